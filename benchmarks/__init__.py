@@ -1,0 +1,1 @@
+"""The benchmark suites: the same workloads on Pyrite, on PySpark and by hand."""

@@ -1,0 +1,136 @@
+"""Run a suite on all engines by turns, check that the answers agree, report.
+
+The arguments are those of scripts/bench.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.data import DataFolder
+from benchmarks.engines import ENGINES
+from benchmarks.peak import run_watched
+from benchmarks.report import markdown
+from benchmarks.results import Results
+
+ROOT = Path(__file__).parent.parent
+SUITES = {
+    "engine": [
+        "word_count",
+        "log_search",
+        "inverted_index",
+        "sort_records",
+        "group_by_key",
+        "cached_join",
+        "regression_by_record",
+        "regression_by_block",
+        "k_means",
+        "page_rank",
+        "skewed_keys",
+        "tiny_jobs",
+        "empty_tasks",
+        "numeric",
+        "larger_than_memory",
+        "start",
+        "growth",
+    ],
+}
+
+
+class Runner:
+    """Starts one process per workload, engine and repetition, and gathers what they report."""
+
+    def __init__(self, options: argparse.Namespace):
+        self.options = options
+        self.results = Results()
+        pyspark = os.environ.get("PYRITE_BENCH_PYSPARK")
+        self._pythons = {"pyspark": pyspark} if pyspark else {}
+
+    def run(self, name: str) -> None:
+        """All repetitions of a workload, the engines by turns."""
+        workload = importlib.import_module(f"benchmarks.workloads.{name}")
+        workload.inputs(DataFolder(self.options.data), self.options.scale)
+        able = getattr(workload, "ENGINES", ENGINES)
+        engines = [engine for engine in self.options.engines if engine in able]
+        for _ in range(self.options.repeat):
+            for engine in list(engines):
+                if not self._run_once(name, engine):
+                    engines.remove(engine)
+
+    def _run_once(self, name: str, engine: str) -> bool:
+        options = self.options
+        python = self._pythons.get(engine, sys.executable)
+        command = [python, "-m", "benchmarks.run_engine", engine, name]
+        command += ["--scale", options.scale, "--data", str(options.data)]
+        watched = run_watched(command, _environment(python), options.timeout)
+        if watched.returncode:
+            tail = watched.stderr.strip()[-2000:]
+            print(f"{name} on {engine} failed:\n{tail}\n", file=sys.stderr, flush=True)
+            last_line = tail.rpartition("\n")[2]
+            self.results.failures.append(f"{name} failed on {engine}: {last_line}")
+            return False
+        report = json.loads(watched.stdout.splitlines()[-1])
+        self.results.of(name, engine).add(report, watched.peak_bytes)
+        times = ", ".join(f"{row} {times[0]:.4f} s" for row, times in report["seconds"].items())
+        print(f"{engine:>8}: {times}, {watched.peak_bytes / 1e6:.0f} MB", flush=True)
+        return True
+
+
+def _environment(python: str) -> dict[str, str]:
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    # Two cores for each engine: one thread of BLAS in each of the two processes.
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    interpreters = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python}
+    return {**os.environ, **threads, **interpreters, "PYTHONPATH": path}
+
+
+def parsed(arguments: list[str]) -> argparse.Namespace:
+    """The options; lists are given with commas."""
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench",
+        description="Benchmarks of Pyrite against PySpark and hand-written programs.",
+        epilog=f"Workloads of the engine suite: {', '.join(SUITES['engine'])}.",
+    )
+    parser.add_argument("--suite", choices=SUITES, default="engine")
+    parser.add_argument("--only", type=_names, default=[], metavar="WORKLOAD,...")
+    parser.add_argument("--repeat", type=int, default=3, metavar="N")
+    parser.add_argument("--scale", choices=("small", "standard"), default="standard")
+    parser.add_argument("--engines", type=_names, default=list(ENGINES), metavar="ENGINE,...")
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results.md")
+    parser.add_argument("--data", type=Path, default=ROOT / ".bench" / "data")
+    parser.add_argument("--timeout", type=float, default=600, metavar="SECONDS", help="per run")
+    options = parser.parse_args(arguments)
+    _check_names(parser, "--only", options.only, SUITES[options.suite])
+    _check_names(parser, "--engines", options.engines, ENGINES)
+    return options
+
+
+def _names(text: str) -> list[str]:
+    return text.split(",")
+
+
+def _check_names(parser: Any, option: str, given: list[str], known: Any) -> None:
+    if strangers := [name for name in given if name not in known]:
+        parser.error(f"{option}: unknown {', '.join(strangers)}; known are {', '.join(known)}")
+
+
+def main() -> None:
+    """Run what was asked for; the exit code says whether all went well."""
+    options = parsed(sys.argv[1:])
+    runner = Runner(options)
+    for name in options.only or SUITES[options.suite]:
+        print(f"{name}", flush=True)
+        runner.run(name)
+    command = " ".join(["scripts/bench", *sys.argv[1:]])
+    report = markdown(runner.results, options.scale, options.repeat, command)
+    options.out.write_text(report)
+    print(f"\n{report}\nwritten to {options.out}")
+    sys.exit(1 if runner.results.failures or runner.results.disagreements() else 0)
+
+
+if __name__ == "__main__":
+    main()

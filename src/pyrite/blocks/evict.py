@@ -1,0 +1,27 @@
+"""Which kept RDD makes room for another (RDD paper, 6.2). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pyrite.ids import RddId
+
+
+class Use(NamedTuple):
+    """How much an RDD's rows are worth keeping: priority first, then how lately they were used."""
+
+    priority: int
+    last_used: int
+
+
+def choose_victim(uses: Mapping[RddId, Use], storing: RddId, priority: int) -> RddId | None:
+    """The least recently used RDD of lowest priority.
+
+    Never the RDD that is being stored: most operations are scans, and a scan would evict just
+    the partitions that it needs next. Never one of higher priority than the newcomer.
+    """
+    candidates = [
+        (use, rdd) for rdd, use in uses.items() if rdd != storing and use.priority <= priority
+    ]
+    return min(candidates)[1] if candidates else None

@@ -1,0 +1,149 @@
+"""Segments: files in shared memory, or on disk, that blocks are packed into."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
+from pyrite.ids import BlockRef
+
+# Blocks start at multiples of this, so that arrays read in place are aligned.
+ALIGNMENT = 64
+SEGMENT_BYTES = 16 << 20
+# The kernel takes at most this many buffers in one call.
+MOST_BUFFERS = 1024
+
+
+class Folders(NamedTuple):
+    """Where the node's segments lie."""
+
+    memory: str
+    disk: str
+
+    def path(self, segment: str) -> str:
+        folder = self.memory if segment.startswith(MEMORY_PREFIX) else self.disk
+        return os.path.join(folder, segment)
+
+
+class SegmentWriter:
+    """Writes blocks one after another into its own segments; one writer per process."""
+
+    def __init__(self, folders: Folders, owner: str, lease: Callable[[str, int], bool]) -> None:
+        self.folders = folders
+        self.owner = owner
+        self.lease = lease
+        self.number = 0
+        self.fd = -1
+        self.name = ""
+        self.offset = 0
+        self.end = 0
+        self.disk_written: list[str] = []
+
+    def write(self, buffers: Sequence[Any], size: int) -> BlockRef:
+        """Writes the buffers as one block: to shared memory while there is room, else to disk."""
+        if self.offset + size > self.end and not self._open_segment(size):
+            return self.write_to_disk(buffers, size)
+        ref = BlockRef(self.name, self.offset, size)
+        write_all(self.fd, buffers, self.offset)
+        self.offset += -(-size // ALIGNMENT) * ALIGNMENT
+        return ref
+
+    def write_to_disk(self, buffers: Sequence[Any], size: int) -> BlockRef:
+        """Writes the buffers as a file of their own."""
+        name = self._new_name(DISK_PREFIX)
+        path = self.folders.path(name)
+        self.disk_written.append(name)
+        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        try:
+            write_all(fd, buffers, 0)
+        except BaseException:
+            os.unlink(path)
+            raise
+        finally:
+            os.close(fd)
+        return BlockRef(name, 0, size)
+
+    def take_disk_written(self) -> list[str]:
+        """The disk files made since the last call, to be removed if nobody is told of them."""
+        written, self.disk_written = self.disk_written, []
+        return written
+
+    def _open_segment(self, size: int) -> bool:
+        name = self._new_name(MEMORY_PREFIX)
+        self._close()
+        length = max(size, SEGMENT_BYTES)
+        if not self.lease(name, length):
+            return False
+        path = self.folders.path(name)
+        self.fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        # Sparse: pages come into being when they are written.
+        os.ftruncate(self.fd, length)
+        self.name, self.offset, self.end = name, 0, length
+        return True
+
+    def _new_name(self, prefix: str) -> str:
+        self.number += 1
+        return f"{prefix}{self.owner}-{self.number}"
+
+    def _close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd, self.offset, self.end = -1, 0, 0
+
+
+def write_all(fd: int, buffers: Sequence[Any], offset: int) -> None:
+    """Writes all buffers at the offset, however many bytes the kernel takes at a time."""
+    pending = [memoryview(each).cast("B") for each in buffers if len(each)]
+    position = 0
+    while position < len(pending):
+        batch = pending[position : position + MOST_BUFFERS]
+        written = os.pwritev(fd, batch, offset)
+        offset += written
+        for view in batch:
+            if written < len(view):
+                pending[position] = view[written:]
+                break
+            written -= len(view)
+            position += 1
+
+
+class SegmentReader:
+    """Maps segments and hands out views of their blocks, without copying."""
+
+    def __init__(self, folders: Folders) -> None:
+        self.folders = folders
+        self.maps: dict[str, memoryview] = {}
+
+    def view(self, ref: BlockRef) -> memoryview:
+        """The block's bytes; raises FileNotFoundError where the segment is gone."""
+        if ref.length == 0:
+            return memoryview(b"")
+        whole = self.maps.get(ref.segment)
+        if whole is None or len(whole) < ref.offset + ref.length:
+            whole = self.maps[ref.segment] = self._map(ref.segment)
+        if len(whole) < ref.offset + ref.length:
+            raise FileNotFoundError(f"segment {ref.segment} is shorter than its block")
+        return whole[ref.offset : ref.offset + ref.length]
+
+    def forget(self, segments: Iterable[str]) -> None:
+        """Unmaps segments; rows that still look into one keep it until they go."""
+        for segment in segments:
+            self.maps.pop(segment, None)
+
+    def _map(self, segment: str) -> memoryview:
+        fd = os.open(self.folders.path(segment), os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return memoryview(mmap.mmap(fd, 0, prot=mmap.PROT_READ))
+        finally:
+            os.close(fd)
+
+
+def remove_segments(folders: Folders, segments: Iterable[str]) -> None:
+    """Removes the segments' files; those that are gone already are no error."""
+    for segment in segments:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(folders.path(segment))

@@ -1,0 +1,93 @@
+"""Read-only values that lie once on each node, however many tasks use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from pyrite.errors import UserError
+from pyrite.ids import BlockRef, BroadcastId
+
+if TYPE_CHECKING:
+    from pyrite.context import SparkContext
+
+T = TypeVar("T")
+
+
+class Broadcast(Generic[T]):
+    """A value sent once to each node; tasks read it through `value`.
+
+    >>> names = sc.broadcast({1: "one", 2: "two"})
+    >>> sc.parallelize([2, 1]).map(lambda n: names.value[n]).collect()
+    ['two', 'one']
+    """
+
+    # Set in executors: reads a broadcast's block and decodes it.
+    _load: ClassVar[Callable[[BlockRef], Any] | None] = None
+    _loaded: ClassVar[dict[BroadcastId, Any]] = {}
+
+    def __init__(self, sc: SparkContext, id: BroadcastId, value: T, ref: BlockRef) -> None:
+        self._sc: SparkContext | None = sc
+        self._id = id
+        self._value = value
+        self._ref = ref
+        self._destroyed = False
+        # Set by the context: frees the block, at the latest when this object goes.
+        self._free: Callable[[], Any] | None = None
+
+    @property
+    def id(self) -> int:
+        """A number that is unique within the context."""
+        return self._id
+
+    @property
+    def value(self) -> T:
+        """The value, read-only by convention."""
+        if self._destroyed:
+            raise UserError(f"broadcast {self._id} was destroyed and can't be used any more")
+        return self._value
+
+    def unpersist(self, blocking: bool = False) -> None:
+        """Lets executors forget their copy; tasks that need it again read it again."""
+        self._driver("unpersist")._drop_broadcast(self._id)
+
+    def destroy(self, blocking: bool = False) -> None:
+        """Frees the value everywhere; it can't be used after this."""
+        sc = self._driver("destroy")
+        if self._destroyed:
+            return
+        self._destroyed = True
+        sc._drop_broadcast(self._id)
+        if self._free is not None:
+            self._free()
+
+    def _driver(self, what: str) -> SparkContext:
+        if self._sc is None:
+            raise UserError(f"Broadcast can only be {what}ed in driver")
+        if self._destroyed and what != "destroy":
+            raise UserError(f"broadcast {self._id} was destroyed and can't be used any more")
+        return self._sc
+
+    def __reduce__(self) -> Any:
+        if self._destroyed:
+            raise UserError(f"broadcast {self._id} was destroyed and can't be used in a task")
+        return RemoteBroadcast, (self._id, tuple(self._ref))
+
+
+class RemoteBroadcast(Broadcast[T]):
+    """A broadcast as a task sees it: decoded when it is first read, once per executor."""
+
+    def __init__(self, id: BroadcastId, ref: tuple[str, int, int]) -> None:
+        self._sc = None
+        self._id = id
+        self._ref = BlockRef(*ref)
+        self._destroyed = False
+
+    @property
+    def value(self) -> T:
+        loaded = Broadcast._loaded
+        if self._id not in loaded:
+            assert Broadcast._load is not None, "broadcasts are read inside tasks"
+            loaded[self._id] = Broadcast._load(self._ref)
+        value: T = loaded[self._id]
+        return value

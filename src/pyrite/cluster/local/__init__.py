@@ -1,0 +1,1 @@
+"""Executors as processes of this machine."""

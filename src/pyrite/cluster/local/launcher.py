@@ -1,0 +1,61 @@
+"""The driver's side of the forge: starts it, asks it for executors, hears of their ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from typing import Any
+
+from pyrite.cluster.local.link import Link
+from pyrite.cluster.local.wire import pack
+
+BOOT = (
+    "import sys, json; sys.path[:] = json.loads(sys.argv[3]); "
+    "from pyrite.cluster.local.forge import main; main(int(sys.argv[1]), json.loads(sys.argv[2]))"
+)
+
+
+class Launcher:
+    """The forge process and the link to it."""
+
+    def __init__(self, options: dict[str, Any], environment: dict[str, str]) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-c",
+                    BOOT,
+                    str(theirs.fileno()),
+                    json.dumps(options),
+                    json.dumps([path or os.getcwd() for path in sys.path]),
+                ],
+                pass_fds=(theirs.fileno(),),
+                # Equal keys hash equally in all executors.
+                env={**os.environ, **environment, "PYTHONHASHSEED": "0"},
+                # Ctrl-C in the terminal is the driver's to handle.
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+            )
+        self.link = Link(ours)
+
+    def fork(self, executor: int) -> socket.socket:
+        """Asks for an executor; gives the driver's end of its socket."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self.link.sock.setblocking(True)
+            socket.send_fds(self.link.sock, [pack(("fork", executor))], [theirs.fileno()])
+            self.link.sock.setblocking(False)
+        return ours
+
+    def close(self, timeout_s: float) -> None:
+        """Ends the forge, and with it the executors."""
+        self.link.close()
+        try:
+            self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()

@@ -1,0 +1,55 @@
+"""The driver's end of the conversation with one process."""
+
+from __future__ import annotations
+
+import socket
+
+from pyrite.cluster.local.wire import CHUNK_BYTES, Message, Unpacker, pack
+
+
+class Link:
+    """A socket that never makes the driver wait: what can't be sent yet stays in the outbox."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        self.sock = sock
+        self.unpacker = Unpacker()
+        self.outbox = bytearray()
+        self.closed = False
+
+    def put(self, message: Message) -> None:
+        """Lays a message into the outbox."""
+        self.outbox += pack(message)
+
+    def flush(self) -> bool:
+        """Sends what the socket takes; True when nothing is left."""
+        try:
+            while self.outbox:
+                sent = self.sock.send(self.outbox)
+                del self.outbox[:sent]
+        except BlockingIOError:
+            return False
+        except (BrokenPipeError, ConnectionResetError):
+            self.outbox.clear()
+        return True
+
+    def read(self) -> list[Message]:
+        """The messages that have arrived; `closed` is set when the other side has gone."""
+        messages: list[Message] = []
+        try:
+            while True:
+                data = self.sock.recv(CHUNK_BYTES)
+                if not data:
+                    self.closed = True
+                    break
+                messages.extend(self.unpacker.feed(data))
+                if len(data) < CHUNK_BYTES:
+                    break
+        except BlockingIOError:
+            pass
+        except ConnectionResetError:
+            self.closed = True
+        return messages
+
+    def close(self) -> None:
+        self.sock.close()

@@ -1,0 +1,89 @@
+"""Scratch folders: private, locked by the living, swept when their owners are dead."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+import time
+
+from pyrite.blocks.segments import Folders
+from pyrite.errors import UserError
+
+SHARED_MEMORY = "/dev/shm"
+# A folder younger than this may belong to a driver that is just about to lock it.
+YOUNG_S = 10.0
+
+
+class Scratch:
+    """One application's folders in shared memory and on disk."""
+
+    def __init__(self, local_dir: str) -> None:
+        memory_root = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else local_dir
+        self.memory = make_private(memory_root)
+        self.disk = make_private(local_dir)
+        self.locks = [lock(self.memory), lock(self.disk)]
+
+    @property
+    def folders(self) -> Folders:
+        return Folders(self.memory, self.disk)
+
+    def remove(self) -> None:
+        for folder in (self.memory, self.disk):
+            shutil.rmtree(folder, ignore_errors=True)
+        for fd in self.locks:
+            os.close(fd)
+        self.locks = []
+
+
+def make_private(parent: str) -> str:
+    """A new folder for this application, in a folder that only this user can enter."""
+    home = os.path.join(parent, f"pyrite-{os.getuid()}")
+    try:
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        found = os.lstat(home)
+    except OSError as error:
+        raise UserError(
+            f"the scratch folder {home} can't be made: {error.strerror}; "
+            "set spark.local.dir to a folder that you can write to"
+        ) from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise UserError(
+            f"{home} is not a private folder of yours (it should be yours, with mode 0700): "
+            "remove it, or set spark.local.dir to another folder"
+        )
+    sweep(home)
+    return tempfile.mkdtemp(prefix="app-", dir=home)
+
+
+def lock(folder: str) -> int:
+    """Marks the folder as in use, as long as this process lives."""
+    fd = os.open(os.path.join(folder, "lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    fcntl.flock(fd, fcntl.LOCK_SH)
+    return fd
+
+
+def sweep(home: str) -> None:
+    """Removes what applications left behind that were killed."""
+    for entry in os.scandir(home):
+        if entry.name.startswith("app-") and is_abandoned(entry.path):
+            shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def is_abandoned(folder: str) -> bool:
+    try:
+        fd = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        try:
+            return time.time() - os.stat(folder).st_mtime > YOUNG_S
+        except FileNotFoundError:
+            return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(fd)
+    return True

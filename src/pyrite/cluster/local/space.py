@@ -1,0 +1,35 @@
+"""The driver's own share of the pool: broadcasts, parallelized rows."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyrite.blocks.segments import Folders, SegmentWriter
+from pyrite.ids import BlockRef
+from pyrite.schedule.events import BlockPut, Event, SpaceWanted
+
+
+class DriverSpace:
+    """Writes the driver's blocks; the scheduler is asked for room as executors ask."""
+
+    def __init__(self, folders: Folders, post: Callable[[Event], None]) -> None:
+        self.post = post
+        self.answers: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self.lock = threading.Lock()
+        self.writer = SegmentWriter(folders, "driver", self._lease)
+
+    def put(self, buffers: Sequence[Any], size: int) -> BlockRef:
+        with self.lock:
+            ref = self.writer.write(buffers, size)
+            self.post(BlockPut(ref))
+            return ref
+
+    def answer(self, granted: bool) -> None:
+        self.answers.put(granted)
+
+    def _lease(self, segment: str, size_bytes: int) -> bool:
+        self.post(SpaceWanted("driver", segment, size_bytes))
+        return self.answers.get()

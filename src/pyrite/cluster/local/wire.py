@@ -1,0 +1,58 @@
+"""Messages between the driver and its processes: length-prefixed, over sockets that nobody else
+can reach."""
+
+from __future__ import annotations
+
+import marshal
+import socket
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+LENGTH = struct.Struct("<I")
+CHUNK_BYTES = 1 << 18
+
+Message = tuple[Any, ...]
+
+
+def pack(message: Message) -> bytes:
+    body = marshal.dumps(message)
+    return LENGTH.pack(len(body)) + body
+
+
+class Unpacker:
+    """Cuts a stream of bytes into messages."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        self.data += data
+        start = 0
+        while len(self.data) - start >= 4:
+            (length,) = LENGTH.unpack_from(self.data, start)
+            if len(self.data) - start - 4 < length:
+                break
+            yield marshal.loads(self.data[start + 4 : start + 4 + length])
+            start += 4 + length
+        del self.data[:start]
+
+
+class SocketChannel:
+    """An executor's end: it waits for each message."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.unpacker = Unpacker()
+        self.waiting: list[Message] = []
+
+    def send(self, message: Message) -> None:
+        self.sock.sendall(pack(message))
+
+    def receive(self) -> Message:
+        while not self.waiting:
+            data = self.sock.recv(CHUNK_BYTES)
+            if not data:
+                raise EOFError("the driver has gone")
+            self.waiting = list(self.unpacker.feed(data))[::-1]
+        return self.waiting.pop()

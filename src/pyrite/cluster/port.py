@@ -1,0 +1,60 @@
+"""The port between decisions and the world, and the only loop."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pyrite.ids import JobId, StageId
+from pyrite.schedule.commands import Command, CountAccumulators, DeliverResult, FinishJob
+from pyrite.schedule.events import Event
+from pyrite.schedule.scheduler import Scheduler
+from pyrite.schedule.story import Story
+
+
+class Cluster(Protocol):
+    """Everything that touches processes, memory, disks and clocks."""
+
+    def now_s(self) -> float:
+        """The time that the scheduler is told."""
+
+    def post(self, event: Event) -> None:
+        """Tells of something that happened in the driver; callable from any thread."""
+
+    def perform(self, command: Command) -> None:
+        """Starts the work and returns at once."""
+
+    def wait_event(self) -> Event | None:
+        """The next thing that happened; None once the cluster is closed."""
+
+    def close(self) -> None:
+        """Ends every process and removes every trace; callable from any thread."""
+
+
+class Desk(Protocol):
+    """Where the driver's threads wait for their jobs."""
+
+    def perform(self, command: DeliverResult | CountAccumulators | FinishJob) -> None:
+        """Hands a result, a count or an end to the thread that waits for it."""
+
+
+class StageSource(Protocol):
+    """Gives the bytes that executors need before they can run a stage's tasks."""
+
+    def closure(self, stage: StageId) -> bytes:
+        """The pickled program and what is done with its rows."""
+
+    def header(self, stage: StageId, job: JobId) -> bytes:
+        """The pickled Header of the stage in this job."""
+
+
+def drive(scheduler: Scheduler, cluster: Cluster, desk: Desk, story: Story) -> None:
+    """Events in, commands out, until the cluster is closed."""
+    while (event := cluster.wait_event()) is not None:
+        now_s = cluster.now_s()
+        commands = scheduler.handle(event, now_s)
+        story.add(now_s, event, commands)
+        for command in commands:
+            if isinstance(command, (DeliverResult, CountAccumulators, FinishJob)):
+                desk.perform(command)
+            else:
+                cluster.perform(command)

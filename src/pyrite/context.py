@@ -1,0 +1,440 @@
+"""SparkContext: the door to the engine, as PySpark users know it."""
+
+from __future__ import annotations
+
+import atexit
+import getpass
+import itertools
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, NoReturn, TypeVar
+
+from pyrite.accumulators import Accumulator, AccumulatorParam, param_for
+from pyrite.broadcast import Broadcast
+from pyrite.conf import SparkConf
+from pyrite.driver.bars import watch
+from pyrite.driver.checkpoints import Checkpoints
+from pyrite.driver.distributed import DistributedFiles
+from pyrite.driver.flags import Flags
+from pyrite.driver.jobs import Jobs
+from pyrite.driver.master import parse_master
+from pyrite.driver.progress import Tally
+from pyrite.driver.sources import Sources
+from pyrite.driver.start import start_local
+from pyrite.errors import ReferencedInTask
+from pyrite.execute.keeper import KeepPlan
+from pyrite.files import ENVIRONMENT, SparkFiles
+from pyrite.ids import BroadcastId, RddId
+from pyrite.rdd import RDD
+from pyrite.rdd.dependency import ShuffleDependency
+from pyrite.rdd.partitioner import Router
+from pyrite.schedule.events import BroadcastForgotten, CancelRequested, ShuffleForgotten
+from pyrite.settings import LOG_LEVELS, Machine, Settings
+from pyrite.status import StatusTracker
+from pyrite.storagelevel import StorageLevel
+from pyrite.taskcontext import TaskContext
+from pyrite.version import __version__
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+PYTHON_LEVELS = {
+    "ALL": "NOTSET",
+    "TRACE": "DEBUG",
+    "WARN": "WARNING",
+    "FATAL": "CRITICAL",
+    "OFF": logging.CRITICAL + 1,
+}
+
+
+class SparkContext(Sources, Jobs):
+    """Starts executors, makes RDDs and runs their jobs; one at a time in a process.
+
+    >>> from pyrite import SparkContext
+    >>> SparkContext.getOrCreate() is sc
+    True
+    """
+
+    _active_spark_context: ClassVar[SparkContext | None] = None
+    _lock: ClassVar[threading.RLock] = threading.RLock()
+    _accumulator_ids: ClassVar[Iterator[int]] = itertools.count()
+
+    def __init__(
+        self,
+        master: str | None = None,
+        appName: str | None = None,
+        sparkHome: str | None = None,
+        pyFiles: Iterable[str] | None = None,
+        environment: dict[str, Any] | None = None,
+        batchSize: int = 0,
+        serializer: Any = None,
+        conf: SparkConf | None = None,
+        gateway: Any = None,
+        jsc: Any = None,
+        profiler_cls: Any = None,
+        udf_profiler_cls: Any = None,
+        memory_profiler_cls: Any = None,
+    ) -> None:
+        with SparkContext._lock:
+            self._refuse_second()
+            self._start(master, appName, pyFiles, environment, conf)
+            SparkContext._active_spark_context = self
+
+    def _refuse_second(self) -> None:
+        if TaskContext.get() is not None:
+            raise ReferencedInTask("SparkContext", "Make it in the driver, outside of functions.")
+        other = SparkContext._active_spark_context
+        if other is not None and other._engine.pid == os.getpid():
+            raise ValueError(
+                "Cannot run multiple SparkContexts at once; existing SparkContext("
+                f"app={other.appName}, master={other.master}) created at {other._site}: "
+                "stop() it first, or use SparkContext.getOrCreate()"
+            )
+
+    def _start(
+        self,
+        master: str | None,
+        app_name: str | None,
+        python_files: Iterable[str] | None,
+        environment: dict[str, Any] | None,
+        conf: SparkConf | None,
+    ) -> None:
+        from pyrite.rdd.base import call_site
+
+        self._conf = copy_conf(conf)
+        if master is not None:
+            self._conf.setMaster(master)
+        if app_name is not None:
+            self._conf.setAppName(app_name)
+        for key, value in (environment or {}).items():
+            self._conf.setExecutorEnv(key, str(value))
+        self._site = call_site()
+        parsed = parse_master(self._conf.get("spark.master") or "local[*]")
+        self._settings = Settings(self._conf, Machine.here(parsed.executors))
+        self._settings.check()
+        self._conf.setIfMissing("spark.master", "local[*]")
+        self._conf.setIfMissing("spark.app.name", self._settings.str("spark.app.name"))
+        self._executors = parsed.executors
+        self.startTime = int(time.time() * 1000)
+        self._application_id = f"local-{self.startTime}"
+        self._conf.set("spark.app.id", self._application_id)
+        self._flags = Flags()
+        self._broadcast_ids = 0
+        failures_set = self._conf.contains("spark.task.maxFailures")
+        self._engine = start_local(parsed, self._settings, failures_set)
+        self._checkpoints = Checkpoints(self)
+        if folder := self._settings.str("spark.checkpoint.dir"):
+            self._checkpoints.set_folder(folder)
+        self._files_added = DistributedFiles(self._engine.cluster.folders.disk + "/files")
+        self._python_paths = self._files_added.python_paths
+        SparkFiles._root_directory = self._files_added.root
+        self._tally = Tally(self._engine.find_stage)
+        self._engine.story.listeners.append(self._tally.tell)
+        self._bars = watch(self._tally, self._settings.bool("spark.ui.showConsoleProgress"))
+        atexit.register(self.stop)
+        for path in split_list(self._settings.str("spark.files")):
+            self.addFile(path)
+        wanted = [*(python_files or ()), *split_list(self._settings.str("spark.submit.pyFiles"))]
+        for path in wanted:
+            self.addPyFile(path)
+
+    @classmethod
+    def getOrCreate(cls, conf: SparkConf | None = None) -> SparkContext:
+        """The running context, or a new one."""
+        with SparkContext._lock:
+            active = SparkContext._active_spark_context
+            if active is not None and active._engine.pid == os.getpid():
+                return active
+            return cls(conf=conf)
+
+    def stop(self) -> None:
+        """Ends all jobs and executors and removes their scratch files; more calls do nothing."""
+        with SparkContext._lock:
+            if self._engine.stopped or self._engine.pid != os.getpid():
+                return
+            self._checkpoints.finish()
+            self._bars.stop()
+            self._engine.stop()
+            atexit.unregister(self.stop)
+            SparkFiles._root_directory = None
+            if SparkContext._active_spark_context is self:
+                SparkContext._active_spark_context = None
+
+    def __enter__(self) -> SparkContext:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def __reduce__(self) -> NoReturn:
+        raise ReferencedInTask(
+            "SparkContext", "It lives in the driver: use rows, broadcasts and accumulators."
+        )
+
+    def __repr__(self) -> str:
+        return f"<SparkContext master={self.master} appName={self.appName}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>Pyrite</b> {__version__}, master <code>{self.master}</code></p>"
+
+    # What the context is
+
+    @property
+    def version(self) -> str:
+        """Pyrite's version."""
+        return __version__
+
+    @property
+    def master(self) -> str:
+        """The master URL."""
+        return self._conf.get("spark.master") or "local[*]"
+
+    @property
+    def appName(self) -> str:
+        """The application's name."""
+        return self._conf.get("spark.app.name") or "pyrite"
+
+    @property
+    def applicationId(self) -> str:
+        """A name that no other application has."""
+        return self._application_id
+
+    @property
+    def uiWebUrl(self) -> str | None:
+        """None: there is no web page yet."""
+        return None
+
+    @property
+    def resources(self) -> dict[str, Any]:
+        """Accelerators of the driver: none."""
+        return {}
+
+    @property
+    def defaultParallelism(self) -> int:
+        """The number of partitions where nothing else says how many.
+
+        >>> sc.defaultParallelism > 0
+        True
+        """
+        if self._conf.contains("spark.default.parallelism"):
+            return self._settings.int("spark.default.parallelism")
+        return self._executors
+
+    def getConf(self) -> SparkConf:
+        """A copy of the configuration."""
+        return copy_conf(self._conf)
+
+    def sparkUser(self) -> str:
+        """The user who runs this."""
+        return os.environ.get("SPARK_USER") or getpass.getuser()
+
+    def setLogLevel(self, logLevel: str) -> None:
+        """Sets how much is logged: ALL, DEBUG, INFO, WARN, ERROR, FATAL, OFF or TRACE."""
+        level = logLevel.upper()
+        if level not in LOG_LEVELS:
+            raise ValueError(f"no log level {logLevel!r}: use one of {', '.join(LOG_LEVELS)}")
+        logging.getLogger("pyrite").setLevel(PYTHON_LEVELS.get(level, level))
+
+    @classmethod
+    def setSystemProperty(cls, key: str, value: str) -> None:
+        """Sets a configuration default for contexts made later."""
+        os.environ["PYRITE_CONF"] = ",".join(
+            filter(None, [os.environ.get("PYRITE_CONF"), f"{key}={value}"])
+        )
+
+    def statusTracker(self) -> StatusTracker:
+        """What runs at the moment."""
+        return StatusTracker(self._tally)
+
+    def show_profiles(self, id: int | None = None) -> None:
+        """Nothing is profiled: use a sampling profiler on the executors instead."""
+
+    def dump_profiles(self, path: str, id: int | None = None) -> None:
+        """Nothing is profiled: use a sampling profiler on the executors instead."""
+
+    # Shared variables
+
+    def broadcast(self, value: T) -> Broadcast[T]:
+        """Lays a value on every node, for tasks to read.
+
+        >>> sc.broadcast([1, 2, 3]).value
+        [1, 2, 3]
+        """
+        ref = self._engine.put(value)
+        id = BroadcastId(self._broadcast_ids)
+        self._broadcast_ids += 1
+        broadcast = Broadcast(self, id, value, ref)
+        broadcast._free = self._engine.release_when_gone(broadcast, [ref])
+        return broadcast
+
+    def _drop_broadcast(self, id: BroadcastId) -> None:
+        self._engine.post(BroadcastForgotten(id))
+
+    def accumulator(self, value: T, accum_param: AccumulatorParam[T] | None = None) -> Any:
+        """A variable that tasks add to and the driver reads.
+
+        >>> total = sc.accumulator(0)
+        >>> sc.parallelize([1, 2, 3]).foreach(lambda x: total.add(x))
+        >>> total.value
+        6
+        """
+        param = param_for(value) if accum_param is None else accum_param
+        return Accumulator(next(SparkContext._accumulator_ids), value, param)
+
+    # Jobs
+
+    def runJob(
+        self,
+        rdd: RDD[T],
+        partitionFunc: Callable[[Iterable[T]], Iterable[U]],
+        partitions: Sequence[int] | None = None,
+        allowLocal: bool = False,
+    ) -> list[U]:
+        """Runs a function over some partitions; gives all that it yields.
+
+        >>> sc.runJob(sc.parallelize(range(6), 3), lambda part: [x * x for x in part], [0, 2])
+        [0, 1, 16, 25]
+        """
+        results = self._run(rdd, lambda _, rows: list(partitionFunc(rows)), partitions)
+        return [each for result in results for each in result]
+
+    def setJobGroup(
+        self, groupId: str, description: str, interruptOnCancel: bool = False
+    ) -> None:
+        """Puts this thread's jobs into a group that can be cancelled as one."""
+        self._flags.set("spark.jobGroup.id", groupId)
+        self._flags.set("spark.job.description", description)
+        self.setInterruptOnCancel(interruptOnCancel)
+
+    @contextmanager
+    def _job_group(self, group: str, description: str, interrupt: bool) -> Iterator[None]:
+        """A job group for a while; the thread's own flags come back afterwards."""
+        before = self._flags.copy()
+        self.setJobGroup(group, description, interrupt)
+        try:
+            yield
+        finally:
+            self._flags.adopt(before)
+
+    def setInterruptOnCancel(self, interruptOnCancel: bool) -> None:
+        """Kept for PySpark's programs: cancelled tasks are always interrupted."""
+        self._flags.set("spark.job.interruptOnCancel", str(interruptOnCancel).lower())
+
+    def setJobDescription(self, value: str | None) -> None:
+        """Describes this thread's jobs."""
+        self._flags.set("spark.job.description", value)
+
+    def setLocalProperty(self, key: str, value: str | None) -> None:
+        """Sets a property of this thread's jobs, such as spark.scheduler.pool."""
+        self._flags.set(key, value)
+
+    def getLocalProperty(self, key: str) -> str | None:
+        """A property of this thread's jobs, or None."""
+        return self._flags.properties.get(key)
+
+    def addJobTag(self, tag: str) -> None:
+        """Tags this thread's jobs."""
+        self._flags.add_tag(tag)
+
+    def removeJobTag(self, tag: str) -> None:
+        """Takes a tag off this thread's jobs."""
+        self._flags.remove_tag(tag)
+
+    def getJobTags(self) -> set[str]:
+        """The tags of this thread's jobs."""
+        return set(self._flags.tags)
+
+    def clearJobTags(self) -> None:
+        """Takes all tags off this thread's jobs."""
+        self._flags.tags.clear()
+
+    def cancelAllJobs(self) -> None:
+        """Cancels every job that runs."""
+        self._engine.check_usable()
+        self._engine.post(CancelRequested("all jobs were cancelled"))
+
+    def cancelJobGroup(self, groupId: str) -> None:
+        """Cancels the jobs of a group that run."""
+        self._engine.check_usable()
+        self._engine.post(CancelRequested(f"group {groupId!r} was cancelled", group=groupId))
+
+    def cancelJobGroupAndFutureJobs(self, groupId: str) -> None:
+        """Cancels the jobs of a group, and those that come."""
+        self._engine.check_usable()
+        reason = f"group {groupId!r} was cancelled"
+        self._engine.post(CancelRequested(reason, group=groupId, future=True))
+
+    def cancelJobsWithTag(self, tag: str) -> None:
+        """Cancels the jobs with a tag that run."""
+        self._engine.check_usable()
+        self._engine.post(CancelRequested(f"jobs with tag {tag!r} were cancelled", tag=tag))
+
+    # Files for executors
+
+    def addFile(self, path: str, recursive: bool = False) -> None:
+        """Copies a file to where SparkFiles.get(name) finds it in every task."""
+        self._engine.check_usable()
+        self._files_added.add(path, recursive)
+
+    @property
+    def listFiles(self) -> list[str]:
+        """What addFile was given."""
+        return list(self._files_added.files)
+
+    def addPyFile(self, path: str) -> None:
+        """Makes a module, a zip or an egg importable in the driver and in every task."""
+        self._engine.check_usable()
+        found = self._files_added.add_python(path)
+        if found not in sys.path:
+            sys.path.insert(1, found)
+
+    def addArchive(self, path: str) -> None:
+        """Unpacks an archive to where SparkFiles.get(name) finds it; `path#name` names it."""
+        self._engine.check_usable()
+        self._files_added.add_archive(path)
+
+    @property
+    def listArchives(self) -> list[str]:
+        """What addArchive was given."""
+        return list(self._files_added.archives)
+
+    def setCheckpointDir(self, dirName: str) -> None:
+        """Sets the folder that RDD.checkpoint writes under."""
+        self._engine.check_usable()
+        self._checkpoints.set_folder(dirName)
+
+    def getCheckpointDir(self) -> str | None:
+        """The folder that checkpoints are written to, or None."""
+        return self._checkpoints.folder
+
+    # What RDDs ask of their context
+
+    def _new_rdd_id(self) -> RddId:
+        return RddId(next(self._engine.rdd_ids))
+
+    def _new_shuffle(self, rdd: RDD[Any], router: Router, parts: int) -> ShuffleDependency:
+        return self._engine.new_shuffle(rdd, router, parts)
+
+    def _clean_shuffle(self, dependency: ShuffleDependency, blocking: bool = False) -> None:
+        self._engine.post(ShuffleForgotten(dependency.shuffle))
+
+    def _persist(self, rdd: Any, level: StorageLevel, priority: int) -> None:
+        live = self._settings.bool("pyrite.cache.liveRows")
+        self._engine.persist(rdd, KeepPlan(level, priority, live))
+
+    def _unpersist(self, rdd: Any) -> None:
+        self._engine.unpersist(rdd._id)
+
+
+def copy_conf(conf: SparkConf | None) -> SparkConf:
+    copy = SparkConf(loadDefaults=conf is None)
+    return copy if conf is None else copy.setAll(conf.getAll())
+
+
+def split_list(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]

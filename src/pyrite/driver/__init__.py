@@ -1,0 +1,1 @@
+"""The driver: jobs, stages and blocks as the user's process sees them."""

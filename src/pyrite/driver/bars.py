@@ -1,0 +1,82 @@
+"""Progress bars: one per stage that runs for more than a moment."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+from pyrite.driver.progress import StageTally, Tally
+
+# Stages shorter than this show nothing.
+MOMENT_S = 0.5
+REFRESH_S = 0.2
+
+
+class Bars:
+    """A thread that draws while stages run and sleeps while none does."""
+
+    def __init__(self, tally: Tally, bar_class: Any) -> None:
+        self.tally = tally
+        self.bar_class = bar_class
+        self.drawn: dict[int, Any] = {}
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self._loop, name="pyrite-progress", daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        self.ended.set()
+        self.tally.stir()
+        self.thread.join()
+
+    def _loop(self) -> None:
+        while not self.ended.is_set():
+            self.tally.wait_for_work()
+            if not self.ended.wait(MOMENT_S):
+                self._draw_until_idle()
+
+    def _draw_until_idle(self) -> None:
+        while True:
+            running = [stage for stage in self.tally.stages() if not stage.ended]
+            for stage in running:
+                self._draw(stage)
+            left = {stage.id for stage in running}
+            for id in [id for id in self.drawn if id not in left]:
+                self.drawn.pop(id).close()
+            if not running or self.ended.wait(REFRESH_S):
+                break
+        for bar in self.drawn.values():
+            bar.close()
+        self.drawn.clear()
+
+    def _draw(self, stage: StageTally) -> None:
+        bar = self.drawn.get(stage.id)
+        if bar is None:
+            bar = self.drawn[stage.id] = self.bar_class(
+                total=stage.total, desc=f"stage {stage.id}: {stage.name}", leave=False, unit="task"
+            )
+        bar.n = min(stage.done, stage.total)
+        bar.set_postfix_str(f"{stage.active} running", refresh=False)
+        bar.refresh()
+
+
+class NoBars:
+    """Draws nothing."""
+
+    def stop(self) -> None:
+        return None
+
+
+def watch(tally: Tally, enabled: bool) -> Bars | NoBars:
+    """Bars on a terminal or in a notebook, nothing elsewhere."""
+    if not enabled or not (in_notebook() or sys.stderr.isatty()):
+        return NoBars()
+    from tqdm.auto import tqdm
+
+    return Bars(tally, tqdm)
+
+
+def in_notebook() -> bool:
+    shell = sys.modules.get("IPython")
+    found = None if shell is None else shell.get_ipython()
+    return found is not None and type(found).__name__ == "ZMQInteractiveShell"

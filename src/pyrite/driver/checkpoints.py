@@ -1,0 +1,178 @@
+"""Checkpoints: RDDs written once, so that recovery need not go back further."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from pyrite.blocks.codec import Encoder
+from pyrite.errors import UserError
+from pyrite.execute.worker import Frames
+from pyrite.rdd.sources import Files, Slices
+
+if TYPE_CHECKING:
+    from pyrite.context import SparkContext
+    from pyrite.rdd import RDD
+
+CHUNK_ROWS = 4096
+
+
+class Checkpoint:
+    """What is known of one marked RDD."""
+
+    def __init__(self, local: bool) -> None:
+        self.local = local
+        self.folder: str | None = None
+        self.thread: threading.Thread | None = None
+        self.error: BaseException | None = None
+        self.done = False
+
+
+class Checkpoints:
+    """Marked RDDs; each is written in the background after the first job that computes it."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self.context = context
+        self.folder: str | None = None
+        self.marked: weakref.WeakKeyDictionary[RDD[Any], Checkpoint] = weakref.WeakKeyDictionary()
+        self.waiting: weakref.WeakSet[RDD[Any]] = weakref.WeakSet()
+
+    def set_folder(self, folder: str) -> None:
+        from pyrite.io.storage import locate
+
+        storage, path = locate(os.path.join(folder, os.urandom(8).hex()))
+        storage.make_folder(path, parents=True)
+        self.folder = storage.address(path)
+
+    def mark(self, rdd: RDD[Any]) -> None:
+        if self.folder is None:
+            raise UserError("the checkpoint folder is not set: call sc.setCheckpointDir(folder)")
+        self._mark(rdd, local=False)
+
+    def mark_local(self, rdd: RDD[Any]) -> None:
+        self._mark(rdd, local=True)
+
+    def _mark(self, rdd: RDD[Any], local: bool) -> None:
+        if rdd not in self.marked:
+            self.marked[rdd] = Checkpoint(local)
+            self.waiting.add(rdd)
+
+    def is_local(self, rdd: RDD[Any]) -> bool:
+        found = self.marked.get(rdd)
+        return found is not None and found.local
+
+    def is_done(self, rdd: RDD[Any]) -> bool:
+        found = self._settled(rdd)
+        return found is not None and found.done
+
+    def folder_of(self, rdd: RDD[Any]) -> str | None:
+        found = self._settled(rdd)
+        return found.folder if found is not None and found.done else None
+
+    def _settled(self, rdd: RDD[Any]) -> Checkpoint | None:
+        """The RDD's checkpoint, after a write that is under way."""
+        found = self.marked.get(rdd)
+        if found is not None and found.thread is not None:
+            found.thread.join()
+            if found.error is not None:
+                error, found.error = found.error, None
+                raise error
+        return found
+
+    def after_job(self, rdd: RDD[Any]) -> None:
+        """Starts to write the marked RDDs that the job computed."""
+        if not self.waiting:
+            return
+        for each in lineage_of(rdd):
+            if each in self.waiting:
+                self.waiting.discard(each)
+                self._start(each)
+
+    def _start(self, rdd: RDD[Any]) -> None:
+        found = self.marked[rdd]
+        # Local ones are cheap to write, and the point is that the lineage is gone.
+        if found.local:
+            self._write(rdd, found, self._write_local)
+            return
+        work = partial(self._write, rdd, found, self._write_folder)
+        flags = self.context._flags.copy()
+
+        def run() -> None:
+            self.context._flags.adopt(flags)
+            try:
+                work()
+            except BaseException as error:
+                found.error = error
+
+        found.thread = threading.Thread(target=run, name=f"checkpoint-{rdd.id()}", daemon=True)
+        found.thread.start()
+
+    def finish(self) -> None:
+        """Waits for writes that are under way."""
+        for found in list(self.marked.values()):
+            if found.thread is not None:
+                found.thread.join()
+
+    def _write(
+        self,
+        rdd: RDD[Any],
+        found: Checkpoint,
+        write: Callable[[RDD[Any], Checkpoint], Any],
+    ) -> None:
+        op = write(rdd, found)
+        # From here on the RDD reads what was written; its parents may go.
+        rdd.op = op
+        rdd.dependencies = ()
+        rdd.is_checkpointed = True
+        found.done = True
+
+    def _write_folder(self, rdd: RDD[Any], found: Checkpoint) -> Files:
+        from pyrite.io.pickles import read_rows
+        from pyrite.io.splits import Split
+
+        assert self.folder is not None
+        folder = f"{self.folder}/rdd-{rdd.id()}"
+        rdd._save(folder, write_rows_of_checkpoint)
+        found.folder = folder
+        count = rdd.getNumPartitions()
+        parts = [[Split(f"{folder}/part-{index:05d}", 0, 0, whole=True)] for index in range(count)]
+        return Files("checkpoint", lambda: parts, read_rows)
+
+    def _write_local(self, rdd: RDD[Any], found: Checkpoint) -> Slices:
+        engine = self.context._engine
+        parts = range(rdd.getNumPartitions())
+        refs = engine.run_blocks(rdd, encode_partition, parts, self.context._job_flags())
+        engine.release_when_gone(rdd, refs)
+        return Slices(list(refs))
+
+
+def write_rows_of_checkpoint(path: str, rows: Iterator[Any]) -> None:
+    from pyrite.io.pickles import write_rows
+
+    write_rows(path, rows, batch_rows=CHUNK_ROWS)
+
+
+def encode_partition(index: int, rows: Iterator[Any]) -> Frames:
+    encoder = Encoder()
+    frames: list[Any] = []
+    while chunk := list(islice(rows, CHUNK_ROWS)):
+        frames += encoder.encode(chunk)
+    return Frames(frames)
+
+
+def lineage_of(rdd: RDD[Any]) -> Iterator[RDD[Any]]:
+    """The RDD and all behind it, each once."""
+    seen = {rdd.id()}
+    pending: list[Any] = [rdd]
+    while pending:
+        current = pending.pop()
+        yield current
+        for dependency in current.dependencies:
+            if dependency.rdd.id() not in seen:
+                seen.add(dependency.rdd.id())
+                pending.append(dependency.rdd)

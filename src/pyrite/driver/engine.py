@@ -1,0 +1,303 @@
+"""The engine: the scheduler, a cluster and the loop between them, behind `run`."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from pyrite import accumulators
+from pyrite.blocks.codec import decode, encode, frame_size
+from pyrite.cluster.local.cluster import LocalCluster
+from pyrite.cluster.port import drive
+from pyrite.driver.desk import Desk, Result, Waiter
+from pyrite.errors import ContextStopped, EngineError, TaskFailed, UserError
+from pyrite.execute.closures import dumps
+from pyrite.execute.keeper import KeepPlan
+from pyrite.execute.worker import Header, MapWork
+from pyrite.ids import BlockRef, JobId, RddId, ShuffleId, StageId
+from pyrite.plan.program import Program
+from pyrite.plan.stages import JobSpec, StageCutter, StageSpec
+from pyrite.rdd.base import Lineage
+from pyrite.rdd.dependency import ShuffleDependency
+from pyrite.rdd.partitioner import Router
+from pyrite.schedule.events import (
+    BlocksReleased,
+    CancelRequested,
+    Event,
+    JobSubmitted,
+    RddForgotten,
+    RddPersisted,
+    ShuffleForgotten,
+)
+from pyrite.schedule.scheduler import Scheduler
+from pyrite.schedule.story import Story
+
+Task = Callable[[int, Iterator[Any]], Any]
+
+
+class JobFlags:
+    """What the user's thread has set for its jobs."""
+
+    def __init__(
+        self, properties: dict[str, str], tags: frozenset[str], python_paths: tuple[str, ...]
+    ) -> None:
+        self.properties = properties
+        self.tags = tags
+        self.python_paths = python_paths
+
+
+class Engine:
+    """Runs jobs; callable from any thread of the process that made it."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        make_cluster: Callable[[Engine], LocalCluster],
+        max_result_bytes: int,
+    ) -> None:
+        self.scheduler = scheduler
+        self.max_result_bytes = max_result_bytes
+        self.desk = Desk()
+        self.story = Story()
+        self.plans: dict[RddId, KeepPlan] = {}
+        self.rdd_ids = itertools.count()
+        self.shuffle_ids = itertools.count()
+        self.stage_ids = itertools.count()
+        self.job_ids = itertools.count()
+        self.cutter = StageCutter(lambda: StageId(next(self.stage_ids)), self._prepare)
+        self.cutting = threading.Lock()
+        self.map_stages: weakref.WeakValueDictionary[StageId, ShuffleDependency] = (
+            weakref.WeakValueDictionary()
+        )
+        self.result_stages: dict[StageId, tuple[StageSpec, bytes]] = {}
+        self.flags: dict[JobId, JobFlags] = {}
+        self.pid = os.getpid()
+        self.stopped = False
+        self.cluster = make_cluster(self)
+        self.thread = threading.Thread(target=self._loop, name="pyrite-driver", daemon=True)
+        self.thread.start()
+
+    def _loop(self) -> None:
+        try:
+            drive(self.scheduler, self.cluster, self.desk, self.story)
+        except Exception as error:
+            self.stopped = True
+            report = EngineError(
+                f"{type(error).__name__}: {error}\nThis is a bug in Pyrite. The story so far:\n"
+                f"{self.story.text()}"
+            )
+            report.__cause__ = error
+            self.desk.fail_all(report)
+            raise
+        self.desk.fail_all(ContextStopped("the context was stopped while the job ran"))
+
+    def stop(self) -> None:
+        """Ends all jobs and processes."""
+        if self.pid != os.getpid():
+            return
+        self.stopped = True
+        self.cluster.close()
+        self.thread.join()
+        self.cluster.release()
+
+    def check_usable(self) -> None:
+        if self.pid != os.getpid():
+            raise ContextStopped(
+                f"this SparkContext belongs to process {self.pid}, and this is process "
+                f"{os.getpid()}, a fork of it: make a SparkContext of its own here"
+            )
+        if self.stopped:
+            raise ContextStopped(
+                "this SparkContext was stopped: make a new one, SparkContext.getOrCreate()"
+            )
+
+    # What executors need to know of stages (called by the loop's thread)
+
+    def closure(self, stage: StageId) -> bytes:
+        found = self.result_stages.get(stage)
+        if found is not None:
+            return found[1]
+        closure: bytes = self.map_stages[stage].closure
+        return closure
+
+    def header(self, stage: StageId, job: JobId) -> bytes:
+        spec = self.find_stage(stage)
+        assert spec is not None
+        flags = self.flags[job]
+        plans = {rdd: plan for rdd, plan in list(self.plans.items()) if rdd in spec.shape.rdds}
+        return pickle.dumps(Header(plans, flags.properties, flags.python_paths, spec.partitions))
+
+    def find_stage(self, stage: StageId) -> StageSpec | None:
+        """A stage that runs, or whose shuffle is still known."""
+        found = self.result_stages.get(stage)
+        if found is not None:
+            return found[0]
+        dependency = self.map_stages.get(stage)
+        return None if dependency is None else dependency.stage
+
+    def _prepare(self, stage: StageSpec, program: Program, dependency: ShuffleDependency) -> bytes:
+        self.map_stages[stage.id] = dependency
+        return dumps((program, MapWork(dependency.router, dependency.partitions)), stage.name)
+
+    # Jobs
+
+    def submit(
+        self, rdd: Lineage[Any], task: Task, partitions: Sequence[int], flags: JobFlags
+    ) -> Waiter:
+        """Starts a job; the caller waits for it and must call `end`."""
+        self.check_usable()
+        with self.cutting:
+            stage, program = self.cutter.result_stage(rdd)
+        closure = dumps((program, task), stage.name)
+        job = JobId(next(self.job_ids))
+        self.result_stages[stage.id] = stage, closure
+        self.flags[job] = flags
+        properties = flags.properties
+        spec = JobSpec(
+            job,
+            stage,
+            tuple(dict.fromkeys(partitions)),
+            properties.get("spark.jobGroup.id"),
+            flags.tags,
+            properties.get("spark.scheduler.pool", "default"),
+            properties.get("spark.job.description", ""),
+        )
+        waiter = self.desk.open(job)
+        waiter.stage = stage.id
+        self.cluster.post(JobSubmitted(spec))
+        return waiter
+
+    def end(self, waiter: Waiter) -> None:
+        """The job's thread needs nothing more; a job that still runs is cancelled."""
+        if not waiter.ended:
+            self.cluster.post(CancelRequested("its results are no longer wanted", waiter.job))
+            waiter.wait()
+        self.release([ref for _, ref in waiter.results if isinstance(ref, BlockRef)])
+        self.desk.close(waiter.job)
+        self.result_stages.pop(waiter.stage, None)
+        self.flags.pop(waiter.job, None)
+
+    def run(
+        self, rdd: Lineage[Any], task: Task, partitions: Sequence[int], flags: JobFlags
+    ) -> list[Any]:
+        """Runs a job and gives its results in the order of the partitions asked for."""
+        waiter = self.submit(rdd, task, partitions, flags)
+        try:
+            waiter.wait()
+            self.finish(waiter)
+            found = {index: self.decode(result) for index, result in self._drain(waiter)}
+            return [found[index] for index in partitions]
+        finally:
+            self.end(waiter)
+
+    def run_blocks(
+        self, rdd: Lineage[Any], task: Task, partitions: Sequence[int], flags: JobFlags
+    ) -> list[BlockRef]:
+        """Runs a job whose results stay in the pool; the caller owns their blocks."""
+        waiter = self.submit(rdd, task, partitions, flags)
+        try:
+            waiter.wait()
+            self.finish(waiter)
+            found = dict(waiter.results)
+            waiter.results.clear()
+            return [ref for index in partitions if isinstance(ref := found[index], BlockRef)]
+        finally:
+            self.end(waiter)
+
+    def _drain(self, waiter: Waiter) -> Iterator[tuple[int, Result]]:
+        total = sum(result_bytes(result) for _, result in waiter.results)
+        if self.max_result_bytes and total > self.max_result_bytes:
+            raise UserError(
+                f"the job's results take {total >> 20} MiB, more than spark.driver.maxResultSize "
+                f"({self.max_result_bytes >> 20} MiB): collect less, or raise the limit"
+            )
+        while waiter.results:
+            yield waiter.results.popleft()
+
+    def finish(self, waiter: Waiter) -> None:
+        """Counts accumulators, and raises what the job raised."""
+        for updates in waiter.updates:
+            accumulators.apply_updates(pickle.loads(updates))
+        waiter.updates.clear()
+        if waiter.error is not None:
+            raise with_original(waiter.error)
+
+    def decode(self, result: Result) -> Any:
+        """A task's result; its block, if it had one, is freed."""
+        if isinstance(result, BlockRef):
+            # A copy: arrays that the user gets can be written to, and the block can go.
+            data = memoryview(bytearray(self.cluster.reader.view(result)))
+            self.release([result])
+        else:
+            assert result is not None
+            data = memoryview(bytearray(result))
+        return decode(data)[0]
+
+    # Blocks, shuffles and kept RDDs
+
+    def put(self, value: Any) -> BlockRef:
+        """Lays a value into the pool."""
+        buffers = encode([value])
+        return self.put_frames(buffers)
+
+    def put_frames(self, buffers: Sequence[Any]) -> BlockRef:
+        self.check_usable()
+        return self.cluster.space.put(buffers, frame_size(buffers))
+
+    def release(self, refs: Sequence[BlockRef]) -> None:
+        if refs:
+            self.post(BlocksReleased(tuple(refs)))
+
+    def post(self, event: Event) -> None:
+        if not self.stopped and self.pid == os.getpid():
+            self.cluster.post(event)
+
+    def new_shuffle(self, rdd: Lineage[Any], router: Router, parts: int) -> ShuffleDependency:
+        """A shuffle whose outputs are dropped when nobody refers to it any more."""
+        shuffle = ShuffleId(next(self.shuffle_ids))
+        dependency = ShuffleDependency(rdd, router, parts, shuffle)
+        self._when_gone(dependency, ShuffleForgotten(shuffle))
+        return dependency
+
+    def persist(self, rdd: Lineage[Any], plan: KeepPlan) -> None:
+        if rdd._id not in self.plans:
+            self._when_gone(rdd, RddForgotten(rdd._id))
+        self.plans[rdd._id] = plan
+        self.post(RddPersisted(rdd._id))
+
+    def unpersist(self, rdd: RddId) -> None:
+        if self.plans.pop(rdd, None) is not None:
+            self.post(RddForgotten(rdd))
+
+    def _when_gone(self, owner: Any, event: Event) -> Callable[[], Any]:
+        finalizer = weakref.finalize(owner, self._forget, event)
+        finalizer.atexit = False
+        return finalizer
+
+    def _forget(self, event: Event) -> None:
+        if isinstance(event, RddForgotten):
+            self.plans.pop(event.rdd, None)
+        self.post(event)
+
+    def release_when_gone(self, owner: Any, refs: Sequence[BlockRef]) -> Callable[[], Any]:
+        """Frees blocks together with the object that they belong to, or when called."""
+        return self._when_gone(owner, BlocksReleased(tuple(refs)))
+
+
+def result_bytes(result: Result) -> int:
+    return result.length if isinstance(result, BlockRef) else len(result or b"")
+
+
+def with_original(error: Exception) -> Exception:
+    """Gives a task's failure the exception object that the user's function raised."""
+    if isinstance(error, TaskFailed) and error.pickled:
+        try:
+            error.original = pickle.loads(error.pickled)
+        except Exception:
+            error.original = None
+    return error

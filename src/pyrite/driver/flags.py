@@ -1,0 +1,39 @@
+"""What each of the user's threads has set for its jobs: group, tags, description, properties."""
+
+from __future__ import annotations
+
+import threading
+
+TAG_SEPARATOR = ","
+
+
+class Flags(threading.local):
+    """Per-thread properties and tags; InheritableThread copies them to a new thread."""
+
+    def __init__(self) -> None:
+        self.properties: dict[str, str] = {}
+        self.tags: set[str] = set()
+
+    def set(self, key: str, value: str | None) -> None:
+        if value is None:
+            self.properties.pop(key, None)
+        else:
+            self.properties[key] = str(value)
+
+    def add_tag(self, tag: str) -> None:
+        self.tags.add(checked_tag(tag))
+
+    def remove_tag(self, tag: str) -> None:
+        self.tags.discard(checked_tag(tag))
+
+    def copy(self) -> tuple[dict[str, str], set[str]]:
+        return dict(self.properties), set(self.tags)
+
+    def adopt(self, copied: tuple[dict[str, str], set[str]]) -> None:
+        self.properties, self.tags = dict(copied[0]), set(copied[1])
+
+
+def checked_tag(tag: str) -> str:
+    if not tag or TAG_SEPARATOR in tag:
+        raise ValueError(f"a job tag must not be empty or contain a comma: {tag!r}")
+    return tag

@@ -1,0 +1,128 @@
+"""Counting what the story tells: for the status tracker and for progress bars."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pyrite.ids import StageId
+from pyrite.plan.stages import StageSpec
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+from pyrite.schedule.commands import Command
+from pyrite.schedule.events import Event
+
+# Ended jobs and stages that stay known.
+REMEMBERED = 200
+
+
+@dataclass(slots=True)
+class JobTally:
+    id: int
+    group: str | None
+    partitions: int
+    status: str = "RUNNING"
+    stages: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class StageTally:
+    id: int
+    name: str
+    total: int
+    started_s: float
+    active: int = 0
+    done: int = 0
+    failed: int = 0
+    ended: bool = False
+
+
+class Tally:
+    """Jobs and stages with the numbers of their tasks, from events and commands."""
+
+    def __init__(self, find_stage: Callable[[StageId], StageSpec | None]) -> None:
+        self.find_stage = find_stage
+        self.lock = threading.Lock()
+        self.job_tallies: OrderedDict[int, JobTally] = OrderedDict()
+        self.stage_tallies: OrderedDict[int, StageTally] = OrderedDict()
+        self.attempts: dict[int, StageTally] = {}
+        self.work = threading.Event()
+
+    def jobs(self) -> list[JobTally]:
+        with self.lock:
+            return list(self.job_tallies.values())
+
+    def stages(self) -> list[StageTally]:
+        with self.lock:
+            return list(self.stage_tallies.values())
+
+    def wait_for_work(self) -> None:
+        """Blocks until a task is launched."""
+        self.work.wait()
+        self.work.clear()
+
+    def stir(self) -> None:
+        """Ends `wait_for_work`."""
+        self.work.set()
+
+    def tell(self, now_s: float, event: Event, commands: list[Command]) -> None:
+        """Takes in a chapter of the story."""
+        with self.lock:
+            self._tell_event(event)
+            for command in commands:
+                self._tell_command(now_s, command)
+
+    def _tell_event(self, event: Event) -> None:
+        match event:
+            case ev.JobSubmitted():
+                job = event.job
+                self.job_tallies[job.id] = JobTally(job.id, job.group, len(job.partitions))
+                trim(self.job_tallies)
+            case ev.TaskSucceeded():
+                stage = self.attempts.pop(event.attempt, None)
+                if stage is not None:
+                    stage.active -= 1
+                    stage.done += 1
+            case ev.TaskFailed() | ev.TaskCancelled() | ev.FetchFailed():
+                stage = self.attempts.pop(event.attempt, None)
+                if stage is not None:
+                    stage.active -= 1
+                    stage.failed += 1
+
+    def _tell_command(self, now_s: float, command: Command) -> None:
+        match command:
+            case do.LaunchTask():
+                stage = self.stage_tallies.get(command.stage) or self._add_stage(now_s, command)
+                stage.active += 1
+                stage.ended = False
+                if not self.work.is_set():
+                    self.work.set()
+                self.attempts[command.attempt] = stage
+            case do.ForgetStage():
+                stage = self.stage_tallies.get(command.stage)
+                if stage is not None:
+                    stage.ended = True
+            case do.FinishJob():
+                job = self.job_tallies.get(command.job)
+                if job is not None:
+                    job.status = "SUCCEEDED" if command.error is None else "FAILED"
+
+    def _add_stage(self, now_s: float, command: do.LaunchTask) -> StageTally:
+        spec = self.find_stage(command.stage)
+        job = self.job_tallies.get(command.job)
+        name, total = (spec.name, spec.partitions) if spec is not None else ("", 0)
+        if job is not None:
+            job.stages.add(command.stage)
+            if spec is not None and spec.writes is None:
+                total = job.partitions
+        stage = StageTally(command.stage, name, total, now_s)
+        self.stage_tallies[command.stage] = stage
+        trim(self.stage_tallies)
+        return stage
+
+
+def trim(known: OrderedDict[int, JobTally] | OrderedDict[int, StageTally]) -> None:
+    while len(known) > REMEMBERED:
+        known.popitem(last=False)

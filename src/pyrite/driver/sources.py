@@ -1,0 +1,209 @@
+"""Where RDDs come from: the driver's own rows, and files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from pyrite.blocks.codec import encode, frame_size
+from pyrite.driver.engine import Engine
+from pyrite.errors import NotSupported
+from pyrite.ids import BlockRef
+from pyrite.rdd import RDD
+from pyrite.rdd.dependency import NarrowDependency, Stretch
+from pyrite.rdd.narrow import Concat, Union
+from pyrite.rdd.sources import Files, Ranges, Slices, slice_bounds
+
+if TYPE_CHECKING:
+    from pyrite.context import SparkContext
+
+T = TypeVar("T")
+
+# Slices that together are smaller than this travel with the stage.
+SMALL_BYTES = 64 << 10
+BATCH_ROWS = 4096
+
+
+class Sources:
+    """The part of a context that makes RDDs."""
+
+    _engine: Engine
+
+    @property
+    def defaultParallelism(self) -> int:
+        """The number of partitions where nothing else says how many."""
+        raise NotImplementedError
+
+    @property
+    def defaultMinPartitions(self) -> int:
+        """The least number of partitions of files, where the user does not say."""
+        return min(self.defaultParallelism, 2)
+
+    def _me(self) -> SparkContext:
+        return self  # type: ignore[return-value]
+
+    def emptyRDD(self) -> RDD[Any]:
+        """An RDD without partitions or rows.
+
+        >>> sc.emptyRDD().isEmpty()
+        True
+        """
+        return RDD(self._me(), Slices([]))
+
+    def range(
+        self, start: int, end: int | None = None, step: int = 1, numSlices: int | None = None
+    ) -> RDD[int]:
+        """The integers from start to end, as Python's range.
+
+        >>> sc.range(2, 10, 3).collect()
+        [2, 5, 8]
+        """
+        if end is None:
+            start, end = 0, start
+        return self.parallelize(range(start, end, step), numSlices)
+
+    def parallelize(self, c: Iterable[T], numSlices: int | None = None) -> RDD[T]:
+        """An RDD of the driver's own rows, in as many partitions as wanted.
+
+        >>> sc.parallelize([0, 2, 3, 4, 6], 5).glom().collect()
+        [[0], [2], [3], [4], [6]]
+        """
+        self._engine.check_usable()
+        count = self.defaultParallelism if numSlices is None else int(numSlices)
+        if isinstance(c, range):
+            return RDD(self._me(), Ranges(c, max(1, count)))
+        rows = c if isinstance(c, (list, tuple)) else list(c)
+        count = max(1, count)
+        encoded = [
+            encode_slice(rows[slice(*slice_bounds(len(rows), count, index))])
+            for index in range(count)
+        ]
+        if sum(map(frame_size, encoded)) <= SMALL_BYTES:
+            return RDD(self._me(), Slices([b"".join(buffers) for buffers in encoded]))
+        refs: list[bytes | BlockRef] = [self._engine.put_frames(buffers) for buffers in encoded]
+        op = Slices(refs)
+        # The rows live as long as somebody can compute with them.
+        self._engine.release_when_gone(op, [ref for ref in refs if isinstance(ref, BlockRef)])
+        return RDD(self._me(), op)
+
+    def union(self, rdds: Sequence[RDD[T]]) -> RDD[T]:
+        """The rows of all RDDs, one after another.
+
+        >>> sc.union([sc.parallelize([1]), sc.parallelize([2, 3])]).collect()
+        [1, 2, 3]
+        """
+        rdds = list(rdds)
+        if len(rdds) == 1:
+            return rdds[0]
+        first = rdds[0]
+        if first.partitioner is not None and all(
+            each.partitioner == first.partitioner for each in rdds
+        ):
+            dependencies = [NarrowDependency(each) for each in rdds]
+            return RDD(
+                self._me(), Concat(first.getNumPartitions()), dependencies, first.partitioner
+            )
+        lengths = [each.getNumPartitions() for each in rdds]
+        op = Union(lengths)
+        stretches = [
+            NarrowDependency(each, Stretch(start, length))
+            for each, start, length in zip(rdds, op.index.starts, lengths, strict=True)
+        ]
+        return RDD(self._me(), op, stretches)
+
+    def textFile(
+        self, name: str, minPartitions: int | None = None, use_unicode: bool = True
+    ) -> RDD[str]:
+        """The lines of text files, wherever fsspec can read them.
+
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "sample.txt")
+        >>> _ = open(path, "w").write("one\\ntwo\\n")
+        >>> sc.textFile(path).collect()
+        ['one', 'two']
+        """
+        from pyrite.io.splits import text_splits
+        from pyrite.io.text import read_lines
+
+        count = minPartitions or self.defaultMinPartitions
+        read = partial(read_lines, use_unicode=use_unicode)
+        return self._files(f"textFile {name}", partial(text_splits, name, count), read)
+
+    def wholeTextFiles(
+        self, path: str, minPartitions: int | None = None, use_unicode: bool = True
+    ) -> RDD[tuple[str, str]]:
+        """Text files as (name, content)."""
+        from pyrite.io.splits import whole_file_splits
+        from pyrite.io.whole import read_text
+
+        count = minPartitions or self.defaultMinPartitions
+        read = partial(read_text, use_unicode=use_unicode)
+        return self._files(f"wholeTextFiles {path}", partial(whole_file_splits, path, count), read)
+
+    def binaryFiles(self, path: str, minPartitions: int | None = None) -> RDD[tuple[str, bytes]]:
+        """Files as (name, bytes)."""
+        from pyrite.io.splits import binary_file_splits
+        from pyrite.io.whole import read_binary
+
+        count = minPartitions or self.defaultMinPartitions
+        find = partial(binary_file_splits, path, count, self.defaultParallelism)
+        return self._files(f"binaryFiles {path}", find, read_binary)
+
+    def binaryRecords(self, path: str, recordLength: int) -> RDD[bytes]:
+        """Records of a fixed length."""
+        from pyrite.io.records import read_records
+        from pyrite.io.splits import record_splits
+
+        find = partial(record_splits, path, recordLength)
+        read = partial(read_records, record_length=recordLength)
+        return self._files(f"binaryRecords {path}", find, read)
+
+    def pickleFile(self, name: str, minPartitions: int | None = None) -> RDD[Any]:
+        """Rows that `saveAsPickleFile` wrote."""
+        from pyrite.io.pickles import read_rows
+        from pyrite.io.splits import pickle_splits
+
+        count = minPartitions or self.defaultMinPartitions
+        return self._files(f"pickleFile {name}", partial(pickle_splits, name, count), read_rows)
+
+    def _files(self, name: str, find: Any, read: Any) -> RDD[Any]:
+        self._engine.check_usable()
+        return RDD(self._me(), Files(name, find, read))
+
+    def sequenceFile(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not available: sequence files need Spark's JVM."""
+        raise needs_jvm("sequenceFile")
+
+    def newAPIHadoopFile(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not available: Hadoop input formats need Spark's JVM."""
+        raise needs_jvm("newAPIHadoopFile")
+
+    def newAPIHadoopRDD(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not available: Hadoop input formats need Spark's JVM."""
+        raise needs_jvm("newAPIHadoopRDD")
+
+    def hadoopFile(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not available: Hadoop input formats need Spark's JVM."""
+        raise needs_jvm("hadoopFile")
+
+    def hadoopRDD(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Not available: Hadoop input formats need Spark's JVM."""
+        raise needs_jvm("hadoopRDD")
+
+
+def encode_slice(rows: Sequence[Any]) -> list[Any]:
+    """One partition's frames, in batches that a task decodes one at a time."""
+    buffers: list[Any] = []
+    pending = iter(rows)
+    while batch := list(islice(pending, BATCH_ROWS)):
+        buffers += encode(batch)
+    return buffers
+
+
+def needs_jvm(method: str) -> NotSupported:
+    return NotSupported(
+        f"SparkContext.{method} needs Spark's JVM, which Pyrite does not have: "
+        "read with textFile, binaryFiles, binaryRecords or pickleFile."
+    )

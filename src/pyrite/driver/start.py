@@ -1,0 +1,80 @@
+"""Starting an engine on this machine, as the settings say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyrite.cluster.local.cluster import LocalCluster
+from pyrite.cluster.local.scratch import Scratch
+from pyrite.driver.engine import Engine
+from pyrite.driver.master import Master
+from pyrite.driver.pools import read_pools
+from pyrite.schedule.health import ExclusionRule
+from pyrite.schedule.scheduler import Rules, Scheduler
+from pyrite.schedule.taskset import Speculation
+from pyrite.settings import Settings
+
+EXCLUDE = "spark.excludeOnFailure"
+
+
+def start_local(master: Master, settings: Settings, failures_set: bool) -> Engine:
+    """An engine with one executor process per core."""
+    rules = read_rules(master, settings, failures_set)
+    options = executor_options(settings)
+    environment = settings.executor_env()
+
+    def make_cluster(engine: Engine) -> LocalCluster:
+        scratch = Scratch(settings.str("spark.local.dir").split(",")[0])
+        try:
+            return LocalCluster(master.executors, scratch, engine, options, environment)
+        except BaseException:
+            scratch.remove()
+            raise
+
+    return Engine(Scheduler(rules), make_cluster, settings.bytes("spark.driver.maxResultSize"))
+
+
+def executor_options(settings: Settings) -> dict[str, Any]:
+    memory = settings.bytes("spark.executor.memory")
+    return {
+        "memory_bytes": memory,
+        "storage_bytes": int(memory * settings.float("spark.memory.storageFraction")),
+        "inline_bytes": settings.bytes("pyrite.inline.bytes"),
+    }
+
+
+def read_rules(master: Master, settings: Settings, failures_set: bool) -> Rules:
+    """The scheduler's rules.
+
+    As in Spark's local mode, a function that raised is not called again unless the user says how
+    often; an executor's death is retried.
+    """
+    limit = settings.int("spark.task.maxFailures")
+    raised = master.max_failures or (limit if failures_set else 1)
+    speculation = None
+    if settings.bool("spark.speculation"):
+        speculation = Speculation(
+            settings.float("spark.speculation.multiplier"),
+            settings.float("spark.speculation.quantile"),
+            settings.seconds("spark.speculation.minTaskRuntime"),
+        )
+    allocation = settings.str("spark.scheduler.allocation.file")
+    return Rules(
+        max_failures=raised,
+        max_deaths=limit,
+        max_fetch_failures=settings.int("spark.stage.maxConsecutiveAttempts"),
+        locality_wait_s=settings.seconds("spark.locality.wait.process"),
+        cancel_grace_s=settings.seconds("pyrite.cancel.grace"),
+        pool_bytes=settings.bytes("pyrite.pool.memory"),
+        fair=settings.str("spark.scheduler.mode").upper() == "FAIR",
+        shares=read_pools(allocation) if allocation else {},
+        speculation=speculation,
+        speculation_interval_s=settings.seconds("spark.speculation.interval"),
+        exclusion=ExclusionRule(
+            settings.bool(f"{EXCLUDE}.enabled"),
+            settings.int(f"{EXCLUDE}.task.maxTaskAttemptsPerExecutor"),
+            settings.int(f"{EXCLUDE}.stage.maxFailedTasksPerExecutor"),
+            settings.int(f"{EXCLUDE}.application.maxFailedTasksPerExecutor"),
+            settings.seconds(f"{EXCLUDE}.timeout"),
+        ),
+    )

@@ -1,0 +1,68 @@
+"""The three families of errors: the user's function, the cluster, the engine."""
+
+from __future__ import annotations
+
+
+class PyriteError(Exception):
+    """The root of everything that Pyrite raises by itself."""
+
+
+class UserError(PyriteError):
+    """The program asked for something that can't be done; the message says what to do instead."""
+
+
+class ClusterError(PyriteError):
+    """Processes, memory or disks failed more often than the engine may retry."""
+
+
+class EngineError(PyriteError):
+    """Pyrite contradicts itself: a bug, please report it with the story in the message."""
+
+
+class NotSupported(UserError, NotImplementedError):
+    """Something that PySpark takes from the JVM and Pyrite does not have."""
+
+
+class ContextStopped(UserError, RuntimeError):
+    """The context was stopped, or belongs to another process."""
+
+
+class ReferencedInTask(UserError, RuntimeError):
+    """A task refers to the context or to an RDD, which live in the driver only."""
+
+    def __init__(self, what: str, cure: str) -> None:
+        super().__init__(f"{what} can't be used inside a task. {cure}")
+        self.cure = cure
+
+
+class JobCancelled(UserError):
+    """The job was cancelled by its group, tag, id or by Ctrl-C."""
+
+
+class TaskFailed(UserError):
+    """A user's function failed in a task: its own traceback comes first."""
+
+    def __init__(
+        self, message: str, *, stage: int, partition: int, attempts: int, traceback: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.stage = stage
+        self.partition = partition
+        self.attempts = attempts
+        self.traceback = traceback
+        self.pickled: bytes | None = None
+        self.original: BaseException | None = None
+
+
+class ExecutorDied(ClusterError):
+    """A partition killed its executor as often as the limit allows."""
+
+    def __init__(self, message: str, *, stage: int, partition: int, attempts: int) -> None:
+        super().__init__(message)
+        self.stage = stage
+        self.partition = partition
+        self.attempts = attempts
+
+
+class StageAborted(ClusterError):
+    """A stage lost its input or its executors too often."""

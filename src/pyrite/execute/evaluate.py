@@ -1,0 +1,154 @@
+"""Computing one partition of a stage: from sources, shuffles and kept rows up to its last RDD."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any
+
+from pyrite.execute.keeper import Keeper, KeepPlan
+from pyrite.execute.space import Space
+from pyrite.ids import BlockRef, Partition, RddId, ShuffleId
+from pyrite.plan.program import NarrowInput, Program, ShuffleInput
+from pyrite.rdd.fuse import Step, run_steps
+from pyrite.rdd.narrow import RecordOp, Union
+from pyrite.rdd.op import Input
+from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
+
+BATCH_ROWS = 4096
+
+
+class Evaluator:
+    """Runs a program for one task; it is the Env that operators see."""
+
+    def __init__(
+        self,
+        program: Program,
+        plans: dict[RddId, KeepPlan],
+        shuffles: dict[ShuffleId, tuple[int, tuple[BlockRef, ...]]],
+        keeper: Keeper,
+        space: Space,
+    ) -> None:
+        self.nodes = program.nodes
+        self.ops = program.ops
+        self.plans = plans
+        self.shuffles = shuffles
+        self.keeper = keeper
+        self.space = space
+
+    def read_block(self, ref: BlockRef) -> memoryview:
+        return self.keeper.reader.view(ref)
+
+    def compute(self, index: int) -> Iterator[Any]:
+        """The rows of a partition of the stage's last RDD."""
+        return self.rows(len(self.nodes) - 1, index)
+
+    def rows(self, place: int, index: int) -> Iterator[Any]:
+        """The rows of one partition of one RDD.
+
+        Chains of single parents are walked down to where rows exist and then up again, without
+        recursion: a lineage may be thousands of RDDs long.
+        """
+        chained: list[tuple[int, int]] = []
+        while True:
+            rows = self._find_kept(place, index)
+            if rows is not None:
+                break
+            chained.append((place, index))
+            parent = self._only_parent(place, index)
+            if parent is None:
+                rows = self._start(*chained.pop())
+                break
+            place, index = parent
+        return self._apply(rows, chained)
+
+    def _find_kept(self, place: int, index: int) -> Iterator[Any] | None:
+        rdd = self.nodes[place].rdd
+        return self.keeper.find(Partition(rdd, index)) if rdd in self.plans else None
+
+    def _only_parent(self, place: int, index: int) -> tuple[int, int] | None:
+        """The one partition that this one is made from, if it is just one in this stage."""
+        inputs = self.nodes[place].inputs
+        op = self.ops[place]
+        if isinstance(op, Union):
+            number, position = op.index.find(index)
+            parent = inputs[number]
+            return (parent.node, position) if isinstance(parent, NarrowInput) else None
+        if len(inputs) != 1 or not isinstance(inputs[0], NarrowInput):
+            return None
+        parents = inputs[0].mapping.parents(index)
+        return (inputs[0].node, parents[0]) if len(parents) == 1 else None
+
+    def _start(self, place: int, index: int) -> Iterator[Any]:
+        """Rows of a partition that is not made from a single parent."""
+        inputs = [self._input(each, index) for each in self.nodes[place].inputs]
+        return self._keep(place, index, self.ops[place].compute(index, inputs, self))
+
+    def _apply(self, rows: Iterator[Any], chained: list[tuple[int, int]]) -> Iterator[Any]:
+        """Runs the chain's operators over the rows, neighbouring record operators as one loop."""
+        steps: list[Step] = []
+        for place, index in reversed(chained):
+            op = self.ops[place]
+            if type(op) is RecordOp:
+                steps.append((op.kind, op.function))
+                if self.nodes[place].rdd not in self.plans:
+                    continue
+            if steps:
+                rows = run_steps(rows, steps)
+                steps = []
+            if type(op) is not RecordOp and not isinstance(op, Union):
+                rows = op.compute(index, [Given(rows)], self)
+            rows = self._keep(place, index, rows)
+        return run_steps(rows, steps) if steps else rows
+
+    def _keep(self, place: int, index: int, rows: Iterator[Any]) -> Iterator[Any]:
+        rdd = self.nodes[place].rdd
+        plan = self.plans.get(rdd)
+        if plan is None:
+            return rows
+        return self.keeper.keep(Partition(rdd, index), rows, plan, self.space)
+
+    def _input(self, each: NarrowInput | ShuffleInput, index: int) -> Input:
+        if isinstance(each, NarrowInput):
+            return Parents(self, each.node, each.mapping.parents(index))
+        snapshot = self.shuffles.get(each.shuffle)
+        if snapshot is None:
+            raise MissingMapOutput(each.shuffle, -1, -1, "it has not been computed")
+        epoch, refs = snapshot
+        return ShuffleRows(each.shuffle, epoch, refs, index, self.keeper.reader)
+
+
+class Batches:
+    """Batches cut from rows."""
+
+    def rows(self) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def batches(self) -> Iterator[list[Any]]:
+        rows = self.rows()
+        while batch := list(islice(rows, BATCH_ROWS)):
+            yield batch
+
+
+class Given(Batches):
+    """Rows that are already being computed; they can be read once."""
+
+    def __init__(self, rows: Iterator[Any]) -> None:
+        self.given = rows
+
+    def rows(self) -> Iterator[Any]:
+        return self.given
+
+
+class Parents(Batches):
+    """Parent partitions of the same stage, computed when they are read."""
+
+    def __init__(self, evaluator: Evaluator, node: int, indices: Any) -> None:
+        self.evaluator = evaluator
+        self.node = node
+        self.indices = indices
+
+    def rows(self) -> Iterator[Any]:
+        if len(self.indices) == 1:
+            return self.evaluator.rows(self.node, self.indices[0])
+        return chain.from_iterable(self.evaluator.rows(self.node, each) for each in self.indices)

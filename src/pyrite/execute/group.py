@@ -1,0 +1,228 @@
+"""Grouping the values of each key, in memory while they fit and through spill files beyond.
+
+When memory runs out, every group is written to a bucket of a spill file chosen by its key's hash;
+later the buckets are read back one at a time, and split again where one of them is still too
+large. A group that takes a good part of the memory by itself gets a bucket of its own from then
+on: it is never loaded again, but iterated from the file.
+"""
+
+import sys
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, Generic, TypeVar
+
+from pyrite.execute.aggregate import BUCKETS, MOST_SPLITS, bucket_of
+from pyrite.execute.space import Space
+from pyrite.execute.spill import SpillReader, SpillWriter
+from pyrite.resultiterable import ResultIterable
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+# A group with more than this part of all values held is large.
+_LARGE_PART = 8
+
+
+def group_locally(rows: Iterable[tuple[K, V]], space: Space) -> Iterator[tuple[K, list[V]]]:
+    """Lists of values by key; when memory runs out, a key may come again with more values."""
+    rows = iter(rows)
+    groups: defaultdict[K, list[V]] = defaultdict(list)
+    for key, value in rows:
+        groups[key].append(value)
+        for key, value in islice(rows, space.stride_rows):
+            groups[key].append(value)
+        if space.over():
+            yield from groups.items()
+            groups.clear()
+            space.relieved()
+    yield from groups.items()
+
+
+def group_values(
+    batches: Iterable[list[tuple[K, list[V]]]], space: Space
+) -> Iterator[tuple[K, ResultIterable[V]]]:
+    """All values of each key, in the order in which keys were first seen unless rows spilled."""
+    gathered = _gather([batches], space, 0)
+    if isinstance(gathered, _SpilledGroups):
+        return ((key, ResultIterable(values)) for key, (values,) in gathered.read())
+    return zip(gathered[0], map(ResultIterable, gathered[0].values()), strict=True)
+
+
+def cogroup(
+    sides: Sequence[Iterable[list[tuple[K, list[V]]]]], space: Space
+) -> Iterator[tuple[K, tuple[ResultIterable[V], ...]]]:
+    """All values of each key from each side, keys ordered as first seen, side by side."""
+    gathered = _gather(sides, space, 0)
+    if isinstance(gathered, _SpilledGroups):
+        return ((key, tuple(map(ResultIterable, values))) for key, values in gathered.read())
+    keys = _all_keys(gathered)
+    columns = [map(ResultIterable, column) for column in _columns(gathered, keys)]
+    return zip(keys, zip(*columns, strict=True), strict=True)
+
+
+class SpilledValues(Collection[V], Generic[V]):
+    """The values of one large group: those that were read back, then those left in a file."""
+
+    def __init__(self, first: Collection[V], reader: SpillReader, bucket: Any, count: int) -> None:
+        self._first = first
+        self._reader = reader
+        self._bucket = bucket
+        self._count = len(first) + count
+
+    def __iter__(self) -> Iterator[V]:
+        spilled = chain.from_iterable(self._reader.batches(self._bucket))
+        return chain(self._first, spilled)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, value: object) -> bool:
+        return any(each is value or each == value for each in self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (list, (list(self),))
+
+
+_Groups = defaultdict[K, list[V]]
+
+
+def _gather(
+    sides: Sequence[Iterable[list[tuple[K, list[V]]]]], space: Space, split: int
+) -> "list[_Groups[K, V]] | _SpilledGroups[K, V]":
+    """The groups of each side, in memory if they fit there."""
+    groups: list[_Groups[K, V]] = [defaultdict(list) for _ in sides]
+    spilled: _SpilledGroups[K, V] | None = None
+    for batches, held in zip(sides, groups, strict=True):
+        rows = chain.from_iterable(batches)
+        for row in rows:
+            for key, values in chain((row,), islice(rows, space.stride_rows)):
+                if key in held:
+                    held[key].extend(values)
+                else:
+                    # A copy, since whoever made the list may give it to others too.
+                    held[key] = [*values]
+            if space.over():
+                spilled = spilled or _SpilledGroups(len(sides), space, split)
+                spilled.take(groups)
+    if spilled is None:
+        return groups
+    spilled.take_rest(groups)
+    return spilled
+
+
+def _count(groups: list[_Groups[K, V]]) -> int:
+    return sum(sum(map(len, held.values())) for held in groups)
+
+
+def _all_keys(groups: list[_Groups[K, V]]) -> dict[K, None]:
+    return dict.fromkeys(chain.from_iterable(groups))
+
+
+def _columns(groups: list[_Groups[K, V]], keys: dict[K, None]) -> list[Iterator[list[V]]]:
+    """Each side's values of each key; a side without that key gets an empty list."""
+    return [map(held.__getitem__, keys) for held in groups]
+
+
+class _SpilledGroups(Generic[K, V]):
+    """Groups of several sides that were moved to one spill file."""
+
+    def __init__(self, sides: int, space: Space, split: int) -> None:
+        self._sides = range(sides)
+        self._space = space
+        self._split = split
+        self._writer = SpillWriter(space)
+        # For each side the large groups, with the count of values in their own buckets.
+        self._large: list[dict[K, int]] = [{} for _ in self._sides]
+
+    def take(self, groups: list[_Groups[K, V]]) -> None:
+        """Moves all groups to the file, as there is no more memory for them."""
+        # Where splitting is at its end, every group is iterated from the file.
+        large_count = _count(groups) // _LARGE_PART if self._split < MOST_SPLITS else -1
+        self._write(groups, large_count)
+
+    def take_rest(self, groups: list[_Groups[K, V]]) -> None:
+        """Moves the groups that came last to the file, small as they may be."""
+        self._write(groups, sys.maxsize)
+
+    def read(self) -> Iterator[tuple[K, tuple[Collection[V], ...]]]:
+        """Every key with its values from each side, bucket by bucket, then the large ones left."""
+        reader = self._writer.finish()
+        unread = dict.fromkeys(chain.from_iterable(self._large))
+        for bucket in range(BUCKETS):
+            sides = [reader.batches((side, bucket)) for side in self._sides]
+            for key, values in self._read_bucket(sides):
+                unread.pop(key, None)
+                yield key, self._with_large(key, values, reader)
+        for key in unread:
+            yield key, self._with_large(key, tuple([] for _ in self._sides), reader)
+
+    def _read_bucket(
+        self, sides: list[Iterator[list[tuple[K, list[V]]]]]
+    ) -> Iterator[tuple[K, tuple[Collection[V], ...]]]:
+        gathered = _gather(sides, self._space, self._split + 1)
+        if isinstance(gathered, _SpilledGroups):
+            return gathered.read()
+        keys = _all_keys(gathered)
+        return zip(keys, zip(*_columns(gathered, keys), strict=True), strict=True)
+
+    def _write(self, groups: list[_Groups[K, V]], large_count: int) -> None:
+        batch_values = self._space.batch_rows(_count(groups))
+        for side, held in enumerate(groups):
+            self._write_side(side, held, large_count, batch_values)
+            held.clear()
+        self._space.relieved()
+
+    def _write_side(
+        self, side: int, held: _Groups[K, V], large_count: int, batch_values: int
+    ) -> None:
+        large = self._large[side]
+        buckets = _Buckets(self._writer, side, batch_values)
+        for key, values in held.items():
+            if key in large or len(values) > large_count:
+                self._writer.write_all(_own_bucket(side, key), values, batch_values)
+                large[key] = large.get(key, 0) + len(values)
+            else:
+                buckets.add(bucket_of(key, self._split), key, values)
+        buckets.flush()
+
+    def _with_large(
+        self, key: K, values: tuple[Collection[V], ...], reader: SpillReader
+    ) -> tuple[Collection[V], ...]:
+        return tuple(
+            SpilledValues(values[side], reader, _own_bucket(side, key), self._large[side][key])
+            if key in self._large[side]
+            else values[side]
+            for side in self._sides
+        )
+
+
+def _own_bucket(side: int, key: Any) -> tuple[str, int, Any]:
+    return ("group", side, key)
+
+
+class _Buckets:
+    """Groups of one side gathered by bucket, each bucket written when it holds enough values."""
+
+    def __init__(self, writer: SpillWriter, side: int, batch_values: int) -> None:
+        self._writer = writer
+        self._side = side
+        self._batch_values = batch_values
+        self._rows: list[list[tuple[Any, list[Any]]]] = [[] for _ in range(BUCKETS)]
+        self._counts = [0] * BUCKETS
+
+    def add(self, bucket: int, key: Any, values: list[Any]) -> None:
+        self._rows[bucket].append((key, values))
+        self._counts[bucket] += len(values)
+        if self._counts[bucket] >= self._batch_values:
+            self._flush(bucket)
+
+    def flush(self) -> None:
+        for bucket, rows in enumerate(self._rows):
+            if rows:
+                self._flush(bucket)
+
+    def _flush(self, bucket: int) -> None:
+        self._writer.write((self._side, bucket), self._rows[bucket])
+        self._rows[bucket] = []
+        self._counts[bucket] = 0

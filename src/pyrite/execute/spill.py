@@ -1,0 +1,107 @@
+"""Rows that a task has moved to disk."""
+
+import os
+import weakref
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from pyrite.blocks.codec import Encoder, decode, frame_size
+from pyrite.errors import ClusterError
+from pyrite.execute.space import Space
+
+
+class SpillFailed(ClusterError):
+    """The scratch folder did not take the rows that no longer fit in memory."""
+
+    def __init__(self, folder: str, reason: str) -> None:
+        super().__init__(folder, reason)
+        self.folder = folder
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            f"rows that no longer fit in memory could not be written to {self.folder}: "
+            f"{self.reason}. Free space there, or set spark.local.dir to a folder on a larger disk."
+        )
+
+
+class _File:
+    """An open spill file, closed when its last reader is gone."""
+
+    def __init__(self, path: str) -> None:
+        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        weakref.finalize(self, os.close, self.fd)
+
+
+class SpillReader:
+    """Reads the buckets of a finished spill file, each as often as wanted.
+
+    It holds the file open, so that its rows outlive the removal of the file's name.
+    """
+
+    def __init__(self, file: _File, frames: dict[Hashable, list[tuple[int, int]]]) -> None:
+        self._file = file
+        self._frames = frames
+
+    def batches(self, bucket: Hashable) -> Iterator[list[Any]]:
+        """The batches written to this bucket, in order, one in memory at a time."""
+        for offset, length in self._frames.get(bucket, ()):
+            yield decode(_read_at(self._file.fd, offset, length))
+
+
+class SpillWriter:
+    """Appends batches of rows, sorted into named buckets, to one new file of a task's space."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._file: _File | None = None
+        self._frames: dict[Hashable, list[tuple[int, int]]] = {}
+        self._encoder = Encoder()
+        self._offset = 0
+
+    def write(self, bucket: Hashable, rows: list[Any]) -> None:
+        """Appends one batch to a bucket."""
+        buffers = self._encoder.encode(rows)
+        length = frame_size(buffers)
+        try:
+            if self._file is None:
+                self._file = _File(self._space.spill_path())
+            for buffer in buffers:
+                _write_all(self._file.fd, memoryview(buffer))
+        except OSError as error:
+            raise SpillFailed(self._space.folder, error.strerror or str(error)) from error
+        self._frames.setdefault(bucket, []).append((self._offset, length))
+        self._offset += length
+        self._space.spilled_bytes += length
+
+    def write_all(self, bucket: Hashable, rows: Iterable[Any], batch_rows: int) -> None:
+        """Appends rows to a bucket in batches of this many."""
+        rows = iter(rows)
+        while batch := list(islice(rows, batch_rows)):
+            self.write(bucket, batch)
+
+    def finish(self) -> SpillReader:
+        """What was written, for reading; nothing may be written afterwards."""
+        if self._file is None:
+            self._file = _File(self._space.spill_path())
+        return SpillReader(self._file, self._frames)
+
+
+def _write_all(fd: int, data: memoryview) -> None:
+    data = data.cast("B")
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def _read_at(fd: int, offset: int, length: int) -> bytes | memoryview:
+    data = os.pread(fd, length, offset)
+    if len(data) == length:
+        return data
+    # One call reads at most 2 GiB.
+    pieces = [data]
+    done = len(data)
+    while done < length and pieces[-1]:
+        pieces.append(os.pread(fd, length - done, offset + done))
+        done += len(pieces[-1])
+    return b"".join(pieces)

@@ -1,0 +1,301 @@
+"""An executor: runs one task at a time and says what became of it."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+from pyrite import accumulators
+from pyrite.blocks.codec import decode, encode, frame_size
+from pyrite.blocks.live import LiveStore
+from pyrite.blocks.segments import Folders, SegmentReader, SegmentWriter, remove_segments
+from pyrite.broadcast import Broadcast
+from pyrite.execute.evaluate import Evaluator
+from pyrite.execute.keeper import Keeper, KeepPlan
+from pyrite.execute.space import Space
+from pyrite.execute.traces import summary, user_traceback
+from pyrite.ids import BlockRef, Partition, RddId, ShuffleId
+from pyrite.plan.program import Program
+from pyrite.rdd.partitioner import Router
+from pyrite.shuffle.read import MissingMapOutput
+from pyrite.shuffle.write import write_map_output
+from pyrite.taskcontext import TaskContext, TaskInfo
+
+# A young collection every so many allocations: batches of rows are no garbage.
+GC_THRESHOLD = (50_000, 20, 50)
+
+
+class Stopped(BaseException):
+    """The driver has gone or wants no more of this executor."""
+
+
+class TaskInterrupted(BaseException):
+    """The running attempt was cancelled."""
+
+
+class Channel(Protocol):
+    """How an executor talks with the driver."""
+
+    def send(self, message: tuple[Any, ...]) -> None: ...
+
+    def receive(self) -> tuple[Any, ...]: ...
+
+
+class Limits(NamedTuple):
+    """What an executor may use."""
+
+    memory_bytes: int
+    storage_bytes: int
+    inline_bytes: int
+
+
+class Header(NamedTuple):
+    """What the tasks of a stage share, apart from their functions."""
+
+    plans: dict[RddId, KeepPlan]
+    properties: dict[str, str]
+    python_paths: tuple[str, ...]
+    partitions: int
+
+
+class MapWork(NamedTuple):
+    """What a task of a map stage does with its rows."""
+
+    router: Router
+    parts: int
+
+
+class Frames(NamedTuple):
+    """A result that stays in the pool as it is: the driver gets to know where."""
+
+    buffers: list[Any]
+
+
+Action = Callable[[int, Iterator[Any]], Any]
+
+
+class Stage:
+    """A stage as this executor knows it: the closure is loaded when its first task comes."""
+
+    def __init__(self, closure: bytes, header: bytes) -> None:
+        self.closure = closure
+        self.header: Header = pickle.loads(header)
+        self._loaded: tuple[Program, MapWork | Action] | None = None
+
+    def load(self) -> tuple[Program, MapWork | Action]:
+        for path in self.header.python_paths:
+            if path not in sys.path:
+                sys.path.insert(1, path)
+        if self._loaded is None:
+            self._loaded = pickle.loads(self.closure)
+        return self._loaded
+
+
+class Task(NamedTuple):
+    """One attempt as it was ordered."""
+
+    attempt: int
+    stage: int
+    partition: int
+    number: int
+    inputs: list[ShuffleId]
+    blocks: list[tuple[int, int, str, int, int]]
+
+
+class Worker:
+    """The executor's state between tasks, and its loop."""
+
+    def __init__(self, name: str, channel: Channel, folders: Folders, limits: Limits) -> None:
+        self.channel = channel
+        self.folders = folders
+        self.limits = limits
+        self.reader = SegmentReader(folders)
+        self.writer = SegmentWriter(folders, name, self._lease)
+        self.live = LiveStore(limits.storage_bytes)
+        self.keeper = Keeper(self.live, self.reader, self.writer)
+        self.stages: dict[int, Stage] = {}
+        self.snapshots: dict[ShuffleId, tuple[int, tuple[BlockRef, ...]]] = {}
+        self.running: int | None = None
+        self.interrupted: int | None = None
+        Broadcast._load = self._load_broadcast
+        gc.set_threshold(*GC_THRESHOLD)
+
+    def serve(self) -> None:
+        """Handles messages until the driver goes away."""
+        while True:
+            try:
+                self._handle(self.channel.receive())
+            except TaskInterrupted:
+                self._remove_unreported()
+                self._answer(("cancelled", self.interrupted))
+
+    def interrupt(self, attempt: int) -> None:
+        """Cancels the attempt, if it is the one that runs; called from a signal handler."""
+        if self.running == attempt:
+            self.running, self.interrupted = None, attempt
+            raise TaskInterrupted
+
+    def _handle(self, message: tuple[Any, ...]) -> None:
+        match message:
+            case ("task", *order):
+                self._run(Task(*order))
+            case ("snapshot", shuffle, epoch, refs):
+                self.snapshots[shuffle] = epoch, tuple(BlockRef(*each) for each in refs)
+            case ("end_shuffle", shuffle):
+                self.snapshots.pop(shuffle, None)
+            case ("stage", stage, closure, header):
+                self.stages[stage] = Stage(closure, header)
+            case ("end", stage):
+                self.stages.pop(stage, None)
+            case ("drop", rdd):
+                self.live.forget(rdd)
+            case ("forget", segments):
+                self.reader.forget(segments)
+            case ("broadcast", id):
+                Broadcast._loaded.pop(id, None)
+            case ("stop",):
+                raise Stopped
+            case _:
+                raise AssertionError(f"unknown message {message!r}")
+
+    def _run(self, task: Task) -> None:
+        stage = self.stages[task.stage]
+        space = Space(self.limits.memory_bytes, self.folders.disk)
+        info = TaskInfo(
+            task.stage,
+            task.partition,
+            task.number,
+            task.attempt,
+            stage.header.partitions,
+            stage.header.properties,
+            lambda message: self._meet(task.attempt, message),
+        )
+        TaskContext._set(info)
+        accumulators.start_task()
+        self.running = task.attempt
+        try:
+            answer = self._attempt(task, stage, space)
+            self.running = None
+        except MissingMapOutput as error:
+            self.running = None
+            answer = ("fetch", task.attempt, error.shuffle, error.index, error.epoch, str(error))
+        except (Stopped, TaskInterrupted):
+            raise
+        except BaseException as error:
+            self.running = None
+            answer = self._failure(task, error)
+        finally:
+            TaskContext._set(None)
+            space.close()
+        if answer[0] == "ok":
+            self.writer.take_disk_written()
+        else:
+            self._remove_unreported()
+        self._answer(answer)
+
+    def _answer(self, answer: tuple[Any, ...]) -> None:
+        self.channel.send((*answer, *map(plain, self.keeper.take_report())))
+
+    def _attempt(self, task: Task, stage: Stage, space: Space) -> tuple[Any, ...]:
+        program, work = stage.load()
+        shuffles = {shuffle: self.snapshots[shuffle] for shuffle in task.inputs}
+        self.keeper.start_task(
+            {
+                Partition(RddId(rdd), index): BlockRef(*where)
+                for rdd, index, *where in task.blocks
+            }
+        )
+        evaluator = Evaluator(program, stage.header.plans, shuffles, self.keeper, space)
+        rows = evaluator.compute(task.partition)
+        if isinstance(work, MapWork):
+            output = write_map_output(
+                rows, task.partition, work.router, work.parts, space, self.writer
+            )
+            return ("ok", task.attempt, None, tuple(output), take_updates())
+        result = self._encode_result(work(task.partition, rows))
+        return ("ok", task.attempt, result, None, take_updates())
+
+    def _encode_result(self, result: Any) -> bytes | tuple[str, int, int]:
+        if isinstance(result, Frames):
+            return tuple(self.writer.write(result.buffers, frame_size(result.buffers)))
+        try:
+            buffers = encode([result])
+        except (Exception, RecursionError) as error:
+            raise UnsendableResult(
+                f"the task's result, of type {type(result).__name__}, can't be sent to the "
+                f"driver ({summary(error)}): return plain data instead"
+            ) from error
+        size = frame_size(buffers)
+        if size <= self.limits.inline_bytes:
+            return b"".join(buffers)
+        return tuple(self.writer.write(buffers, size))
+
+    def _failure(self, task: Task, error: BaseException) -> tuple[Any, ...]:
+        kind = type(error).__name__
+        message = summary(error)
+        if isinstance(error, MemoryError):
+            gc.collect()
+            message = (
+                f"MemoryError: the task needed more than its executor may have "
+                f"({self.limits.memory_bytes >> 20} MiB): use more partitions, "
+                f"or raise spark.executor.memory"
+            )
+        try:
+            pickled = pickle.dumps(error)
+        except Exception:
+            pickled = b""
+        return ("failed", task.attempt, kind, message, user_traceback(error), pickled)
+
+    def _remove_unreported(self) -> None:
+        """Removes disk blocks of a failed attempt; those of kept partitions are reported."""
+        reported = {ref.segment for _, ref in self.keeper.stored if ref is not None}
+        remove_segments(
+            self.folders, [n for n in self.writer.take_disk_written() if n not in reported]
+        )
+
+    def _lease(self, segment: str, size_bytes: int) -> bool:
+        self.channel.send(("space", segment, size_bytes))
+        granted: bool = self._wait_for("space")[2]
+        return granted
+
+    def _meet(self, attempt: int, message: str) -> list[str]:
+        self.channel.send(("barrier", attempt, message))
+        return list(self._wait_for("barrier")[1])
+
+    def _wait_for(self, kind: str) -> tuple[Any, ...]:
+        while True:
+            message = self.channel.receive()
+            if message[0] == kind:
+                return message
+            self._handle(message)
+
+    def _load_broadcast(self, ref: BlockRef) -> Any:
+        return decode(self.reader.view(ref))[0]
+
+
+class UnsendableResult(TypeError):
+    """A task gave something that can't be pickled."""
+
+
+def take_updates() -> bytes | None:
+    """What the task added to accumulators."""
+    updates = accumulators.take_updates()
+    if not updates:
+        return None
+    import cloudpickle
+
+    pickled: bytes = cloudpickle.dumps(updates)
+    return pickled
+
+
+def plain(entries: list[Any]) -> list[Any]:
+    """Named tuples as plain ones, for the wire."""
+    return [
+        tuple(each)
+        if isinstance(each, Partition)
+        else (tuple(each[0]), None if each[1] is None else tuple(each[1]))
+        for each in entries
+    ]

@@ -1,0 +1,29 @@
+"""Identities of the things the engine speaks about."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, NewType
+
+RddId = NewType("RddId", int)
+ShuffleId = NewType("ShuffleId", int)
+StageId = NewType("StageId", int)
+JobId = NewType("JobId", int)
+AttemptId = NewType("AttemptId", int)
+ExecutorId = NewType("ExecutorId", int)
+NodeId = NewType("NodeId", str)
+BroadcastId = NewType("BroadcastId", int)
+
+
+class Partition(NamedTuple):
+    """One partition of one RDD."""
+
+    rdd: RddId
+    index: int
+
+
+class BlockRef(NamedTuple):
+    """Where a block lies: a stretch of a segment in the pool, or of a file on disk."""
+
+    segment: str
+    offset: int
+    length: int

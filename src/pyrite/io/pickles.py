@@ -1,0 +1,100 @@
+"""Files of pickled rows: saveAsPickleFile and pickleFile.
+
+A file is a signature, then frames of rows, each after its length, then a length of zero. The zero
+tells a complete file from one that was cut between two frames.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Any, Final
+
+from pyrite.io.codecs import InputStream, output_stream
+from pyrite.io.errors import CorruptInput
+from pyrite.io.records import read_exactly
+from pyrite.io.splits import Split
+from pyrite.io.storage import display
+
+SIGNATURE: Final = b"PYRITE\x00\x01"
+_LENGTH: Final = struct.Struct("<Q")
+_MAX_BATCH_ROWS: Final = 4096
+_SMALL_BATCH_BYTES: Final = 256 * 1024
+_LARGE_BATCH_BYTES: Final = 1024 * 1024
+
+
+def write_rows(path: str, rows: Iterable[Any], batch_rows: int = 10) -> None:
+    """Write rows to a file, starting with batches of `batch_rows`, then of a fitting size."""
+    from pyrite.blocks.codec import Encoder, frame_size
+
+    encoder = Encoder()
+    iterator = iter(rows)
+    batch_rows = max(1, batch_rows)
+    with output_stream(path, None) as output:
+        output.write(SIGNATURE)
+        while batch := list(islice(iterator, batch_rows)):
+            buffers = encoder.encode(batch)
+            size = frame_size(buffers)
+            output.write(_LENGTH.pack(size))
+            for buffer in buffers:
+                output.write(buffer)
+            batch_rows = _fitting(batch_rows, size)
+        output.write(_LENGTH.pack(0))
+
+
+def _fitting(batch_rows: int, size: int) -> int:
+    """Larger batches for small rows, smaller ones for large rows: memory stays bounded."""
+    if size < _SMALL_BATCH_BYTES:
+        return min(batch_rows * 2, _MAX_BATCH_ROWS)
+    if size > _LARGE_BATCH_BYTES:
+        return max(1, batch_rows // 2)
+    return batch_rows
+
+
+def read_rows(split: Split) -> Iterator[Any]:
+    """The rows of the frames that start in a split."""
+    return chain.from_iterable(_batches(split))
+
+
+def _batches(split: Split) -> Iterator[list[Any]]:
+    from pyrite.blocks.codec import CorruptBlock, decode_frames
+
+    with InputStream(split.path, decompress=False) as stream:
+        _check_signature(split.path, read_exactly(stream, len(SIGNATURE)))
+        position = len(SIGNATURE)
+        while position < split.end:
+            size = _frame_size(stream, split.path, position)
+            if size == 0:
+                return
+            if position >= split.start:
+                frame = read_exactly(stream, size)
+                if len(frame) < size:
+                    raise _damaged(split.path, position, "it ends within a frame")
+                try:
+                    yield from decode_frames(memoryview(frame))
+                except CorruptBlock as error:
+                    raise _damaged(split.path, position, str(error)) from error
+            position += _LENGTH.size + size
+            stream.seek(position)
+
+
+def _frame_size(stream: InputStream, path: str, position: int) -> int:
+    header = read_exactly(stream, _LENGTH.size)
+    if len(header) < _LENGTH.size:
+        raise _damaged(path, position, "it ends before its end mark")
+    size: int = _LENGTH.unpack(header)[0]
+    return size
+
+
+def _damaged(path: str, position: int, reason: str) -> CorruptInput:
+    return CorruptInput(f"{display(path)} is damaged at byte {position}: {reason}", path)
+
+
+def _check_signature(path: str, found: bytes) -> None:
+    if found == SIGNATURE:
+        return
+    message = f"{display(path)} was not written by Pyrite's saveAsPickleFile"
+    if found.startswith(b"SEQ"):
+        message += ": it is a Hadoop sequence file, which only a JVM can read; save it as text"
+    raise CorruptInput(message, path)

@@ -1,0 +1,138 @@
+"""How input files are cut into partitions: Hadoop's rules, computed before any task runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyrite.io.codecs import codec_of
+from pyrite.io.errors import BadPath, CorruptInput
+from pyrite.io.paths import InputFile, expand
+from pyrite.io.storage import display
+
+BLOCK_BYTES: Final = 32 * 1024 * 1024
+# The last piece may be a tenth larger than the others, rather than a crumb of its own.
+SLOP: Final = 1.1
+PICKLE_MIN_BYTES: Final = 100 * 1024
+# Spark's defaults for spark.files.maxPartitionBytes and spark.files.openCostInBytes.
+BINARY_MAX_BYTES: Final = 128 * 1024 * 1024
+BINARY_OPEN_COST_BYTES: Final = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A stretch of one file; a whole one is read to its end, whatever its length says."""
+
+    path: str
+    start: int
+    length: int
+    whole: bool = False
+
+    @property
+    def end(self) -> int:
+        return self.start + self.length
+
+
+def text_splits(path_argument: str, min_partitions: int) -> list[list[Split]]:
+    """The partitions of textFile: stretches of plain files, compressed files as a whole."""
+    files = expand(path_argument)
+    goal = _goal_bytes(files, min_partitions)
+    partitions = []
+    for file in files:
+        if file.size is None or codec_of(file.path):
+            pieces = [Split(file.path, 0, file.size or 0, whole=True)] if file.size != 0 else []
+        else:
+            pieces = _cut(file.path, file.size, max(1, min(goal, BLOCK_BYTES)))
+        partitions += [[piece] for piece in pieces]
+    return partitions
+
+
+def pickle_splits(path_argument: str, min_partitions: int) -> list[list[Split]]:
+    """The partitions of pickleFile."""
+    files = expand(path_argument)
+    goal = _goal_bytes(files, min_partitions)
+    size = max(PICKLE_MIN_BYTES, min(goal, BLOCK_BYTES))
+    return [[piece] for file in files for piece in _cut(file.path, file.size or 0, size)]
+
+
+def whole_file_splits(path_argument: str, min_partitions: int) -> list[list[Split]]:
+    """The partitions of wholeTextFiles: several files each, of about the same size together."""
+    files = expand(path_argument, skip_folders=True)
+    total = sum(file.size or 0 for file in files)
+    return _combine(files, -(-total // _at_least_one(min_partitions)))
+
+
+def binary_file_splits(
+    path_argument: str, min_partitions: int, parallelism: int
+) -> list[list[Split]]:
+    """The partitions of binaryFiles: as whole files, where opening one counts as 4 MB."""
+    files = expand(path_argument, skip_folders=True)
+    total = sum((file.size or 0) + BINARY_OPEN_COST_BYTES for file in files)
+    per_core = total // max(1, parallelism, min_partitions)
+    return _combine(files, min(BINARY_MAX_BYTES, max(BINARY_OPEN_COST_BYTES, per_core)))
+
+
+def record_splits(path_argument: str, record_length: int) -> list[list[Split]]:
+    """The partitions of binaryRecords, each of complete records."""
+    if record_length <= 0:
+        raise ValueError(f"recordLength must be at least 1 byte, not {record_length}")
+    size = max(1, BLOCK_BYTES // record_length) * record_length
+    partitions = []
+    for file in expand(path_argument):
+        _check_records(file, record_length)
+        partitions += [[piece] for piece in _cut(file.path, file.size or 0, size)]
+    return partitions
+
+
+def _check_records(file: InputFile, record_length: int) -> None:
+    shown = display(file.path)
+    if codec_of(file.path):
+        message = f"{shown}: records of a fixed length can't be read from a compressed file"
+        raise BadPath(f"{message}; unpack it first", file.path)
+    if file.size is None or file.size % record_length:
+        message = f"{shown} has {file.size} bytes, not a multiple of recordLength {record_length}"
+        raise CorruptInput(message, file.path)
+
+
+def _goal_bytes(files: Sequence[InputFile], min_partitions: int) -> int:
+    return sum(file.size or 0 for file in files) // _at_least_one(min_partitions)
+
+
+def _at_least_one(min_partitions: int) -> int:
+    if min_partitions < 0:
+        raise ValueError(f"minPartitions can't be negative: {min_partitions}")
+    return min_partitions or 1
+
+
+def _cut(path: str, size: int, piece_bytes: int) -> list[Split]:
+    pieces, start = [], 0
+    while (size - start) / piece_bytes > SLOP:
+        pieces.append(Split(path, start, piece_bytes))
+        start += piece_bytes
+    if start < size:
+        pieces.append(Split(path, start, size - start))
+    return pieces
+
+
+def _combine(files: Sequence[InputFile], full_bytes: int) -> list[list[Split]]:
+    """Fill partitions one after the other, until each holds `full_bytes`."""
+    partitions: list[list[Split]] = []
+    filling: list[int] = []
+    filled_bytes = 0
+    for index, file in enumerate(files):
+        if file.size == 0:
+            continue
+        filling.append(index)
+        filled_bytes += file.size or 0
+        if full_bytes and filled_bytes >= full_bytes:
+            partitions.append([_whole(files[i]) for i in filling])
+            filling, filled_bytes = [], 0
+    # Empty files have no block on any node: Hadoop places them last, with what is left over.
+    empty = [index for index, file in enumerate(files) if file.size == 0]
+    rest = sorted(filling + empty)
+    return [*partitions, [_whole(files[i]) for i in rest]] if rest else partitions
+
+
+def _whole(file: InputFile) -> Split:
+    return Split(file.path, 0, file.size or 0, whole=True)

@@ -1,0 +1,121 @@
+"""Lines of text from a split, in large blocks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final, Literal, overload
+
+from pyrite.io import utf8
+from pyrite.io.codecs import InputStream
+from pyrite.io.splits import Split
+
+# Small enough that a block and its lines stay in the processor's cache.
+READ_BYTES: Final = 64 * 1024
+# Past its end a split reads on for the rest of one line only.
+READ_ON_BYTES: Final = 16 * 1024
+
+
+@overload
+def read_lines(split: Split, use_unicode: Literal[True] = True) -> Iterator[str]: ...
+@overload
+def read_lines(split: Split, use_unicode: Literal[False]) -> Iterator[bytes]: ...
+@overload
+def read_lines(split: Split, use_unicode: bool) -> Iterator[str] | Iterator[bytes]: ...
+
+
+def read_lines(split: Split, use_unicode: bool = True) -> Iterator[str] | Iterator[bytes]:
+    """The lines of a split without their ends: those that start after its start, up to its end.
+
+    A line that starts exactly where two splits meet belongs to the first of them.
+    """
+    # Rows come out of lists by C code: no Python runs per line.
+    if use_unicode:
+        return chain.from_iterable(map(_text_lines, _blocks(split)))
+    return chain.from_iterable(map(_byte_lines, _blocks(split)))
+
+
+def _text_lines(block: bytes) -> list[str]:
+    # str.splitlines would also split at form feeds and Unicode separators.
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    lines = utf8.decode(block).split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _byte_lines(block: bytes) -> list[bytes]:
+    return utf8.repair(block).splitlines()
+
+
+def _blocks(split: Split) -> Iterator[bytes]:
+    """Blocks of complete lines, without the mark that may open the file."""
+    with InputStream(split.path) as stream:
+        if split.start:
+            stream.seek(split.start)
+        end = sys.maxsize if split.whole else split.end
+        blocks = _complete_lines(stream, split.start, end)
+        if split.start == 0:
+            yield next(blocks, b"").removeprefix(utf8.BYTE_ORDER_MARK)
+        yield from blocks
+
+
+def _complete_lines(stream: InputStream, start: int, end: int) -> Iterator[bytes]:
+    position = start
+    pending: list[bytes] = []
+    skipping = start > 0
+    for chunk in _chunks(stream, start, end):
+        end_here = end - position
+        position += len(chunk)
+        begin = 0
+        if skipping:
+            begin = _after_line_end(chunk, 0)
+            if begin < 0 and position < end:
+                continue
+            if begin < 0 or begin > end_here:
+                return
+            skipping = False
+        if end_here < len(chunk):
+            stop = _after_line_end(chunk, max(end_here, 0))
+            if stop >= 0:
+                yield b"".join([*pending, memoryview(chunk)[begin:stop]])
+                return
+            pending.append(chunk[begin:])
+            continue
+        stop = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
+        if stop > begin:
+            yield b"".join([*pending, memoryview(chunk)[begin:stop]])
+            pending = [chunk[stop:]]
+        else:
+            pending.append(chunk[begin:])
+    if any(pending):
+        yield b"".join(pending)
+
+
+def _chunks(stream: InputStream, start: int, end: int) -> Iterator[bytes]:
+    """The bytes from here on; a carriage return closes a chunk at the end of the file only."""
+    position = start
+    held = b""
+    while data := stream.read(min(READ_BYTES, end - position) or READ_ON_BYTES):
+        position = min(position + len(data), end)
+        # Whether a line feed follows decides where the line ends.
+        chunk = held + data
+        held = b"\r" if data.endswith(b"\r") else b""
+        if held:
+            chunk = chunk[:-1]
+        if chunk:
+            yield chunk
+    if held:
+        yield held
+
+
+def _after_line_end(chunk: bytes, begin: int) -> int:
+    """Where the line after the first line end begins, or -1 if the chunk has no line end."""
+    feed = chunk.find(b"\n", begin)
+    stop = feed if feed >= 0 else len(chunk)
+    carriage = chunk.find(b"\r", begin, stop)
+    if carriage < 0:
+        return feed + 1 if feed >= 0 else -1
+    return carriage + 2 if feed == carriage + 1 else carriage + 1

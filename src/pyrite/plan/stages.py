@@ -1,0 +1,95 @@
+"""Stages, cut from the lineage at its shuffles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyrite.ids import JobId, ShuffleId, StageId
+from pyrite.plan.program import Program, Shape, flatten
+from pyrite.rdd.dependency import ShuffleDependency
+
+if TYPE_CHECKING:
+    from pyrite.rdd.base import Lineage
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StageSpec:
+    """A stage as the scheduler knows it; the functions travel apart from it."""
+
+    id: StageId
+    name: str
+    partitions: int
+    shape: Shape
+    parents: dict[ShuffleId, StageSpec]
+    writes: ShuffleId | None = None
+    barrier: bool = False
+
+    def __repr__(self) -> str:
+        return f"StageSpec({self.id}, {self.name!r}, {self.partitions} partitions)"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class JobSpec:
+    """A job: the stage that gives its results, which partitions, and under which flags."""
+
+    id: JobId
+    stage: StageSpec
+    partitions: tuple[int, ...]
+    group: str | None = None
+    tags: frozenset[str] = frozenset()
+    pool: str = "default"
+    description: str = ""
+
+
+class StageCutter:
+    """Makes stages from RDDs; each shuffle's stage is made once and remembered with it."""
+
+    def __init__(
+        self,
+        new_id: Callable[[], StageId],
+        prepare: Callable[[StageSpec, Program, ShuffleDependency], Any],
+    ) -> None:
+        self.new_id = new_id
+        self.prepare = prepare
+
+    def result_stage(self, rdd: Lineage[Any]) -> tuple[StageSpec, Program]:
+        """The last stage of a job, with its ancestors."""
+        program, shuffles = flatten(rdd)
+        self.cut_missing(shuffles.values())
+        return self.spec(rdd, program, shuffles), program
+
+    def cut_missing(self, wanted: Any) -> None:
+        """Makes the stages of these shuffles and of all shuffles behind them, parents first."""
+        pending: list[tuple[ShuffleDependency, Any]] = [(each, None) for each in wanted]
+        while pending:
+            dependency, flat = pending.pop()
+            if dependency.stage is not None:
+                continue
+            if flat is None:
+                flat = flatten(dependency.rdd)
+                pending.append((dependency, flat))
+                pending.extend((each, None) for each in flat[1].values() if each.stage is None)
+                continue
+            program, shuffles = flat
+            stage = self.spec(dependency.rdd, program, shuffles, dependency)
+            dependency.closure = self.prepare(stage, program, dependency)
+            dependency.stage = stage
+
+    def spec(
+        self,
+        rdd: Lineage[Any],
+        program: Program,
+        shuffles: Any,
+        writes: ShuffleDependency | None = None,
+    ) -> StageSpec:
+        return StageSpec(
+            id=self.new_id(),
+            name=f"{rdd._name or rdd.op.name} at {rdd._site}",
+            partitions=rdd.getNumPartitions(),
+            shape=Shape(program.nodes),
+            parents={shuffle: each.stage for shuffle, each in shuffles.items()},
+            writes=None if writes is None else writes.shuffle,
+            barrier=program.barrier,
+        )

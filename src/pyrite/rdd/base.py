@@ -1,0 +1,254 @@
+"""An RDD as the engine sees it: five properties, a name, and whether it is kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+
+from pyrite.errors import ReferencedInTask, UserError
+from pyrite.rdd.dependency import Dependency, NarrowDependency, ShuffleDependency
+from pyrite.rdd.narrow import PartitionOp, RecordOp
+from pyrite.rdd.op import Op
+from pyrite.rdd.partitioner import Partitioner
+from pyrite.storagelevel import StorageLevel
+
+if TYPE_CHECKING:
+    from pyrite.context import SparkContext
+    from pyrite.ids import RddId
+    from pyrite.rdd import RDD
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class Lineage(Generic[T]):
+    """Partitions, dependencies, how to compute, partitioner: and the driver's view of them."""
+
+    _barrier = False
+
+    def __init__(
+        self,
+        ctx: SparkContext,
+        op: Op,
+        dependencies: Sequence[Dependency] = (),
+        partitioner: Partitioner | None = None,
+    ) -> None:
+        self.ctx = ctx
+        self.op = op
+        self.dependencies = tuple(dependencies)
+        self.partitioner = partitioner
+        self.is_cached = False
+        self.is_checkpointed = False
+        self._id: RddId = ctx._new_rdd_id()
+        self._name: str | None = None
+        self._level = StorageLevel.NONE
+        self._site = call_site()
+        self._count: int | None = None
+
+    def __reduce__(self) -> NoReturn:
+        raise ReferencedInTask(
+            f"RDD {self._id} ({self.op.name})",
+            "RDDs can't be nested: join them, or collect() the small one and broadcast it.",
+        )
+
+    def __repr__(self) -> str:
+        return f"{self._name or self.op.name} RDD[{self._id}] at {self._site}"
+
+    def id(self) -> int:
+        """A number that is unique within the context."""
+        return self._id
+
+    @property
+    def context(self) -> SparkContext:
+        """The context that this RDD belongs to."""
+        return self.ctx
+
+    def name(self) -> str | None:
+        """The name given by `setName`, or None."""
+        return self._name
+
+    def setName(self, name: str) -> RDD[T]:
+        """Gives the RDD a name that progress bars and debug strings show.
+
+        >>> sc.parallelize([1]).setName("one").name()
+        'one'
+        """
+        self._name = name
+        return self._me()
+
+    def getNumPartitions(self) -> int:
+        """The number of partitions.
+
+        >>> sc.parallelize([1, 2, 3, 4], 2).getNumPartitions()
+        2
+        """
+        # A loop, not recursion: lineages grow to thousands of RDDs.
+        unknown: list[Lineage[Any]] = []
+        rdd: Lineage[Any] = self
+        while rdd._count is None:
+            unknown.append(rdd)
+            rdd._count = rdd.op.partitions()
+            if rdd._count is None:
+                dependency = rdd.dependencies[0]
+                if isinstance(dependency, ShuffleDependency):
+                    rdd._count = dependency.partitions
+                else:
+                    rdd = dependency.rdd
+        for each in unknown:
+            each._count = rdd._count
+        return rdd._count
+
+    def persist(
+        self, storageLevel: StorageLevel = StorageLevel.MEMORY_ONLY, priority: int = 0
+    ) -> RDD[T]:
+        """Keeps the RDD after it is first computed; `priority` holds it longer than others.
+
+        >>> rdd = sc.parallelize([1, 2]).persist()
+        >>> rdd.is_cached
+        True
+        """
+        if self._level not in (StorageLevel.NONE, storageLevel):
+            raise UserError(
+                f"{self!r} is already persisted as {self._level}; "
+                f"call unpersist() before you persist it as {storageLevel}"
+            )
+        self.is_cached = True
+        self._level = storageLevel
+        self.ctx._persist(self, storageLevel, priority)
+        return self._me()
+
+    def cache(self) -> RDD[T]:
+        """Keeps the RDD's rows in memory after it is first computed.
+
+        >>> sc.parallelize([1, 2]).cache().count()
+        2
+        """
+        return self.persist(StorageLevel.MEMORY_ONLY)
+
+    def unpersist(self, blocking: bool = False) -> RDD[T]:
+        """Drops what was kept of the RDD.
+
+        >>> sc.parallelize([1, 2]).cache().unpersist().is_cached
+        False
+        """
+        self.is_cached = False
+        self._level = StorageLevel.NONE
+        self.ctx._unpersist(self)
+        return self._me()
+
+    def getStorageLevel(self) -> StorageLevel:
+        """The level given to `persist`.
+
+        >>> print(sc.parallelize([1, 2]).getStorageLevel())
+        Serialized 1x Replicated
+        """
+        return self._level
+
+    def checkpoint(self) -> None:
+        """Marks the RDD to be written to the checkpoint folder by the first job that computes it.
+
+        >>> rdd = sc.parallelize([1, 2])
+        >>> rdd.isCheckpointed()
+        False
+        """
+        self.ctx._checkpoints.mark(self._me())
+
+    def localCheckpoint(self) -> None:
+        """Marks the RDD to be kept on the cluster itself, with its lineage cut.
+
+        >>> rdd = sc.parallelize([1, 2]).map(str)
+        >>> rdd.localCheckpoint()
+        >>> rdd.isLocallyCheckpointed()
+        True
+        """
+        self.ctx._checkpoints.mark_local(self._me())
+
+    def isCheckpointed(self) -> bool:
+        """Whether the RDD has been written; waits for a write that is under way."""
+        return self.ctx._checkpoints.is_done(self._me())
+
+    def isLocallyCheckpointed(self) -> bool:
+        """Whether `localCheckpoint` was called.
+
+        >>> sc.parallelize([1, 2]).isLocallyCheckpointed()
+        False
+        """
+        return self.ctx._checkpoints.is_local(self._me())
+
+    def getCheckpointFile(self) -> str | None:
+        """The folder that the RDD was written to, or None."""
+        return self.ctx._checkpoints.folder_of(self._me())
+
+    def toDebugString(self) -> bytes | None:
+        """The lineage as text, a line per RDD, indented at each shuffle.
+
+        >>> print(sc.parallelize([1, 2], 2).map(str).toDebugString().decode())  # doctest: +ELLIPSIS
+        (2) map RDD[...] at ...
+         |  parallelize RDD[...] at ...
+        """
+        lines: list[str] = []
+        shown: set[int] = set()
+        pending: list[tuple[Lineage[Any], int, bool]] = [(self, 0, True)]
+        while pending:
+            rdd, depth, heads = pending.pop()
+            head = f"({rdd.getNumPartitions()}) " if heads else " |  "
+            if heads and depth:
+                head = f"{'   ' * (depth - 1)} +-{head}"
+            else:
+                head = f"{'   ' * depth}{head}"
+            level = "" if rdd._level == StorageLevel.NONE else f" [{rdd._level}]"
+            lines.append(f"{head}{rdd!r}{level}")
+            # The ancestors of an RDD that is reached twice are shown once.
+            if rdd.id() in shown:
+                continue
+            shown.add(rdd.id())
+            for dependency in reversed(rdd.dependencies):
+                wide = isinstance(dependency, ShuffleDependency)
+                pending.append((dependency.rdd, depth + wide, wide))
+        return "\n".join(lines).encode()
+
+    def _me(self) -> RDD[T]:
+        return self  # type: ignore[return-value]
+
+    def _derive(
+        self,
+        op: Op,
+        dependencies: Sequence[Dependency] | None = None,
+        partitioner: Partitioner | None = None,
+    ) -> RDD[Any]:
+        """A child of this RDD; one to one unless the dependencies say otherwise."""
+        if dependencies is None:
+            dependencies = (NarrowDependency(self),)
+        child: Any = type(self)
+        return child(self.ctx, op, dependencies, partitioner)  # type: ignore[no-any-return]
+
+    def _records(
+        self, kind: str, function: Callable[..., Any] | None = None, keep: bool = False
+    ) -> RDD[Any]:
+        """A child made record by record; `keep` where keys stay as they are."""
+        return self._derive(
+            RecordOp(kind, function), partitioner=self.partitioner if keep else None
+        )
+
+    def _partitions(
+        self,
+        function: Callable[[int, Iterator[T]], Any],
+        name: str,
+        keep: bool = False,
+    ) -> RDD[Any]:
+        """A child made partition by partition."""
+        return self._derive(
+            PartitionOp(function, name), partitioner=self.partitioner if keep else None
+        )
+
+
+def call_site() -> str:
+    """File and line of the user's code that called into Pyrite."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame = frame.f_back
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"

@@ -1,0 +1,117 @@
+"""How a partition depends on its parents: on few of them (narrow) or on all (shuffle)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyrite.ids import ShuffleId
+    from pyrite.plan.stages import StageSpec
+    from pyrite.rdd.base import Lineage
+    from pyrite.rdd.partitioner import Router
+
+
+class Mapping:
+    """Which parent partitions a child's partition reads; picklable, without the parent."""
+
+    def parents(self, index: int) -> Sequence[int]:
+        raise NotImplementedError
+
+
+class Same(Mapping):
+    """Partition i reads the parent's partition i."""
+
+    def parents(self, index: int) -> Sequence[int]:
+        return (index,)
+
+
+class Stretch(Mapping):
+    """One parent of a union: its partitions follow those of the parents before it."""
+
+    def __init__(self, start: int, length: int) -> None:
+        self.start = start
+        self.length = length
+
+    def parents(self, index: int) -> Sequence[int]:
+        position = index - self.start
+        return (position,) if 0 <= position < self.length else ()
+
+
+class Groups(Mapping):
+    """Partition i reads a run of the parent's partitions, as coalesce does."""
+
+    def __init__(self, bounds: Sequence[int]) -> None:
+        self.bounds = bounds
+
+    def parents(self, index: int) -> Sequence[int]:
+        return range(self.bounds[index], self.bounds[index + 1])
+
+
+class Rows(Mapping):
+    """The left side of a cartesian product: partition i reads parent i // width."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    def parents(self, index: int) -> Sequence[int]:
+        return (index // self.width,)
+
+
+class Columns(Mapping):
+    """The right side of a cartesian product: partition i reads parent i % width."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    def parents(self, index: int) -> Sequence[int]:
+        return (index % self.width,)
+
+
+SAME = Same()
+
+
+class NarrowDependency:
+    """A child's partition needs a few known partitions of the parent."""
+
+    __slots__ = ("mapping", "rdd")
+
+    def __init__(self, rdd: Lineage[Any], mapping: Mapping = SAME) -> None:
+        self.rdd = rdd
+        self.mapping = mapping
+
+
+class ShuffleDependency:
+    """A child's partition needs a part of every partition of the parent."""
+
+    __slots__ = ("__weakref__", "closure", "partitions", "rdd", "router", "shuffle", "stage")
+
+    def __init__(
+        self, rdd: Lineage[Any], router: Router, partitions: int, shuffle: ShuffleId
+    ) -> None:
+        self.rdd = rdd
+        self.router = router
+        self.partitions = partitions
+        self.shuffle = shuffle
+        self.stage: StageSpec | None = None
+        self.closure: Any = None
+
+
+Dependency = NarrowDependency | ShuffleDependency
+
+
+class UnionIndex:
+    """Finds the one parent that a union's partition reads, however many parents there are."""
+
+    def __init__(self, lengths: Sequence[int]) -> None:
+        self.starts: list[int] = []
+        total = 0
+        for length in lengths:
+            self.starts.append(total)
+            total += length
+        self.total = total
+
+    def find(self, index: int) -> tuple[int, int]:
+        parent = bisect_right(self.starts, index) - 1
+        return parent, index - self.starts[parent]

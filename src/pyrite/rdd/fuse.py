@@ -1,0 +1,79 @@
+"""Consecutive record operators compiled into one loop.
+
+A chain of generators pays for a resumption per operator and record; one generated function pays
+once. It also turns a StopIteration of a user's function into an error, where `map` would
+silently end the partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+FILENAME = "<pyrite pipeline>"
+
+# One line of the loop body per kind; {f} is the user's function, {x} the row.
+BODY = {
+    "map": ["x = {f}(x)"],
+    "filter": ["if not {f}(x): continue"],
+    "flatMap": ["for x in {f}(x):"],
+    "mapValues": ["x = (x[0], {f}(x[1]))"],
+    "flatMapValues": ["k = x[0]", "for x in {f}(x[1]):", "x = (k, x)"],
+    "keyBy": ["x = ({f}(x), x)"],
+    "keys": ["x = x[0]"],
+    "values": ["x = x[1]"],
+}
+
+# CPython refuses more than 20 nested blocks, and long functions compile slowly.
+LONGEST = 40
+DEEPEST = 8
+
+Step = tuple[str, Any]
+
+
+@lru_cache(maxsize=512)
+def compile_pipeline(kinds: tuple[str, ...]) -> Callable[..., Iterator[Any]]:
+    """The generator function for this sequence of kinds; it takes the rows and the functions."""
+    names = [f"f{i}" for i in range(len(kinds))]
+    lines = [f"def pipeline(rows, {', '.join(names)}):", " for x in rows:"]
+    depth = 2
+    for kind, name in zip(kinds, names, strict=True):
+        for template in BODY[kind]:
+            line = template.format(f=name)
+            lines.append(" " * depth + line)
+            depth += line.endswith(":")
+    lines.append(" " * depth + "yield x")
+    namespace: dict[str, Any] = {}
+    exec(compile("\n".join(lines), FILENAME, "exec"), namespace)
+    pipeline: Callable[..., Iterator[Any]] = namespace["pipeline"]
+    return pipeline
+
+
+def run_steps(rows: Iterable[Any], steps: list[Step]) -> Iterator[Any]:
+    """Runs record operators over rows in as few loops as possible."""
+    if len(steps) == 1 and steps[0][0] == "map" and is_plain_callable(steps[0][1]):
+        return map(steps[0][1], rows)
+    chunk: list[Step] = []
+    nested = 0
+    for step in steps:
+        nests = step[0].startswith("flat")
+        if len(chunk) == LONGEST or (nests and nested == DEEPEST):
+            rows = fuse(rows, chunk)
+            chunk, nested = [], 0
+        chunk.append(step)
+        nested += nests
+    return fuse(rows, chunk)
+
+
+def fuse(rows: Iterable[Any], steps: list[Step]) -> Iterator[Any]:
+    pipeline = compile_pipeline(tuple(kind for kind, _ in steps))
+    return pipeline(rows, *(function for _, function in steps))
+
+
+def is_plain_callable(function: Any) -> bool:
+    """Whether a C type or method is called, which can't raise StopIteration: `int`, `str.split`."""
+    return function in (int, float, str, len, abs) or type(function) is METHOD
+
+
+METHOD = type(str.split)

@@ -1,0 +1,163 @@
+"""Operators that bring the values of equal keys of several RDDs together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, product, repeat
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pyrite.hashing import portable_hash
+from pyrite.rdd.layout import require_partitions
+from pyrite.rdd.narrow import GroupLocally
+from pyrite.rdd.pairs import Pairs, place_by_key
+from pyrite.rdd.partitioner import Partitioner
+from pyrite.rdd.wide import CoGrouped
+from pyrite.resultiterable import ResultIterable
+
+if TYPE_CHECKING:
+    from pyrite.rdd import RDD
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+U = TypeVar("U")
+
+Sides = tuple[ResultIterable[Any], ResultIterable[Any]]
+
+
+class Joins(Pairs[T]):
+    """Cogroups and joins; narrow for the sides that are already partitioned alike."""
+
+    def cogroup(
+        self: Joins[tuple[K, V]], other: RDD[tuple[K, U]], numPartitions: int | None = None
+    ) -> RDD[tuple[K, tuple[ResultIterable[V], ResultIterable[U]]]]:
+        """For each key of either, the values it has in each.
+
+        >>> x = sc.parallelize([("a", 1), ("b", 4)])
+        >>> y = sc.parallelize([("a", 2)])
+        >>> [(k, [list(each) for each in sides]) for k, sides in sorted(x.cogroup(y).collect())]
+        [('a', [[1], [2]]), ('b', [[4], []])]
+        """
+        return self._cogroup([self._me(), other], numPartitions)
+
+    def groupWith(
+        self: Joins[tuple[K, Any]], other: RDD[tuple[K, Any]], *others: RDD[tuple[K, Any]]
+    ) -> RDD[tuple[K, tuple[ResultIterable[Any], ...]]]:
+        """As `cogroup`, of any number of RDDs.
+
+        >>> x, y, z = (sc.parallelize([("a", n)]) for n in (1, 2, 3))
+        >>> [(k, [list(each) for each in sides]) for k, sides in x.groupWith(y, z).collect()]
+        [('a', [[1], [2], [3]])]
+        """
+        return self._cogroup([self._me(), other, *others], None)
+
+    def join(
+        self: Joins[tuple[K, V]], other: RDD[tuple[K, U]], numPartitions: int | None = None
+    ) -> RDD[tuple[K, tuple[V, U]]]:
+        """Each pair of values that have the same key here and there.
+
+        >>> x = sc.parallelize([("a", 1), ("b", 4)])
+        >>> sorted(x.join(sc.parallelize([("a", 2), ("a", 3)])).collect())
+        [('a', (1, 2)), ('a', (1, 3))]
+        """
+        return self.cogroup(other, numPartitions).flatMapValues(join_both)
+
+    def leftOuterJoin(
+        self: Joins[tuple[K, V]], other: RDD[tuple[K, U]], numPartitions: int | None = None
+    ) -> RDD[tuple[K, tuple[V, U | None]]]:
+        """As `join`, and each value here whose key is not there, with None.
+
+        >>> x = sc.parallelize([("a", 1), ("b", 4)])
+        >>> sorted(x.leftOuterJoin(sc.parallelize([("a", 2)])).collect())
+        [('a', (1, 2)), ('b', (4, None))]
+        """
+        return self.cogroup(other, numPartitions).flatMapValues(join_left)
+
+    def rightOuterJoin(
+        self: Joins[tuple[K, V]], other: RDD[tuple[K, U]], numPartitions: int | None = None
+    ) -> RDD[tuple[K, tuple[V | None, U]]]:
+        """As `join`, and each value there whose key is not here, with None.
+
+        >>> x = sc.parallelize([("a", 1), ("b", 4)])
+        >>> sorted(sc.parallelize([("a", 2)]).rightOuterJoin(x).collect())
+        [('a', (2, 1)), ('b', (None, 4))]
+        """
+        return self.cogroup(other, numPartitions).flatMapValues(join_right)
+
+    def fullOuterJoin(
+        self: Joins[tuple[K, V]], other: RDD[tuple[K, U]], numPartitions: int | None = None
+    ) -> RDD[tuple[K, tuple[V | None, U | None]]]:
+        """As `join`, and each value whose key is on one side only, with None.
+
+        >>> x = sc.parallelize([("a", 1), ("b", 4)])
+        >>> sorted(x.fullOuterJoin(sc.parallelize([("a", 2), ("c", 8)])).collect())
+        [('a', (1, 2)), ('b', (4, None)), ('c', (None, 8))]
+        """
+        return self.cogroup(other, numPartitions).flatMapValues(join_full)
+
+    def subtractByKey(
+        self: Joins[tuple[K, V]], other: RDD[tuple[K, Any]], numPartitions: int | None = None
+    ) -> RDD[tuple[K, V]]:
+        """The pairs whose key the other does not have.
+
+        >>> x = sc.parallelize([("a", 1), ("b", 4), ("b", 5), ("a", 2)])
+        >>> sorted(x.subtractByKey(sc.parallelize([("a", 3), ("c", None)])).collect())
+        [('b', 4), ('b', 5)]
+        """
+        return self.cogroup(other, numPartitions).flatMapValues(left_alone)
+
+    def _cogroup(self, sides: list[RDD[Any]], numPartitions: int | None) -> RDD[Any]:
+        if numPartitions is None:
+            numPartitions = default_partitions(sides)
+        else:
+            require_partitions(numPartitions)
+        partitioner = Partitioner(numPartitions, portable_hash)
+        dependencies = []
+        for side in sides:
+            grouped = side._derive(GroupLocally(), partitioner=side.partitioner)
+            dependencies.append(place_by_key(grouped, partitioner))
+        return self._derive(CoGrouped(numPartitions), dependencies, partitioner)
+
+
+def default_partitions(sides: Sequence[RDD[Any]]) -> int:
+    """As many partitions as PySpark's union of the sides has: alike ones count once."""
+    ctx = sides[0].ctx
+    if ctx._conf.contains("spark.default.parallelism"):
+        return ctx.defaultParallelism
+    total = 0
+    shared: Partitioner | None = None
+    for side in sides:
+        count = side.getNumPartitions()
+        if count == 0 or (shared is not None and side.partitioner == shared):
+            continue
+        shared = side.partitioner if total == 0 else None
+        total += count
+    return total
+
+
+def pair_up(left: Collection[Any], right: Collection[Any]) -> Iterator[tuple[Any, Any]]:
+    """Every value of the left with every one of the right."""
+    if type(left) is list and type(right) is list:
+        return product(left, right)
+    # A group that lies on disk is read again for each value of the other, and never held.
+    return chain.from_iterable(zip(repeat(value), right, strict=False) for value in left)
+
+
+def join_both(sides: Sides) -> Iterator[tuple[Any, Any]]:
+    return pair_up(sides[0].data, sides[1].data)
+
+
+def join_left(sides: Sides) -> Iterator[tuple[Any, Any]]:
+    return pair_up(sides[0].data, sides[1].data or [None])
+
+
+def join_right(sides: Sides) -> Iterator[tuple[Any, Any]]:
+    return pair_up(sides[0].data or [None], sides[1].data)
+
+
+def join_full(sides: Sides) -> Iterator[tuple[Any, Any]]:
+    return pair_up(sides[0].data or [None], sides[1].data or [None])
+
+
+def left_alone(sides: Sides) -> Iterable[Any]:
+    return () if sides[1].data else sides[0].data

@@ -1,0 +1,90 @@
+"""Operators that change which partition a row lies in, and how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pyrite.hashing import portable_hash
+from pyrite.rdd.base import Lineage
+from pyrite.rdd.dependency import Groups, NarrowDependency
+from pyrite.rdd.narrow import Concat
+from pyrite.rdd.partitioner import ByKey, Partitioner, Spread
+from pyrite.rdd.sources import slice_bounds
+from pyrite.rdd.wide import Shuffled
+
+if TYPE_CHECKING:
+    from pyrite.rdd import RDD
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Layout(Lineage[T]):
+    """Partitions merged, spread and dealt by key."""
+
+    def repartition(self, numPartitions: int) -> RDD[T]:
+        """The rows spread evenly over this many partitions, through a shuffle.
+
+        >>> sc.parallelize([1, 2, 3, 4, 5, 6, 7], 4).repartition(2).getNumPartitions()
+        2
+        """
+        return self.coalesce(numPartitions, shuffle=True)
+
+    def coalesce(self, numPartitions: int, shuffle: bool = False) -> RDD[T]:
+        """Neighbouring partitions merged into at most this many; exactly so many with a shuffle.
+
+        >>> sc.parallelize([1, 2, 3, 4, 5], 3).coalesce(1).glom().collect()
+        [[1, 2, 3, 4, 5]]
+        """
+        require_partitions(numPartitions)
+        if shuffle:
+            dependency = self.ctx._new_shuffle(self._me(), Spread(), numPartitions)
+            return self._derive(Shuffled(numPartitions), (dependency,))
+        before = self.getNumPartitions()
+        count = min(numPartitions, before)
+        bounds = [0, *(slice_bounds(before, count, index)[1] for index in range(count))]
+        return self._derive(Concat(count), (NarrowDependency(self, Groups(bounds)),))
+
+    def partitionBy(
+        self: Layout[tuple[K, V]],
+        numPartitions: int | None,
+        partitionFunc: Callable[[K], int] = portable_hash,
+    ) -> RDD[tuple[K, V]]:
+        """The rows in the partitions that their keys belong to; the RDD itself if they are.
+
+        >>> pairs = sc.parallelize([1, 2, 3, 4, 2, 4, 1]).map(lambda x: (x, x))
+        >>> sets = pairs.partitionBy(2).glom().collect()
+        >>> len(set(sets[0]) & set(sets[1]))
+        0
+        """
+        partitioner = self._partitioner(numPartitions, partitionFunc)
+        if self.partitioner == partitioner:
+            return self._me()
+        dependency = self.ctx._new_shuffle(
+            self._me(), ByKey(partitioner), partitioner.numPartitions
+        )
+        return self._derive(Shuffled(partitioner.numPartitions), (dependency,), partitioner)
+
+    def _partitioner(
+        self, numPartitions: int | None, partitionFunc: Callable[[Any], int] = portable_hash
+    ) -> Partitioner:
+        """The partitioner asked for, with PySpark's default for the number of partitions."""
+        if numPartitions is None:
+            return Partitioner(self._default_partitions(), partitionFunc)
+        require_partitions(numPartitions)
+        return Partitioner(numPartitions, partitionFunc)
+
+    def _default_partitions(self) -> int:
+        """How many partitions a shuffle makes when the user does not say."""
+        if self.ctx._conf.contains("spark.default.parallelism"):
+            return self.ctx.defaultParallelism
+        return self.getNumPartitions()
+
+
+def require_partitions(count: int) -> None:
+    if not isinstance(count, int):
+        raise TypeError(f"the number of partitions must be an int, not {count!r}")
+    if count <= 0:
+        raise ValueError(f"Number of partitions must be positive, not {count}.")

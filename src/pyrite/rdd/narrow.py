@@ -1,0 +1,164 @@
+"""Operators that need only their own parent partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice, product
+from typing import Any
+
+from pyrite.execute.aggregate import Aggregator, combine_values
+from pyrite.execute.group import group_locally
+from pyrite.execute.sort import sort_rows
+from pyrite.rdd.dependency import UnionIndex
+from pyrite.rdd.fuse import run_steps
+from pyrite.rdd.op import Env, Input, Op
+
+
+class RecordOp(Op):
+    """An operator on single rows, such as map; chains of them are fused into one loop."""
+
+    def __init__(self, kind: str, function: Callable[..., Any] | None = None) -> None:
+        self.kind = kind
+        self.function = function
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.kind
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        return run_steps(inputs[0].rows(), [(self.kind, self.function)])
+
+
+class PartitionOp(Op):
+    """A user's function of (partition index, rows) that gives an iterable."""
+
+    name = "mapPartitions"
+
+    def __init__(
+        self, function: Callable[[int, Iterator[Any]], Iterable[Any]], name: str = "mapPartitions"
+    ) -> None:
+        self.function = function
+        self.name = name
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        return iter(self.function(index, inputs[0].rows()))
+
+
+class CombineLocally(Op):
+    """The map side of an aggregation: one combiner per key of the partition."""
+
+    name = "combineLocally"
+
+    def __init__(self, aggregator: Aggregator[Any, Any]) -> None:
+        self.aggregator = aggregator
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        return combine_values(inputs[0].rows(), self.aggregator, env.space)
+
+
+class DistinctLocally(Op):
+    """The map side of distinct: (row, None), with few rows twice."""
+
+    name = "distinctLocally"
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        rows = inputs[0].rows()
+        seen: dict[Any, None] = {}
+        for row in rows:
+            seen[row] = None
+            seen.update(dict.fromkeys(islice(rows, env.space.stride_rows)))
+            if env.space.over():
+                yield from seen.items()
+                seen.clear()
+                env.space.relieved()
+        yield from seen.items()
+
+
+class GroupLocally(Op):
+    """The map side of a grouping: (key, list of values)."""
+
+    name = "groupLocally"
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        return group_locally(inputs[0].rows(), env.space)
+
+
+class SortLocally(Op):
+    """Sorts each partition on its own, on disk where it does not fit in memory."""
+
+    name = "sortLocally"
+
+    def __init__(self, key: Callable[[Any], Any] | None, reverse: bool) -> None:
+        self.key = key
+        self.reverse = reverse
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        return sort_rows(inputs[0].rows(), self.key, self.reverse, env.space)
+
+
+class Union(Op):
+    """The partitions of all parents, one after another."""
+
+    name = "union"
+
+    def __init__(self, lengths: list[int]) -> None:
+        self.index = UnionIndex(lengths)
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        return inputs[self.index.find(index)[0]].rows()
+
+    def partitions(self) -> int:
+        return self.index.total
+
+
+class Concat(Op):
+    """Partition i holds the rows of partition i of every parent: union of co-partitioned RDDs,
+    and coalesce."""
+
+    name = "concat"
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        return chain.from_iterable(each.rows() for each in inputs)
+
+    def partitions(self) -> int:
+        return self.count
+
+
+class Zip(Op):
+    """Pairs the rows of two parents, which must be equally many in each partition."""
+
+    name = "zip"
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        left, right = inputs
+        try:
+            yield from zip(left.rows(), right.rows(), strict=True)
+        except ValueError as error:
+            if "zip()" not in str(error):
+                raise
+            raise ValueError(
+                "Can not deserialize PairRDD with different number of items in batches: "
+                f"zip needs equally many rows on both sides, and partition {index} differs"
+            ) from None
+
+
+class Cartesian(Op):
+    """Every row of the left with every row of the right."""
+
+    name = "cartesian"
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        left, right = inputs
+        for batch in left.batches():
+            # The right side is read once per batch of the left, not once per row.
+            for pairs in right.batches():
+                yield from product(batch, pairs)
+
+    def partitions(self) -> int:
+        return self.count

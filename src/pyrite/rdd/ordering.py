@@ -1,0 +1,99 @@
+"""Operators that sort."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pyrite.hashing import portable_hash
+from pyrite.rdd.functions import KEY, OnKey, count_rows, identity
+from pyrite.rdd.layout import Layout
+from pyrite.rdd.narrow import SortLocally
+from pyrite.rdd.partitioner import RangeFunc, range_bounds
+from pyrite.rdd.quantiles import choose_keys, draw_keys
+
+if TYPE_CHECKING:
+    from pyrite.rdd import RDD
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+
+# How many keys per range are looked at to cut the keys into ranges of like size.
+SAMPLE_PER_PARTITION = 20.0
+MOST_DRAWN_KEYS = 100_000
+
+
+class Ordering(Layout[T]):
+    """Sorts within partitions, and over all of them by ranges of keys."""
+
+    def sortBy(
+        self,
+        keyfunc: Callable[[T], Any],
+        ascending: bool = True,
+        numPartitions: int | None = None,
+    ) -> RDD[T]:
+        """The rows in the order of the function's results.
+
+        >>> pairs = [("a", 1), ("b", 2), ("1", 3), ("d", 4), ("2", 5)]
+        >>> sc.parallelize(pairs).sortBy(lambda pair: pair[0]).collect()
+        [('1', 3), ('2', 5), ('a', 1), ('b', 2), ('d', 4)]
+        """
+        return self._records("keyBy", keyfunc).sortByKey(ascending, numPartitions).values()
+
+    def sortByKey(
+        self: Ordering[tuple[K, V]],
+        ascending: bool | None = True,
+        numPartitions: int | None = None,
+        keyfunc: Callable[[Any], Any] = identity,
+    ) -> RDD[tuple[K, V]]:
+        """The rows in the order of their keys; looks at a sample of the keys first.
+
+        >>> sc.parallelize([("b", 2), ("c", 3), ("a", 1)], 2).sortByKey().collect()
+        [('a', 1), ('b', 2), ('c', 3)]
+        """
+        count = self._partitioner(numPartitions).numPartitions
+        if count == 1:
+            merged = self.coalesce(1) if self.getNumPartitions() > 1 else self._me()
+            return sort_partitions(merged, bool(ascending), keyfunc)
+        keys = self._sample_keys(count * SAMPLE_PER_PARTITION)
+        if not keys:
+            return self._me()
+        order = None if keyfunc is identity else keyfunc
+        # The bounds are what keyfunc makes of keys, as it is what rows are compared by.
+        keys = sorted(keys if order is None else map(order, keys))
+        ranges = RangeFunc(range_bounds(keys, count), order, bool(ascending))
+        return sort_partitions(self.partitionBy(count, ranges), bool(ascending), keyfunc)
+
+    def _sample_keys(self, wanted: float) -> list[Any]:
+        """About so many keys, chosen at random; none only where there are no rows."""
+        fraction = 1.0
+        if wanted * self.getNumPartitions() > MOST_DRAWN_KEYS:
+            # Counted first, so that partitions send no more keys than needed.
+            total = sum(self.ctx._run(self._me(), count_rows))
+            fraction = min(wanted / max(total, 1), 1.0)
+        return choose_keys(self.ctx._run(self._me(), partial(draw_keys, wanted, fraction)), wanted)
+
+    def repartitionAndSortWithinPartitions(
+        self: Ordering[tuple[K, V]],
+        numPartitions: int | None = None,
+        partitionFunc: Callable[[K], int] = portable_hash,
+        ascending: bool = True,
+        keyfunc: Callable[[Any], Any] = identity,
+    ) -> RDD[tuple[K, V]]:
+        """The rows in the partitions of their keys, each partition sorted by key.
+
+        >>> rdd = sc.parallelize([(0, 5), (3, 8), (2, 6), (0, 8), (3, 8), (1, 3)])
+        >>> rdd.repartitionAndSortWithinPartitions(2, lambda key: key % 2).glom().collect()
+        [[(0, 5), (0, 8), (2, 6)], [(1, 3), (3, 8), (3, 8)]]
+        """
+        placed = self.partitionBy(self._partitioner(numPartitions).numPartitions, partitionFunc)
+        return sort_partitions(placed, ascending, keyfunc)
+
+
+def sort_partitions(
+    rdd: RDD[tuple[K, V]], ascending: bool, keyfunc: Callable[[Any], Any]
+) -> RDD[tuple[K, V]]:
+    key = KEY if keyfunc is identity else OnKey(keyfunc)
+    return rdd._derive(SortLocally(key, not ascending), partitioner=rdd.partitioner)

@@ -1,0 +1,126 @@
+"""Which partition a row goes to."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import Any
+
+from pyrite.hashing import NATIVE, portable_hash
+
+PartitionFunc = Callable[[Any], int]
+
+
+class Partitioner:
+    """Keys to partitions; two RDDs with equal partitioners are co-partitioned."""
+
+    def __init__(self, numPartitions: int, partitionFunc: PartitionFunc) -> None:
+        self.numPartitions = numPartitions
+        self.partitionFunc = partitionFunc
+
+    def __call__(self, key: Any) -> int:
+        return self.partitionFunc(key) % self.numPartitions
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Partitioner)
+            and self.numPartitions == other.numPartitions
+            and self.partitionFunc == other.partitionFunc
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.numPartitions, self.partitionFunc))
+
+
+class RangeFunc:
+    """Finds a key's range among sorted bounds; the last range first when descending."""
+
+    def __init__(
+        self, bounds: list[Any], keyfunc: Callable[[Any], Any] | None, ascending: bool
+    ) -> None:
+        self.bounds = bounds
+        self.keyfunc = keyfunc
+        self.ascending = ascending
+
+    def __call__(self, key: Any) -> int:
+        position = bisect_left(self.bounds, key if self.keyfunc is None else self.keyfunc(key))
+        return position if self.ascending else len(self.bounds) - position
+
+
+class Router:
+    """Deals the rows of a map task out to the reducers' buckets."""
+
+    def deal(self, rows: list[Any], buckets: list[list[Any]]) -> None:
+        raise NotImplementedError
+
+    def start(self, index: int) -> None:
+        """Called once at the start of the map task for partition `index`."""
+
+
+class ByKey(Router):
+    """Sends (key, value) rows where the partitioner says."""
+
+    def __init__(self, partitioner: Partitioner) -> None:
+        self.partitioner = partitioner
+
+    def deal(self, rows: list[Any], buckets: list[list[Any]]) -> None:
+        func = self.partitioner.partitionFunc
+        if func is portable_hash:
+            deal_by_hash(rows, buckets)
+            return
+        count = len(buckets)
+        if type(func) is RangeFunc and func.keyfunc is None:
+            deal_by_range(rows, buckets, func)
+            return
+        for row in rows:
+            buckets[func(row[0]) % count].append(row)
+
+
+def deal_by_hash(rows: list[Any], buckets: list[list[Any]]) -> None:
+    """Deals by `portable_hash`, which for the plain types is `hash` in an executor."""
+    count = len(buckets)
+    if not NATIVE:
+        for row in rows:
+            buckets[portable_hash(row[0]) % count].append(row)
+        return
+    for row in rows:
+        key = row[0]
+        kind = type(key)
+        if kind is str or kind is int:
+            buckets[hash(key) % count].append(row)
+        else:
+            buckets[portable_hash(key) % count].append(row)
+
+
+def deal_by_range(rows: list[Any], buckets: list[list[Any]], func: RangeFunc) -> None:
+    bounds = func.bounds
+    if func.ascending:
+        for row in rows:
+            buckets[bisect_left(bounds, row[0])].append(row)
+    else:
+        last = len(bounds)
+        for row in rows:
+            buckets[last - bisect_left(bounds, row[0])].append(row)
+
+
+class Spread(Router):
+    """Deals rows round robin, whatever they are: repartition."""
+
+    def __init__(self) -> None:
+        self.position = 0
+
+    def start(self, index: int) -> None:
+        # Tasks begin at different buckets, so that small partitions don't all fill the first.
+        self.position = index * 7919
+
+    def deal(self, rows: list[Any], buckets: list[list[Any]]) -> None:
+        count = len(buckets)
+        first = self.position % count
+        for bucket in range(count):
+            buckets[(first + bucket) % count].extend(rows[bucket::count])
+        self.position += len(rows)
+
+
+def range_bounds(sample: list[Any], partitions: int) -> list[Any]:
+    """The keys that cut a sorted sample into equal parts."""
+    return [sample[len(sample) * (i + 1) // partitions] for i in range(partitions - 1)]

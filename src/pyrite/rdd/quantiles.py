@@ -1,0 +1,45 @@
+"""A sample of keys that tells where to cut an RDD into ranges of like size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from pyrite.rdd.sampling import partition_random
+
+# PySpark samples with this seed; with it and the same draws the ranges are the same too.
+SEED = 1
+FEWEST_ROWS = 1024
+
+
+class DrawnKeys(NamedTuple):
+    """How many rows a partition has, and keys of it with the number that each row drew."""
+
+    rows: int
+    keys: list[tuple[float, Any]]
+
+
+def draw_keys(
+    wanted: float, fraction: float, index: int, rows: Iterator[tuple[Any, Any]]
+) -> DrawnKeys:
+    """The keys that a sample of `wanted` rows of all partitions may hold, and some more.
+
+    A row is in the sample if it draws less than wanted / (rows of all partitions). That is not
+    known yet, but it is at most wanted / (rows seen here), and at most `fraction`.
+    """
+    draw = partition_random(SEED, index).random
+    keys: list[tuple[float, Any]] = []
+    count = 0
+    while chunk := list(islice(rows, max(FEWEST_ROWS, count // 8))):
+        limit = min(fraction, wanted / max(count, 1))
+        keys += [(drawn, row[0]) for row in chunk if (drawn := draw()) < limit]
+        count += len(chunk)
+    return DrawnKeys(count, keys)
+
+
+def choose_keys(parts: Sequence[DrawnKeys], wanted: float) -> list[Any]:
+    """The keys of the rows that are in the sample; none only where there are no rows."""
+    limit = min(wanted / max(sum(part.rows for part in parts), 1), 1.0)
+    chosen = [key for part in parts for drawn, key in part.keys if drawn < limit]
+    return chosen or [key for part in parts for _, key in part.keys]

@@ -1,0 +1,79 @@
+"""Operators without parents: where rows come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+from pyrite.blocks.codec import decode_frames
+from pyrite.ids import BlockRef
+from pyrite.rdd.op import Env, Input, Op
+
+
+class Slices(Op):
+    """Rows that the driver holds: small slices travel with the stage, large ones lie in a pool."""
+
+    name = "parallelize"
+
+    def __init__(self, slices: list[bytes | BlockRef]) -> None:
+        self.slices = slices
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        part = self.slices[index]
+        data = memoryview(part) if isinstance(part, bytes) else env.read_block(part)
+        return chain.from_iterable(decode_frames(data))
+
+    def partitions(self) -> int:
+        return len(self.slices)
+
+
+class Ranges(Op):
+    """A range of integers, cut into slices; no row exists before a task counts it."""
+
+    name = "range"
+
+    def __init__(self, rows: range, count: int) -> None:
+        self.rows = rows
+        self.count = count
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        start, end = slice_bounds(len(self.rows), self.count, index)
+        return iter(self.rows[start:end])
+
+    def partitions(self) -> int:
+        return self.count
+
+
+def slice_bounds(length: int, count: int, index: int) -> tuple[int, int]:
+    """The bounds of slice `index` when `length` rows are cut into `count` slices."""
+    return index * length // count, (index + 1) * length // count
+
+
+class Files(Op):
+    """Rows read from files: one list of splits per partition, found when they are first needed."""
+
+    def __init__(
+        self,
+        name: str,
+        find: Callable[[], list[Any]],
+        read: Callable[[Any], Iterable[Any]],
+    ) -> None:
+        self.name = name
+        self.find: Callable[[], list[Any]] | None = find
+        self.read = read
+        self.splits: list[Any] | None = None
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        assert self.splits is not None
+        return chain.from_iterable(map(self.read, self.splits[index]))
+
+    def partitions(self) -> int:
+        if self.splits is None:
+            assert self.find is not None
+            self.splits = self.find()
+        return len(self.splits)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.partitions()
+        return {**self.__dict__, "find": None}

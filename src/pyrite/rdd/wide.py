@@ -1,0 +1,61 @@
+"""Operators that read a shuffle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyrite.execute.aggregate import Aggregator, combine_combiners
+from pyrite.execute.group import cogroup, group_values
+from pyrite.rdd.op import Env, Input, Op
+
+
+class Shuffled(Op):
+    """The rows as they come out of the shuffle."""
+
+    name = "shuffled"
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        return inputs[0].rows()
+
+    def partitions(self) -> int:
+        return self.count
+
+
+class Combined(Op):
+    """One (key, combiner) per key, from combiners made on the map side."""
+
+    name = "combined"
+
+    def __init__(self, aggregator: Aggregator[Any, Any]) -> None:
+        self.aggregator = aggregator
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        return combine_combiners(inputs[0].batches(), self.aggregator, env.space)
+
+
+class Grouped(Op):
+    """One (key, values) per key, from lists made on the map side."""
+
+    name = "grouped"
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        return group_values(inputs[0].batches(), env.space)
+
+
+class CoGrouped(Op):
+    """For each key of any parent, the values it has in each of them."""
+
+    name = "cogroup"
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        return cogroup([each.batches() for each in inputs], env.space)
+
+    def partitions(self) -> int:
+        return self.count

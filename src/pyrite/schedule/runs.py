@@ -1,0 +1,43 @@
+"""Jobs and stages while they run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyrite.ids import AttemptId, JobId, ShuffleId
+from pyrite.plan.stages import JobSpec, StageSpec
+from pyrite.schedule.taskset import TaskSet
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A job that has not ended."""
+
+    spec: JobSpec
+    unfinished: dict[int, None]
+    stages: dict[int, None] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class StageRun:
+    """A stage that some job waits for; map stages are shared by all jobs that need them."""
+
+    spec: StageSpec
+    jobs: dict[JobId, None]
+    pool: str
+    missing: dict[ShuffleId, None] = field(default_factory=dict)
+    tasks: TaskSet | None = None
+    fetch_failures: int = 0
+    barrier: dict[AttemptId, str] = field(default_factory=dict)
+
+    @property
+    def job(self) -> int:
+        return next(iter(self.jobs))
+
+    @property
+    def stage(self) -> int:
+        return self.spec.id
+
+    @property
+    def running_count(self) -> int:
+        return 0 if self.tasks is None else len(self.tasks.running)

@@ -1,0 +1,198 @@
+"""The tasks of one stage that still have to run, and which of them an executor gets next."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from pyrite.ids import AttemptId, ExecutorId
+
+
+@dataclass(slots=True, eq=False)
+class Attempt:
+    """One try at one partition on one executor."""
+
+    id: AttemptId
+    tasks: TaskSet | None
+    partition: int
+    executor: ExecutorId
+    number: int
+    started_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Speculation:
+    """When a slow task gets a second copy."""
+
+    multiplier: float
+    quantile: float
+    least_s: float
+
+
+class TaskSet:
+    """Pending and running tasks of a stage, under delay scheduling.
+
+    A partition prefers the executors that hold its kept rows. One that prefers none has a home,
+    chosen by its index, so that partition i of co-partitioned RDDs meets its kin on one executor;
+    any idle executor may still take it.
+    """
+
+    def __init__(
+        self,
+        stage: int,
+        partitions: Sequence[int],
+        preferences: dict[int, Sequence[ExecutorId]],
+        slots: int,
+        wait_s: float,
+        now_s: float,
+    ) -> None:
+        self.stage = stage
+        self.total = len(partitions)
+        self.wait_s = wait_s
+        self.local_at_s = now_s
+        self.paused = False
+        self.done = 0
+        self.running: dict[int, list[Attempt]] = {}
+        self.attempts: dict[int, int] = {}
+        self.failures: dict[int, int] = {}
+        self.deaths: dict[int, int] = {}
+        self.durations_s: list[float] = []
+        self.slow: dict[int, None] = {}
+        self.preferences = preferences
+        self.pending: dict[int, None] = {}
+        self.anywhere: dict[int, None] = {}
+        self.by_executor: dict[ExecutorId, deque[int]] = {}
+        self.homes: list[deque[int]] = [deque() for _ in range(max(1, slots))]
+        for partition in partitions:
+            self.add(partition)
+
+    def add(self, partition: int) -> None:
+        """A task waits to be launched: the first time, or again."""
+        if partition in self.pending:
+            return
+        self.pending[partition] = None
+        preferred = self.preferences.get(partition)
+        if preferred:
+            for executor in preferred:
+                self.by_executor.setdefault(executor, deque()).append(partition)
+        else:
+            self._add_anywhere(partition)
+
+    def _add_anywhere(self, partition: int) -> None:
+        self.anywhere[partition] = None
+        self.homes[partition % len(self.homes)].append(partition)
+
+    def discard(self, partition: int) -> int:
+        """The partition waits no more."""
+        del self.pending[partition]
+        self.anywhere.pop(partition, None)
+        return partition
+
+    def forget_executor(self, executor: ExecutorId) -> None:
+        """Tasks that preferred a lost executor go wherever there is room."""
+        for partition in self.by_executor.pop(executor, ()):
+            left = [each for each in self.preferences.get(partition, ()) if each != executor]
+            if left:
+                self.preferences[partition] = left
+            else:
+                self.preferences.pop(partition, None)
+                if partition in self.pending:
+                    self._add_anywhere(partition)
+
+    def take(
+        self, executor: ExecutorId, slot: int, now_s: float, refused: Iterable[int] = ()
+    ) -> int | None:
+        """The partition that this executor should compute next, if any."""
+        if self.paused:
+            return None
+        found = self._pop(self.by_executor.get(executor), refused)
+        if found is not None:
+            self.local_at_s = now_s
+            return found
+        found = self._pop(self.homes[slot % len(self.homes)], refused)
+        if found is None:
+            # From the far end, which its own executor would reach last.
+            found = self._first(reversed(self.anywhere), refused)
+        if found is None and now_s >= self.local_at_s + self.wait_s:
+            found = self._first(iter(self.pending), refused)
+        return found if found is not None else self._take_slow(executor, refused)
+
+    def waits_until_s(self) -> float | None:
+        """When tasks that wait for their preferred executor may run elsewhere."""
+        return None if self.paused or not self.pending else self.local_at_s + self.wait_s
+
+    def _pop(self, queue: deque[int] | None, refused: Iterable[int]) -> int | None:
+        skipped = []
+        found = None
+        while queue:
+            partition = queue.popleft()
+            if partition not in self.pending:
+                continue
+            if partition in refused:
+                skipped.append(partition)
+                continue
+            found = self.discard(partition)
+            break
+        if skipped and queue is not None:
+            queue.extend(skipped)
+        return found
+
+    def _first(self, candidates: Iterator[int], refused: Iterable[int]) -> int | None:
+        for partition in candidates:
+            if partition not in refused:
+                return self.discard(partition)
+        return None
+
+    def _take_slow(self, executor: ExecutorId, refused: Iterable[int]) -> int | None:
+        for partition in self.slow:
+            copies = self.running.get(partition, ())
+            if len(copies) == 1 and copies[0].executor != executor and partition not in refused:
+                del self.slow[partition]
+                return partition
+        return None
+
+    def start(self, attempt: Attempt) -> None:
+        self.running.setdefault(attempt.partition, []).append(attempt)
+
+    def next_number(self, partition: int) -> int:
+        number = self.attempts.get(partition, 0)
+        self.attempts[partition] = number + 1
+        return number
+
+    def finish(self, attempt: Attempt) -> None:
+        """The attempt runs no more, whatever became of it."""
+        copies = self.running.get(attempt.partition)
+        if copies is not None and attempt in copies:
+            copies.remove(attempt)
+            if not copies:
+                del self.running[attempt.partition]
+        self.slow.pop(attempt.partition, None)
+
+    def succeed(self, attempt: Attempt, now_s: float) -> list[Attempt]:
+        """Counts the partition as done; gives the other copies of it, which are useless now."""
+        self.done += 1
+        if attempt.partition in self.pending:
+            self.discard(attempt.partition)
+        self.durations_s.append(now_s - attempt.started_s)
+        return list(self.running.get(attempt.partition, ()))
+
+    @property
+    def has_work(self) -> bool:
+        """Whether an executor could get a task now."""
+        return not self.paused and bool(self.pending or self.slow)
+
+    @property
+    def finished(self) -> bool:
+        return not self.pending and not self.running
+
+    def find_slow(self, rule: Speculation, now_s: float) -> bool:
+        """Marks the stragglers that deserve a copy; True where there are some."""
+        if self.done < rule.quantile * self.total or not self.durations_s:
+            return False
+        limit_s = max(rule.multiplier * median(self.durations_s), rule.least_s)
+        for partition, copies in self.running.items():
+            if len(copies) == 1 and now_s - copies[0].started_s > limit_s:
+                self.slow[partition] = None
+        return bool(self.slow)

@@ -1,0 +1,65 @@
+"""The reduce side of a shuffle: one reducer's part of every map output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from pyrite.blocks.codec import CorruptBlock, decode_frames
+from pyrite.blocks.segments import SegmentReader
+from pyrite.ids import BlockRef, ShuffleId
+
+
+class MissingMapOutput(Exception):
+    """A map output can't be read: it is gone or its bytes are wrong."""
+
+    def __init__(self, shuffle: ShuffleId, index: int, epoch: int, reason: str) -> None:
+        super().__init__(f"map output {index} of shuffle {shuffle}: {reason}")
+        self.shuffle = shuffle
+        self.index = index
+        self.epoch = epoch
+
+
+class ShuffleRows:
+    """What one reduce partition reads of one shuffle, in the order of the maps."""
+
+    def __init__(
+        self,
+        shuffle: ShuffleId,
+        epoch: int,
+        refs: tuple[BlockRef, ...],
+        part: int,
+        reader: SegmentReader,
+    ) -> None:
+        self.shuffle = shuffle
+        self.epoch = epoch
+        self.refs = refs
+        self.part = part
+        self.reader = reader
+
+    def rows(self) -> Iterator[Any]:
+        return chain.from_iterable(self.batches())
+
+    def batches(self) -> Iterator[list[Any]]:
+        for index, ref in enumerate(self.refs):
+            try:
+                view = find_part(self.reader.view(BlockRef(*ref)), self.part)
+                if view is not None:
+                    yield from decode_frames(view)
+            except (OSError, CorruptBlock) as error:
+                reason = f"{type(error).__name__}: {error}"
+                raise MissingMapOutput(self.shuffle, index, self.epoch, reason) from None
+
+
+def find_part(block: memoryview, part: int) -> memoryview | None:
+    """One reducer's stretch of a map output; None where it is empty."""
+    if len(block) < 16:
+        raise CorruptBlock("a map output ends within its header")
+    parts = block[:8].cast("Q")[0]
+    start = 8 * (parts + 2)
+    if part >= parts or len(block) < start:
+        raise CorruptBlock(f"a map output of {parts} parts has no part {part}")
+    offsets = block[8 + 8 * part : 24 + 8 * part].cast("Q")
+    first, last = offsets[0], offsets[1]
+    return None if first == last else block[start + first : start + last]

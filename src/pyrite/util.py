@@ -1,0 +1,74 @@
+"""Threads that keep what their parent had set for its jobs."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def inheritable_thread_target(f: Any = None) -> Any:
+    """Wraps a thread's target so that its jobs get this thread's group, tags and properties.
+
+    >>> import threading
+    >>> sc.setLocalProperty("who", "parent")
+    >>> seen = []
+    >>> target = inheritable_thread_target(lambda: seen.append(sc.getLocalProperty("who")))
+    >>> thread = threading.Thread(target=target)
+    >>> thread.start(); thread.join(); seen
+    ['parent']
+    >>> sc.setLocalProperty("who", None)
+    """
+    if not callable(f):
+        # Used with a session: @inheritable_thread_target(spark)
+        return inheritable_thread_target
+    from pyrite.context import SparkContext
+
+    context = SparkContext._active_spark_context
+    if context is None:
+        return f
+    copied = context._flags.copy()
+
+    @functools.wraps(f)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        context._flags.adopt(copied)
+        return f(*args, **kwargs)
+
+    return wrapped
+
+
+class InheritableThread(threading.Thread):
+    """A thread whose jobs get the group, tags and properties of the thread that starts it."""
+
+    def __init__(self, target: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        kwargs.pop("session", None)
+        self._given_target = target
+        super().__init__(*args, target=self._run_target, **kwargs)
+        self._wrapped: Callable[..., Any] = target
+
+    def start(self) -> None:
+        self._wrapped = inheritable_thread_target(self._given_target)
+        super().start()
+
+    def _run_target(self, *args: Any, **kwargs: Any) -> Any:
+        return self._wrapped(*args, **kwargs)
+
+
+def fail_on_stopiteration(f: F) -> F:
+    """Turns a StopIteration that the function raises into an error that nobody swallows."""
+
+    @functools.wraps(f)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return f(*args, **kwargs)
+        except StopIteration as error:
+            raise RuntimeError(
+                "Caught StopIteration thrown from user's code; failing the task", error
+            ) from error
+
+    return wrapper  # type: ignore[return-value]
+
+

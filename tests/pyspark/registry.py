@@ -1,0 +1,109 @@
+"""Cases: small programs whose results are recorded from PySpark and demanded of Pyrite."""
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.pyspark.encoding import Raised, arrange, encode
+
+MASTER = "local[2]"
+APP_NAME = "recorded"
+_cases: dict[str, "Case"] = {}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program, the methods it is about, and what it needs to run."""
+
+    name: str
+    methods: tuple[str, ...]
+    function: Callable[..., Any]
+    order: str
+    context: str
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def needs(self) -> set[str]:
+        return set(inspect.signature(self.function).parameters)
+
+
+def case(
+    *methods: str,
+    order: str = "exact",
+    context: str = "shared",
+    conf: Mapping[str, str] | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Registers a program about these methods (`name` of an RDD, `sc.name` of a context).
+
+    `order` is "exact", "sorted" (the list in any order) or "layout" (a list of partitions, each
+    in any order). `context` is "shared", "fresh" (its own, made with `conf`) or "none".
+    """
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        assert name not in _cases, f"two cases are named {name}"
+        _cases[name] = Case(name, methods, function, order, context, dict(conf or {}))
+        return function
+
+    return register
+
+
+def all_cases() -> list[Case]:
+    """Every case by name, those that share a context first."""
+    for path in sorted(Path(__file__).with_name("cases").glob("*.py")):
+        importlib.import_module(f"tests.pyspark.cases.{path.stem}")
+    return sorted(_cases.values(), key=lambda c: (c.context != "shared", c.name))
+
+
+def outcome(build: Callable[[], Any], act: Callable[[Any], Any] | None = None) -> Any:
+    """What came of a call and of the action after it: a value, or the moment and kind of error."""
+    try:
+        built = build()
+    except Exception as error:
+        return Raised.from_error("call", error)
+    if act is None:
+        return built
+    try:
+        return act(built)
+    except Exception as error:
+        return Raised.from_error("action", error)
+
+
+def fails(call: Callable[[], Any]) -> bool:
+    """Whether a call raises: for errors whose class is an accident of PySpark's code."""
+    return isinstance(outcome(call), Raised)
+
+
+class Contexts:
+    """The contexts that cases run on: at most one at a time, the shared one kept."""
+
+    def __init__(self, make: Callable[..., Any]) -> None:
+        self._make = make
+        self._shared: Any = None
+
+    def run(self, chosen: Case, folder: Path) -> str:
+        """The encoded result of one case."""
+        return encode(arrange(self._call(chosen, folder), chosen.order))
+
+    def close(self) -> None:
+        if self._shared is not None:
+            self._shared.stop()
+            self._shared = None
+
+    def _call(self, chosen: Case, folder: Path) -> Any:
+        given: dict[str, Any] = {"folder": folder} if "folder" in chosen.needs else {}
+        if chosen.context == "shared":
+            if self._shared is None:
+                self._shared = self._make({})
+            return chosen.function(self._shared, **given)
+        self.close()
+        if chosen.context == "none":
+            return chosen.function(**given)
+        context = self._make(chosen.conf)
+        try:
+            return chosen.function(context, **given)
+        finally:
+            context.stop()

@@ -1,0 +1,111 @@
+"""Combining gives what a plain dict gives, wherever memory runs out."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tight_space import ample_space, tight_space
+
+from pyrite.execute.aggregate import Aggregator, combine_combiners, combine_values
+
+LISTS: Aggregator[Any, list[Any]] = Aggregator(
+    create=lambda value: [value],
+    merge_value=lambda values, value: [*values, value],
+    merge_combiners=lambda left, right: left + right,
+)
+SUMS: Aggregator[int, int] = Aggregator(int, int.__add__, int.__add__)
+
+keys = st.one_of(st.integers(-5, 40), st.text(max_size=2), st.none(), st.tuples(st.booleans()))
+tight = settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def plainly(rows: list[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    combined: dict[Any, list[Any]] = {}
+    for key, value in rows:
+        combined.setdefault(key, []).append(value)
+    return combined
+
+
+class Unlucky(int):
+    """A key whose hash is the same for all."""
+
+    def __hash__(self) -> int:
+        return 7
+
+
+@tight
+@given(rows=st.lists(st.tuples(keys, st.integers()), max_size=200), seed=st.integers(0, 99))
+def test_values_are_combined_in_order(
+    tmp_path: Path, rows: list[tuple[Any, int]], seed: int
+) -> None:
+    space = tight_space(tmp_path, seed)
+    result = list(combine_values(iter(rows), LISTS, space))
+    assert dict(result) == plainly(rows)
+    assert len(result) == len(plainly(rows))
+    space.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+@tight
+@given(
+    batches=st.lists(st.lists(st.tuples(keys, st.lists(st.integers())), max_size=30), max_size=9),
+    seed=st.integers(0, 99),
+)
+def test_combiners_are_merged_in_order(tmp_path: Path, batches: list[Any], seed: int) -> None:
+    space = tight_space(tmp_path, seed)
+    expected: dict[Any, list[int]] = {}
+    for batch in batches:
+        for key, combiner in batch:
+            expected[key] = expected.get(key, []) + combiner
+    result = list(combine_combiners(batches, LISTS, space))
+    assert dict(result) == expected
+    assert len(result) == len(expected)
+    space.close()
+
+
+def test_keys_come_in_the_order_first_seen_when_nothing_spills(tmp_path: Path) -> None:
+    space = ample_space(tmp_path)
+    rows = [("b", 1), ("a", 2), ("b", 3), ("c", 4)]
+    assert list(combine_values(rows, SUMS, space)) == [("b", 4), ("a", 2), ("c", 4)]
+    assert list(combine_combiners([rows, rows], SUMS, space)) == [("b", 8), ("a", 4), ("c", 8)]
+    assert space.spilled_bytes == 0
+
+
+def test_many_keys_spill_and_every_file_is_removed(tmp_path: Path) -> None:
+    space = tight_space(tmp_path, chance=0.9)
+    rows = [(index % 500, 1) for index in range(1500)]
+    result = combine_values(rows, SUMS, space)
+    assert space.spilled_bytes > 0
+    assert sorted(result) == [(key, 3) for key in range(500)]
+    assert len(list(tmp_path.iterdir())) > 1, "buckets that were too large were split again"
+    space.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_giant_key_beside_others_ends(tmp_path: Path) -> None:
+    space = tight_space(tmp_path, chance=1.0)
+    rows: list[tuple[str, int]] = []
+    for index in range(500):
+        rows += [("giant", 1), ("giant", 1), (f"key {index % 100}", 1)]
+    result = dict(combine_values(rows, SUMS, space))
+    assert result == {"giant": 1000} | {f"key {index}": 5 for index in range(100)}
+    space.close()
+
+
+def test_keys_of_equal_hash_are_not_split_for_ever(tmp_path: Path) -> None:
+    space = tight_space(tmp_path, chance=1.0)
+    rows = [(Unlucky(index % 50), 1) for index in range(500)]
+    assert dict(combine_values(rows, SUMS, space)) == dict.fromkeys(map(Unlucky, range(50)), 10)
+    space.close()
+
+
+def test_a_key_error_in_the_users_function_is_not_swallowed(tmp_path: Path) -> None:
+    def merge(left: int, right: int) -> int:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        combine_values([(1, 1), (1, 1)], Aggregator(int, merge, merge), ample_space(tmp_path))

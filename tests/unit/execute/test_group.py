@@ -1,0 +1,144 @@
+"""Grouping gives what plain dicts of lists give, wherever memory runs out."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tight_space import ample_space, tight_space
+
+from pyrite.execute.group import SpilledValues, cogroup, group_locally, group_values
+from pyrite.resultiterable import ResultIterable
+
+keys = st.one_of(st.integers(0, 30), st.text(max_size=2), st.none())
+side = st.lists(st.lists(st.tuples(keys, st.lists(st.integers())), max_size=20), max_size=6)
+tight = settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+class Unlucky(int):
+    """A key whose hash is the same for all."""
+
+    def __hash__(self) -> int:
+        return 7
+
+
+def plainly(batches: list[list[tuple[Any, list[Any]]]]) -> dict[Any, list[Any]]:
+    groups: dict[Any, list[Any]] = {}
+    for batch in batches:
+        for key, values in batch:
+            groups[key] = groups.get(key, []) + values
+    return groups
+
+
+def rows_of(key: Any, values: range, size: int) -> list[tuple[Any, list[int]]]:
+    return [(key, list(values[start : start + size])) for start in range(0, len(values), size)]
+
+
+@tight
+@given(batches=side, seed=st.integers(0, 99))
+def test_groups_hold_all_values_in_order(tmp_path: Path, batches: list[Any], seed: int) -> None:
+    space = tight_space(tmp_path, seed)
+    result = list(group_values(batches, space))
+    assert {key: list(values) for key, values in result} == plainly(batches)
+    assert all(len(values) == len(list(values)) for _, values in result)
+    assert len(result) == len(plainly(batches))
+    space.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+@tight
+@given(sides=st.lists(side, min_size=1, max_size=3), seed=st.integers(0, 99))
+def test_cogroups_hold_the_values_of_every_side(
+    tmp_path: Path, sides: list[Any], seed: int
+) -> None:
+    space = tight_space(tmp_path, seed)
+    result = list(cogroup(sides, space))
+    plain = [plainly(batches) for batches in sides]
+    expected = {key: [each.get(key, []) for each in plain] for one in plain for key in one}
+    assert {key: [list(each) for each in values] for key, values in result} == expected
+    assert len(result) == len(expected)
+    space.close()
+
+
+@tight
+@given(rows=st.lists(st.tuples(keys, st.integers()), max_size=200), seed=st.integers(0, 99))
+def test_local_groups_merge_to_the_whole(tmp_path: Path, rows: list[Any], seed: int) -> None:
+    space = tight_space(tmp_path, seed)
+    parts = list(group_locally(iter(rows), space))
+    assert plainly([parts]) == plainly([[(key, [value]) for key, value in rows]])
+    assert space.spilled_bytes == 0
+
+
+def test_keys_come_in_the_order_first_seen_when_nothing_spills(tmp_path: Path) -> None:
+    space = ample_space(tmp_path)
+    left = [[("b", [1]), ("a", [2])], [("b", [3])]]
+    right = [[("c", [4]), ("a", [5])]]
+    groups = [(key, list(values)) for key, values in group_values(left, space)]
+    assert groups == [("b", [1, 3]), ("a", [2])]
+    both = [(key, list(map(list, values))) for key, values in cogroup([left, right], space)]
+    assert both == [("b", [[1, 3], []]), ("a", [[2], [5]]), ("c", [[], [4]])]
+    assert left == [[("b", [1]), ("a", [2])], [("b", [3])]], "the lists given stay as they were"
+    assert space.spilled_bytes == 0
+
+
+def test_a_group_larger_than_memory_is_iterated_from_its_file(tmp_path: Path) -> None:
+    space = tight_space(tmp_path, chance=1.0)
+    batches = [rows_of("giant", range(start, start + 500), 5) for start in range(0, 5000, 500)]
+    batches[3:3] = [[(f"key {index}", [index]) for index in range(300)]]
+    result = dict(group_values(batches, space))
+    giant = result.pop("giant")
+    assert isinstance(giant.data, SpilledValues)
+    assert len(giant) == giant.maxindex == 5000
+    assert list(giant) == list(giant) == list(range(5000))
+    assert 4999 in giant and 5000 not in giant
+    assert {key: list(values) for key, values in result.items()} == {
+        f"key {index}": [index] for index in range(300)
+    }
+    space.close()
+    assert list(tmp_path.iterdir()) == []
+    assert sum(giant) == sum(range(5000)), "who holds a group can read it after the task"
+
+
+def test_a_group_that_grows_large_late_keeps_its_order(tmp_path: Path) -> None:
+    space = tight_space(tmp_path, chance=1.0)
+    space.stride_rows = 64
+    few = [[("late", [-1]), *((index, [index]) for index in range(60))], [("late", [-2])]]
+    many = rows_of("late", range(1000), 10)
+    result = dict(group_values([*few, many], space))
+    assert list(result["late"]) == [-1, -2, *range(1000)]
+    assert len(result) == 61
+    space.close()
+
+
+def test_a_group_large_on_one_side_only(tmp_path: Path) -> None:
+    space = tight_space(tmp_path, chance=1.0)
+    left = [rows_of("giant", range(1000), 10), [("left", [1])]]
+    right = [[("giant", [7]), ("right", [2])]]
+    result = {key: list(map(list, both)) for key, both in cogroup([left, right], space)}
+    assert result == {
+        "giant": [list(range(1000)), [7]],
+        "left": [[1], []],
+        "right": [[], [2]],
+    }
+    space.close()
+
+
+def test_keys_of_equal_hash_are_not_split_for_ever(tmp_path: Path) -> None:
+    space = tight_space(tmp_path, chance=1.0)
+    batches = [[(Unlucky(key), [key, key]) for key in range(40)]] * 5
+    result = {key: list(values) for key, values in group_values(batches, space)}
+    assert result == {key: [int(key)] * 10 for key in map(Unlucky, range(40))}
+    space.close()
+
+
+def test_a_spilled_group_travels_as_a_list(tmp_path: Path) -> None:
+    space = tight_space(tmp_path, chance=1.0)
+    ((_, values),) = group_values([rows_of("giant", range(100), 2)], space)
+    assert isinstance(values.data, SpilledValues)
+    travelled = pickle.loads(pickle.dumps(values))
+    assert type(travelled) is ResultIterable
+    assert travelled.data == pickle.loads(pickle.dumps(values.data)) == list(range(100))
+    space.close()

@@ -1,0 +1,118 @@
+"""A space knows when a task holds too much, and forgets nothing that it wrote."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pyrite.execute.space import Space, private_bytes
+
+MEBIBYTE = 1 << 20
+
+
+class Memory:
+    """A measure of memory that the test sets."""
+
+    level = 0
+
+    def __call__(self) -> int:
+        return self.level
+
+
+@pytest.fixture
+def memory() -> Memory:
+    return Memory()
+
+
+def test_private_memory_grows_with_what_the_process_holds() -> None:
+    before = private_bytes()
+    held = bytearray(b"x") * (32 * MEBIBYTE)
+    assert private_bytes() - before > 24 * MEBIBYTE
+    del held
+
+
+def test_a_forked_child_measures_itself() -> None:
+    private_bytes()
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        before = private_bytes()
+        held = bytearray(b"x") * (32 * MEBIBYTE)
+        os.write(write_end, b"%d" % (private_bytes() - before + len(held) * 0))
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert int(os.read(read_end, 100)) > 24 * MEBIBYTE
+    os.close(read_end)
+    os.close(write_end)
+
+
+def test_a_task_is_over_beyond_its_limit(tmp_path: Path, memory: Memory) -> None:
+    space = Space(100 * MEBIBYTE, str(tmp_path), memory)
+    memory.level = 100 * MEBIBYTE
+    assert not space.over()
+    memory.level += 1
+    assert space.over()
+
+
+def test_memory_that_does_not_come_back_raises_the_limit(tmp_path: Path, memory: Memory) -> None:
+    space = Space(160 * MEBIBYTE, str(tmp_path), memory)
+    memory.level = 200 * MEBIBYTE
+    assert space.over()
+    space.relieved()
+    assert not space.over()
+    memory.level = 210 * MEBIBYTE
+    assert not space.over()
+    memory.level = 210 * MEBIBYTE + 1
+    assert space.over()
+
+
+def test_memory_that_comes_back_leaves_the_limit(tmp_path: Path, memory: Memory) -> None:
+    space = Space(160 * MEBIBYTE, str(tmp_path), memory)
+    memory.level = 200 * MEBIBYTE
+    space.relieved()
+    memory.level = 20 * MEBIBYTE
+    space.relieved()
+    memory.level = 161 * MEBIBYTE
+    assert space.over()
+
+
+def test_a_process_full_from_the_start_may_still_hold_a_little(
+    tmp_path: Path, memory: Memory
+) -> None:
+    memory.level = 500 * MEBIBYTE
+    space = Space(160 * MEBIBYTE, str(tmp_path), memory)
+    assert not space.over()
+    memory.level += 11 * MEBIBYTE
+    assert space.over()
+
+
+def test_large_rows_are_counted_more_often_than_small_ones(tmp_path: Path, memory: Memory) -> None:
+    space = Space(160 * MEBIBYTE, str(tmp_path), memory)
+    for _ in range(20):
+        space.over()
+    assert space.stride_rows == 8192
+    for _ in range(20):
+        memory.level += 30 * MEBIBYTE
+        space.over()
+    assert space.stride_rows == 1
+
+
+def test_a_batch_is_small_beside_the_limit(tmp_path: Path, memory: Memory) -> None:
+    memory.level = 512 * MEBIBYTE
+    space = Space(512 * MEBIBYTE, str(tmp_path), memory)
+    assert space.batch_rows(100) == 1
+    assert space.batch_rows(512 * 100) == 100
+    assert space.batch_rows(10**9) == 4096
+
+
+def test_every_spill_path_is_new_and_close_removes_them(tmp_path: Path) -> None:
+    folder = tmp_path / "scratch"
+    space = Space(0, str(folder))
+    paths = [Path(space.spill_path()) for _ in range(3)]
+    assert len(set(paths)) == 3
+    assert folder.stat().st_mode & 0o777 == 0o700
+    for path in paths[:2]:
+        path.write_text("rows")
+    space.close()
+    assert list(folder.iterdir()) == []
+    space.close()

@@ -1,0 +1,35 @@
+"""Spaces whose memory runs out at moments chosen by a seed."""
+
+from pathlib import Path
+from random import Random
+
+from pyrite.execute.space import Space
+
+LIMIT_BYTES = 4 << 20
+
+
+class Tide:
+    """A measure of memory that is too high with some chance, and low again after that."""
+
+    def __init__(self, seed: int, chance: float) -> None:
+        self._random = Random(seed)
+        self._chance = chance
+        self._high = False
+
+    def __call__(self) -> int:
+        self._high = not self._high and self._random.random() < self._chance
+        return LIMIT_BYTES + 1 if self._high else 0
+
+
+def tight_space(folder: Path, seed: int = 0, chance: float = 0.5) -> Space:
+    """A space that is over its limit with this chance whenever a task looks."""
+    space = Space(LIMIT_BYTES, str(folder), Tide(seed, chance))
+    # Where the tide was high at the start, this brings it down.
+    space.relieved()
+    space.stride_rows = 1
+    return space
+
+
+def ample_space(folder: Path) -> Space:
+    """A space that never runs out."""
+    return Space(1 << 60, str(folder))

@@ -1,0 +1,228 @@
+"""An engine of a few lines that computes any lineage in this process."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from pyrite.conf import SparkConf
+from pyrite.execute.space import Space
+from pyrite.ids import RddId, ShuffleId
+from pyrite.io.pickles import read_rows
+from pyrite.io.splits import Split
+from pyrite.rdd import RDD
+from pyrite.rdd.dependency import NarrowDependency, ShuffleDependency
+from pyrite.rdd.op import Op
+from pyrite.rdd.partitioner import Router
+from pyrite.rdd.sources import Ranges, slice_bounds
+from pyrite.storagelevel import StorageLevel
+
+PLENTY_BYTES = 1 << 40
+BATCH_ROWS = 3
+
+
+class Held(Op):
+    """Rows that lie in lists."""
+
+    name = "parallelize"
+
+    def __init__(self, slices: list[list[Any]]) -> None:
+        self.slices = slices
+
+    def compute(self, index: int, inputs: list[Any], env: Any) -> Iterator[Any]:
+        return iter(self.slices[index])
+
+    def partitions(self) -> int:
+        return len(self.slices)
+
+
+class PlainInput:
+    """Rows as a task would see them; batches are short, so that several occur in tests."""
+
+    def __init__(self, make: Callable[[], Iterable[Any]]) -> None:
+        self.make = make
+
+    def rows(self) -> Iterator[Any]:
+        return iter(self.make())
+
+    def batches(self) -> Iterator[list[Any]]:
+        rows = self.rows()
+        while batch := list(islice(rows, BATCH_ROWS)):
+            yield batch
+
+
+class PlainEnv:
+    """A task's surroundings without limits."""
+
+    def __init__(self, folder: str) -> None:
+        self.space = Space(PLENTY_BYTES, folder)
+
+
+class PlainAccumulator:
+    """A sum that tasks in this process add to."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def add(self, term: Any) -> None:
+        self.value += term
+
+
+class Marks:
+    """Remembers what was marked for a checkpoint."""
+
+    def __init__(self) -> None:
+        self.local: set[int] = set()
+
+    def mark(self, rdd: RDD[Any]) -> None:
+        raise NotImplementedError
+
+    def mark_local(self, rdd: RDD[Any]) -> None:
+        self.local.add(rdd.id())
+
+    def is_done(self, rdd: RDD[Any]) -> bool:
+        return False
+
+    def is_local(self, rdd: RDD[Any]) -> bool:
+        return rdd.id() in self.local
+
+    def folder_of(self, rdd: RDD[Any]) -> str | None:
+        return None
+
+
+class PlainContext:
+    """What RDDs ask of a context; counts the jobs, the partitions and the shuffles it runs."""
+
+    defaultParallelism = 2
+
+    def __init__(self, folder: str) -> None:
+        self._conf = SparkConf(loadDefaults=False)
+        self._checkpoints = Marks()
+        self._env = PlainEnv(folder)
+        self._next_id = 0
+        self._dealt: dict[ShuffleId, list[list[Any]]] = {}
+        self.jobs: list[list[int]] = []
+        self.groups: list[str] = []
+
+    def parallelize(self, rows: Iterable[Any], numSlices: int | None = None) -> RDD[Any]:
+        held = list(rows)
+        count = numSlices or self.defaultParallelism
+        bounds = [slice_bounds(len(held), count, index) for index in range(count)]
+        return RDD(self, Held([held[start:end] for start, end in bounds]))  # type: ignore[arg-type]
+
+    def range(self, end: int, numSlices: int | None = None) -> RDD[int]:
+        op = Ranges(range(end), numSlices or self.defaultParallelism)
+        return RDD(self, op)  # type: ignore[arg-type]
+
+    def emptyRDD(self) -> RDD[Any]:
+        return RDD(self, Held([]))  # type: ignore[arg-type]
+
+    def textFile(self, folder: str) -> RDD[str]:
+        parts = sorted(Path(folder).glob("part-*"))
+        held = Held([part.read_text().splitlines() for part in parts])
+        return RDD(self, held)  # type: ignore[arg-type]
+
+    def pickleFile(self, folder: str) -> RDD[Any]:
+        parts = sorted(Path(folder).glob("part-*"))
+        splits = [Split(str(part), 0, part.stat().st_size) for part in parts]
+        return RDD(self, Held([list(read_rows(split)) for split in splits]))  # type: ignore[arg-type]
+
+    def accumulator(self, value: Any) -> PlainAccumulator:
+        return PlainAccumulator(value)
+
+    def getConf(self) -> SparkConf:
+        return self._conf
+
+    def _new_rdd_id(self) -> RddId:
+        self._next_id += 1
+        return RddId(self._next_id)
+
+    def _new_shuffle(self, rdd: RDD[Any], router: Router, count: int) -> ShuffleDependency:
+        return ShuffleDependency(rdd, router, count, ShuffleId(self._new_rdd_id()))
+
+    def _clean_shuffle(self, dependency: ShuffleDependency) -> None:
+        self._dealt.pop(dependency.shuffle, None)
+
+    def _persist(self, rdd: RDD[Any], level: StorageLevel, priority: int) -> None:
+        pass
+
+    def _unpersist(self, rdd: RDD[Any]) -> None:
+        pass
+
+    def setJobGroup(self, group: str, description: str, interrupt: bool = False) -> None:
+        self.groups.append(group)
+
+    def _run(
+        self,
+        rdd: RDD[Any],
+        function: Callable[[int, Iterator[Any]], Any],
+        partitions: Sequence[int] | None = None,
+    ) -> list[Any]:
+        chosen = range(rdd.getNumPartitions()) if partitions is None else partitions
+        self.jobs.append(list(chosen))
+        # A task answers with copies, never with the objects that the RDD holds.
+        return [copy.deepcopy(function(index, self._rows(rdd, index))) for index in chosen]
+
+    def _run_each(
+        self,
+        rdd: RDD[Any],
+        function: Callable[[int, Iterator[Any]], Any],
+        partitions: Sequence[int],
+        prefetch: bool,
+    ) -> Iterator[Any]:
+        for index in partitions:
+            yield self._run(rdd, function, [index])[0]
+
+    def _run_approximately(
+        self, rdd: RDD[Any], function: Callable[[int, Iterator[Any]], Any], timeout_s: float
+    ) -> dict[int, Any]:
+        return dict(enumerate(self._run(rdd, function)))
+
+    def _rows(self, rdd: RDD[Any], index: int) -> Iterator[Any]:
+        inputs: list[Any] = []
+        for dependency in rdd.dependencies:
+            if isinstance(dependency, NarrowDependency):
+                inputs.append(self._narrow_input(dependency, index))
+            else:
+                inputs.append(self._shuffle_input(dependency, index))
+        return rdd.op.compute(index, inputs, self._env)  # type: ignore[arg-type]
+
+    def _narrow_input(self, dependency: NarrowDependency, index: int) -> PlainInput:
+        parent: Any = dependency.rdd
+        return PlainInput(
+            lambda: chain.from_iterable(
+                self._rows(parent, each) for each in dependency.mapping.parents(index)
+            )
+        )
+
+    def _shuffle_input(self, dependency: ShuffleDependency, index: int) -> PlainInput:
+        if dependency.shuffle not in self._dealt:
+            self._dealt[dependency.shuffle] = self._deal(dependency)
+        # Other tasks read the same map output: none may change its rows.
+        return PlainInput(lambda: copy.deepcopy(self._dealt[dependency.shuffle][index]))
+
+    def _deal(self, dependency: ShuffleDependency) -> list[list[Any]]:
+        buckets: list[list[Any]] = [[] for _ in range(dependency.partitions)]
+        parent: Any = dependency.rdd
+        for index in range(parent.getNumPartitions()):
+            router = copy.deepcopy(dependency.router)
+            router.start(index)
+            rows = self._rows(parent, index)
+            while batch := list(islice(rows, BATCH_ROWS)):
+                router.deal(batch, buckets)
+        return buckets
+
+
+def count_shuffles(rdd: RDD[Any]) -> int:
+    """How many shuffles lie in an RDD's lineage."""
+    found: set[int] = set()
+    pending: list[Any] = [rdd]
+    while pending:
+        for dependency in pending.pop().dependencies:
+            if isinstance(dependency, ShuffleDependency):
+                found.add(dependency.shuffle)
+            pending.append(dependency.rdd)
+    return len(found)

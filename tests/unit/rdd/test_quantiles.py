@@ -1,0 +1,35 @@
+"""The sample of keys that cuts an RDD into ranges."""
+
+import pytest
+
+from pyrite.rdd.quantiles import SEED, DrawnKeys, choose_keys, draw_keys
+from pyrite.rdd.sampling import Sampler
+
+
+def rows(count: int, start: int = 0) -> list[tuple[int, None]]:
+    return [(key, None) for key in range(start, start + count)]
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 1024, 1025, 20_000])
+def test_one_pass_chooses_what_counting_and_sampling_would(count: int) -> None:
+    wanted = 60.0
+    parts = [rows(count), rows(3 * count, count)]
+    drawn = [draw_keys(wanted, 1.0, index, iter(part)) for index, part in enumerate(parts)]
+    sampler = Sampler(False, min(wanted / max(4 * count, 1), 1.0), SEED)
+    sampled = [key for index, part in enumerate(parts) for key, _ in sampler(index, iter(part))]
+    assert choose_keys(drawn, wanted) == sampled
+    assert [part.rows for part in drawn] == [count, 3 * count]
+
+
+def test_few_keys_of_many_rows_are_kept() -> None:
+    assert len(draw_keys(60.0, 1.0, 0, iter(rows(100_000))).keys) < 5000
+
+
+def test_a_known_fraction_keeps_no_more_than_the_sample() -> None:
+    known = draw_keys(60.0, 60.0 / 100_000, 0, iter(rows(100_000)))
+    assert [key for _, key in known.keys] == choose_keys([known], 60.0)
+
+
+def test_an_empty_sample_of_some_rows_falls_back_to_any_key() -> None:
+    assert choose_keys([DrawnKeys(1000, [(0.9, "key")])], 1.0) == ["key"]
+    assert choose_keys([DrawnKeys(0, [])], 1.0) == []
