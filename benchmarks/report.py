@@ -35,10 +35,10 @@ def table(results: Results) -> list[str]:
     cells = [
         [
             "workload",
-            *(f"{TITLES[engine]}, s" for engine in engines),
+            *(TITLES[engine] for engine in engines),
             "PySpark / Pyrite",
             "Pyrite / by hand",
-            *(f"{TITLES[engine]}, MB" for engine in engines),
+            *(f"{TITLES[engine]}, peak MB" for engine in engines),
         ]
     ]
     for row in results.rows():
@@ -81,7 +81,7 @@ def _aligned(cells: list[list[str]]) -> list[str]:
 def _seconds(seconds: float | None) -> str:
     if seconds is None:
         return ""
-    return f"{seconds:.4f}" if seconds < 0.1 else f"{seconds:.2f}"
+    return f"{seconds * 1000:.2f} ms" if seconds < 0.1 else f"{seconds:.2f} s"
 
 
 def _ratio(ratio: float | None) -> str:

@@ -56,7 +56,7 @@ class Runner:
         workload.inputs(DataFolder(self.options.data), self.options.scale)
         able = getattr(workload, "ENGINES", ENGINES)
         engines = [engine for engine in self.options.engines if engine in able]
-        for _ in range(self.options.repeat):
+        for _ in range(min(self.options.repeat, getattr(workload, "REPEAT", sys.maxsize))):
             for engine in list(engines):
                 if not self._run_once(name, engine):
                     engines.remove(engine)

@@ -9,6 +9,6 @@ A workload module has
   Python well would write it, with the same functions applied to every record.
 
 Both time their rows with `watch` and return a small answer of JSON types, which must agree.
-Optional are `SETTINGS` (by engine), `ENGINES` (if not all) and `STARTS_CONTEXT` (then `rdd` gets
-the name of the engine in place of a context).
+Optional are `SETTINGS` (by engine), `ENGINES` (if not all), `REPEAT` (if less than asked for is
+enough) and `STARTS_CONTEXT` (then `rdd` gets the name of the engine in place of a context).
 """

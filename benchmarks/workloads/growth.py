@@ -12,6 +12,7 @@ from benchmarks.stopwatch import Stopwatch
 
 ROWS = ("10,000 small jobs",)
 ENGINES = ("pyrite",)
+REPEAT = 1
 JOBS = {"small": 500, "standard": 10_000}
 SHUFFLE_EVERY = 10
 

@@ -8,7 +8,7 @@ from benchmarks.pair import Pair, lines_of_half
 from benchmarks.stopwatch import Stopwatch
 
 ROWS = ("k-means",)
-POINTS = {"small": 10_000, "standard": 400_000}
+POINTS = {"small": 10_000, "standard": 300_000}
 CENTRES = 8
 ROUNDS = 5
 Point = tuple[float, float]

@@ -1,4 +1,4 @@
-"""Logistic regression on numpy blocks: thirty gradient steps over cached matrices."""
+"""Logistic regression on numpy blocks: ten gradient steps over cached matrices."""
 
 from collections.abc import Callable
 from functools import reduce
@@ -15,7 +15,7 @@ from benchmarks.stopwatch import Stopwatch
 ROWS = ("logistic regression by numpy block",)
 POINTS = {"small": 8_000, "standard": 800_000}
 DIMENSIONS = 10
-STEPS = 30
+STEPS = 10
 BLOCKS = 8
 Matrix = NDArray[np.float64]
 

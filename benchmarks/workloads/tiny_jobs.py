@@ -27,7 +27,7 @@ def rdd(sc: Any, jobs: int, watch: Stopwatch) -> Any:
     with watch.timed(HUNDRED):
         answers = [numbers.map(shifted).sum() for _ in range(jobs)]
     seconds = []
-    for _ in range(jobs // 2):
+    for _ in range(jobs // 4):
         began_s = time.perf_counter()
         answers.append(numbers.map(shifted).sum())
         seconds.append(time.perf_counter() - began_s)
@@ -41,7 +41,7 @@ def hand(jobs: int, watch: Stopwatch) -> Any:
         with watch.timed(HUNDRED):
             answers = [sum(pair.ask()) for _ in range(jobs)]
         seconds = []
-        for _ in range(jobs // 2):
+        for _ in range(jobs // 4):
             began_s = time.perf_counter()
             answers.append(sum(pair.ask()))
             seconds.append(time.perf_counter() - began_s)

@@ -199,7 +199,9 @@ def _hash_uuid(key: Any) -> int:
 
 def _hash_path(key: Any) -> int:
     text = key.as_posix()
-    return _hash_str(text.lower() if "Windows" in type(key).__name__ else text)
+    # Paths of Windows are equal whatever their case.
+    windows = any(base.__name__ == "PureWindowsPath" for base in type(key).__mro__)
+    return _hash_str(text.lower() if windows else text)
 
 
 def _hash_date(key: Any) -> int:

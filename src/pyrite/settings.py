@@ -46,11 +46,11 @@ class BadSetting(ValueError):
 
 
 def _executor_memory(machine: Machine) -> str:
-    return str(max(64 << 20, machine.memory_bytes // (2 * machine.executors)))
+    return f"{max(64 << 20, machine.memory_bytes // (2 * machine.executors))}b"
 
 
 def _pool_memory(machine: Machine) -> str:
-    return str(max(64 << 20, machine.memory_bytes // 4))
+    return f"{max(64 << 20, machine.memory_bytes // 4)}b"
 
 
 def _executors(machine: Machine) -> str:
@@ -69,6 +69,7 @@ LOG_LEVELS = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
 TABLE: tuple[Setting, ...] = (
     Setting("spark.master", "str", "local[*]", "Where to run: local, local[2], local[*]."),
     Setting("spark.app.name", "str", "pyrite", "The application's name, as reports show it."),
+    Setting("spark.app.id", "str", "", "The application's id, which the context sets."),
     Setting("spark.home", "str", "", "Kept for PySpark's programs; not used."),
     Setting("spark.default.parallelism", "int", _executors,
             "Partitions of parallelize and of shuffles where nothing else says how many; "
@@ -128,7 +129,7 @@ TABLE: tuple[Setting, ...] = (
     Setting("spark.files", "str", "", "Files for every executor's folder, separated by commas."),
     Setting("spark.submit.pyFiles", "str", "",
             "Python files, zips and eggs for every executor's path, separated by commas."),
-    Setting("spark.logLevel", "str", "WARN", "How much is logged.", choices=LOG_LEVELS),
+    Setting("spark.log.level", "str", "WARN", "How much is logged.", choices=LOG_LEVELS),
     Setting("spark.eventLog.enabled", "bool", "false",
             "Whether the story of the application is written to spark.eventLog.dir."),
     Setting("spark.eventLog.dir", "str", "/tmp/spark-events", "The folder of written stories."),
@@ -143,6 +144,15 @@ TABLE: tuple[Setting, ...] = (
             "How long a cancelled task may take to stop before its executor is ended."),
 )
 # fmt: on
+
+# Set by thread with sc.setLocalProperty and its shorthands, for the jobs of that thread.
+LOCAL_PROPERTIES: dict[str, str] = {
+    "spark.scheduler.pool": "The pool of the jobs; spark.scheduler.pool in the table.",
+    "spark.jobGroup.id": "The group of the jobs; sc.setJobGroup.",
+    "spark.job.description": "What the jobs are for, as reports show it; sc.setJobDescription.",
+    "spark.job.interruptOnCancel": "Whether cancelling interrupts; sc.setInterruptOnCancel.",
+    "spark.job.tags": "The tags of the jobs, separated by commas; sc.addJobTag.",
+}
 
 BY_NAME = {setting.name: setting for setting in TABLE}
 

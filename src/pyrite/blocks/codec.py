@@ -62,13 +62,18 @@ def decode(frame: memoryview | bytes) -> list[Any]:
     return _decode_frame(view)
 
 
-def decode_frames(data: memoryview | bytes) -> Iterator[list[Any]]:
-    """The rows of frames laid one after another, decoded one frame at a time."""
+def decode_frames(
+    data: memoryview | bytes, writable: bool = False
+) -> Iterator[list[Any]]:
+    """The rows of frames laid one after another, decoded one frame at a time.
+
+    Large buffers are views into the data, or where they must be `writable` copies of their own.
+    """
     view = _bytes_view(data)
     start = 0
     while start < len(view):
         end = _frame_end(view, start)
-        yield _decode_frame(view[start:end])
+        yield _decode_frame(view[start:end], writable)
         start = end
 
 
@@ -226,17 +231,17 @@ def _frame_end(view: memoryview, start: int) -> int:
     return start + length
 
 
-def _decode_frame(view: memoryview) -> list[Any]:
+def _decode_frame(view: memoryview, writable: bool = False) -> list[Any]:
     tag, checksum, size = _HEADER.unpack_from(view)
     payload = view[_HEADER.size : _HEADER.size + size]
     if crc32(payload, crc32(_SEALED.pack(tag, size))) != checksum:
         raise CorruptBlock(f"wrong checksum over {size} bytes: they changed since written")
     if tag != _PICKLE:
         raise CorruptBlock(f"unknown frame tag {tag!r}: written by another version of Pyrite?")
-    return _load_pickle(view, size)
+    return _load_pickle(view, size, writable)
 
 
-def _load_pickle(view: memoryview, size: int) -> list[Any]:
+def _load_pickle(view: memoryview, size: int, writable: bool) -> list[Any]:
     try:
         pickled_size, count = _PICKLE_HEAD.unpack_from(view, _HEADER.size)
         start = _HEADER.size + _PICKLE_HEAD.size
@@ -245,10 +250,11 @@ def _load_pickle(view: memoryview, size: int) -> list[Any]:
         raise CorruptBlock(f"a frame's list of buffers is cut short: {error}") from error
     start += 8 * count
     position = start + pickled_size
-    kept = []
+    kept: list[memoryview | bytearray] = []
     for each in sizes:
         position += -position % _BUFFER_ALIGNMENT
-        kept.append(view[position : position + each])
+        buffer = view[position : position + each]
+        kept.append(bytearray(buffer) if writable else buffer)
         position += each
     if position != _HEADER.size + size:
         raise CorruptBlock(f"a frame's buffers end at {position}, its payload elsewhere")

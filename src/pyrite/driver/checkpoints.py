@@ -132,15 +132,16 @@ class Checkpoints:
         found.done = True
 
     def _write_folder(self, rdd: RDD[Any], found: Checkpoint) -> Files:
+        from pyrite.io.commit import part_name
         from pyrite.io.pickles import read_rows
-        from pyrite.io.splits import Split
+        from pyrite.io.splits import whole_split
 
         assert self.folder is not None
         folder = f"{self.folder}/rdd-{rdd.id()}"
         rdd._save(folder, write_rows_of_checkpoint)
         found.folder = folder
-        count = rdd.getNumPartitions()
-        parts = [[Split(f"{folder}/part-{index:05d}", 0, 0, whole=True)] for index in range(count)]
+        names = [part_name(index) for index in range(rdd.getNumPartitions())]
+        parts = [[whole_split(f"{folder}/{name}")] for name in names]
         return Files("checkpoint", lambda: parts, read_rows)
 
     def _write_local(self, rdd: RDD[Any], found: Checkpoint) -> Slices:

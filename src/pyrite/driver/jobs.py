@@ -62,9 +62,10 @@ class Jobs:
                 waiter = waiting[0]
                 waiter.wait()
                 engine.finish(waiter)
-                results = [engine.decode(waiter.results.popleft()[1]) for _ in waiter.results]
+                _, result = waiter.results.popleft()
+                found: R = engine.decode(result)
                 engine.end(waiting.pop(0))
-                yield from results
+                yield found
         finally:
             for waiter in waiting:
                 engine.end(waiter)

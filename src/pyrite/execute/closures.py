@@ -198,7 +198,7 @@ def _named_parts(path: str, obj: Any) -> Iterator[tuple[str, Any]]:
             yield from ((f"{path} (one of its elements)", value) for value in obj)
         case type():
             for name, value in list(vars(obj).items()):
-                if not _is_descriptor_of_class(name):
+                if not _is_made_by_python(name):
                     yield f"{obj.__name__}.{name}", value
         case _:
             yield from _object_parts(path, obj)
@@ -268,7 +268,7 @@ def _is_ours(module: str | None) -> bool:
     return module is not None and module.partition(".")[0] == "pyrite"
 
 
-def _is_descriptor_of_class(name: str) -> bool:
+def _is_made_by_python(name: str) -> bool:
     return name in ("__dict__", "__weakref__", "__module__", "__doc__", "__qualname__")
 
 

@@ -134,5 +134,11 @@ def _combine(files: Sequence[InputFile], full_bytes: int) -> list[list[Split]]:
     return [*partitions, [_whole(files[i]) for i in rest]] if rest else partitions
 
 
+def whole_split(path: str) -> Split:
+    """One file as one split."""
+    (file,) = expand(path)
+    return _whole(file)
+
+
 def _whole(file: InputFile) -> Split:
     return Split(file.path, 0, file.size or 0, whole=True)

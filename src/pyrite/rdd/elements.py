@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.functions import IgnoreIndex, count_rows, gather_as_one_row, number_rows
-from pyrite.rdd.pipes import Pipe
 from pyrite.rdd.sampling import RangeSampler, Sampler, fresh_seed
 
 if TYPE_CHECKING:
@@ -166,4 +165,6 @@ class Elements(Lineage[T]):
         >>> sc.parallelize(["1", "2", "", "3"]).pipe("cat").collect()
         ['1', '2', '', '3']
         """
+        from pyrite.rdd.pipes import Pipe
+
         return self._partitions(Pipe(command, env or {}, checkCode), "pipe")

@@ -13,17 +13,50 @@ from typing import Any
 
 FILENAME = "<pyrite pipeline>"
 
-# One line of the loop body per kind; {f} is the user's function, {x} the row.
+# Lines of the loop body per kind; {f} is the user's function, x the row. Variables end in the
+# step's number, since an outer loop still needs its own after an inner one has run.
 BODY = {
     "map": ["x = {f}(x)"],
     "filter": ["if not {f}(x): continue"],
     "flatMap": ["for x in {f}(x):"],
     "mapValues": ["x = (x[0], {f}(x[1]))"],
-    "flatMapValues": ["k = x[0]", "for x in {f}(x[1]):", "x = (k, x)"],
+    "flatMapValues": ["k{i} = x[0]", "for x in {f}(x[1]):", "x = (k{i}, x)"],
     "keyBy": ["x = ({f}(x), x)"],
     "keys": ["x = x[0]"],
     "values": ["x = x[1]"],
+    "join": [
+        "k{i}, (l{i}, r{i}) = x",
+        "for v{i} in l{i}.data:",
+        "for x in r{i}.data:",
+        "x = (k{i}, (v{i}, x))",
+    ],
+    "leftOuterJoin": [
+        "k{i}, (l{i}, r{i}) = x",
+        "for v{i} in l{i}.data:",
+        "for x in r{i}.data or (None,):",
+        "x = (k{i}, (v{i}, x))",
+    ],
+    "rightOuterJoin": [
+        "k{i}, (l{i}, r{i}) = x",
+        "for v{i} in l{i}.data or (None,):",
+        "for x in r{i}.data:",
+        "x = (k{i}, (v{i}, x))",
+    ],
+    "fullOuterJoin": [
+        "k{i}, (l{i}, r{i}) = x",
+        "for v{i} in l{i}.data or (None,):",
+        "for x in r{i}.data or (None,):",
+        "x = (k{i}, (v{i}, x))",
+    ],
+    "subtractByKey": [
+        "k{i}, (l{i}, r{i}) = x",
+        "if r{i}.data: continue",
+        "for x in l{i}.data:",
+        "x = (k{i}, x)",
+    ],
 }
+
+LOOPS = {kind: sum(line.startswith("for") for line in lines) for kind, lines in BODY.items()}
 
 # CPython refuses more than 20 nested blocks, and long functions compile slowly.
 LONGEST = 40
@@ -38,9 +71,9 @@ def compile_pipeline(kinds: tuple[str, ...]) -> Callable[..., Iterator[Any]]:
     names = [f"f{i}" for i in range(len(kinds))]
     lines = [f"def pipeline(rows, {', '.join(names)}):", " for x in rows:"]
     depth = 2
-    for kind, name in zip(kinds, names, strict=True):
+    for place, (kind, name) in enumerate(zip(kinds, names, strict=True)):
         for template in BODY[kind]:
-            line = template.format(f=name)
+            line = template.format(f=name, i=place)
             lines.append(" " * depth + line)
             depth += line.endswith(":")
     lines.append(" " * depth + "yield x")
@@ -57,12 +90,12 @@ def run_steps(rows: Iterable[Any], steps: list[Step]) -> Iterator[Any]:
     chunk: list[Step] = []
     nested = 0
     for step in steps:
-        nests = step[0].startswith("flat")
-        if len(chunk) == LONGEST or (nests and nested == DEEPEST):
+        loops = LOOPS[step[0]]
+        if len(chunk) == LONGEST or nested + loops > DEEPEST:
             rows = fuse(rows, chunk)
             chunk, nested = [], 0
         chunk.append(step)
-        nested += nests
+        nested += loops
     return fuse(rows, chunk)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import chain, product, repeat
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyrite.hashing import portable_hash
@@ -12,17 +11,15 @@ from pyrite.rdd.narrow import GroupLocally
 from pyrite.rdd.pairs import Pairs, place_by_key
 from pyrite.rdd.partitioner import Partitioner
 from pyrite.rdd.wide import CoGrouped
-from pyrite.resultiterable import ResultIterable
 
 if TYPE_CHECKING:
     from pyrite.rdd import RDD
+    from pyrite.resultiterable import ResultIterable
 
 T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
 U = TypeVar("U")
-
-Sides = tuple[ResultIterable[Any], ResultIterable[Any]]
 
 
 class Joins(Pairs[T]):
@@ -60,7 +57,7 @@ class Joins(Pairs[T]):
         >>> sorted(x.join(sc.parallelize([("a", 2), ("a", 3)])).collect())
         [('a', (1, 2)), ('a', (1, 3))]
         """
-        return self.cogroup(other, numPartitions).flatMapValues(join_both)
+        return self.cogroup(other, numPartitions)._records("join", keep=True)
 
     def leftOuterJoin(
         self: Joins[tuple[K, V]], other: RDD[tuple[K, U]], numPartitions: int | None = None
@@ -71,7 +68,7 @@ class Joins(Pairs[T]):
         >>> sorted(x.leftOuterJoin(sc.parallelize([("a", 2)])).collect())
         [('a', (1, 2)), ('b', (4, None))]
         """
-        return self.cogroup(other, numPartitions).flatMapValues(join_left)
+        return self.cogroup(other, numPartitions)._records("leftOuterJoin", keep=True)
 
     def rightOuterJoin(
         self: Joins[tuple[K, V]], other: RDD[tuple[K, U]], numPartitions: int | None = None
@@ -82,7 +79,7 @@ class Joins(Pairs[T]):
         >>> sorted(sc.parallelize([("a", 2)]).rightOuterJoin(x).collect())
         [('a', (2, 1)), ('b', (None, 4))]
         """
-        return self.cogroup(other, numPartitions).flatMapValues(join_right)
+        return self.cogroup(other, numPartitions)._records("rightOuterJoin", keep=True)
 
     def fullOuterJoin(
         self: Joins[tuple[K, V]], other: RDD[tuple[K, U]], numPartitions: int | None = None
@@ -93,7 +90,7 @@ class Joins(Pairs[T]):
         >>> sorted(x.fullOuterJoin(sc.parallelize([("a", 2), ("c", 8)])).collect())
         [('a', (1, 2)), ('b', (4, None)), ('c', (None, 8))]
         """
-        return self.cogroup(other, numPartitions).flatMapValues(join_full)
+        return self.cogroup(other, numPartitions)._records("fullOuterJoin", keep=True)
 
     def subtractByKey(
         self: Joins[tuple[K, V]], other: RDD[tuple[K, Any]], numPartitions: int | None = None
@@ -104,7 +101,7 @@ class Joins(Pairs[T]):
         >>> sorted(x.subtractByKey(sc.parallelize([("a", 3), ("c", None)])).collect())
         [('b', 4), ('b', 5)]
         """
-        return self.cogroup(other, numPartitions).flatMapValues(left_alone)
+        return self.cogroup(other, numPartitions)._records("subtractByKey", keep=True)
 
     def _cogroup(self, sides: list[RDD[Any]], numPartitions: int | None) -> RDD[Any]:
         if numPartitions is None:
@@ -133,31 +130,3 @@ def default_partitions(sides: Sequence[RDD[Any]]) -> int:
         shared = side.partitioner if total == 0 else None
         total += count
     return total
-
-
-def pair_up(left: Collection[Any], right: Collection[Any]) -> Iterator[tuple[Any, Any]]:
-    """Every value of the left with every one of the right."""
-    if type(left) is list and type(right) is list:
-        return product(left, right)
-    # A group that lies on disk is read again for each value of the other, and never held.
-    return chain.from_iterable(zip(repeat(value), right, strict=False) for value in left)
-
-
-def join_both(sides: Sides) -> Iterator[tuple[Any, Any]]:
-    return pair_up(sides[0].data, sides[1].data)
-
-
-def join_left(sides: Sides) -> Iterator[tuple[Any, Any]]:
-    return pair_up(sides[0].data, sides[1].data or [None])
-
-
-def join_right(sides: Sides) -> Iterator[tuple[Any, Any]]:
-    return pair_up(sides[0].data or [None], sides[1].data)
-
-
-def join_full(sides: Sides) -> Iterator[tuple[Any, Any]]:
-    return pair_up(sides[0].data or [None], sides[1].data or [None])
-
-
-def left_alone(sides: Sides) -> Iterable[Any]:
-    return () if sides[1].data else sides[0].data

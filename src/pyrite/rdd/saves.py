@@ -24,10 +24,10 @@ class Saves(Lineage[T]):
     def saveAsTextFile(self, path: str, compressionCodecClass: str | None = None) -> None:
         """Writes a folder with a file of lines per partition.
 
-        >>> import tempfile
-        >>> folder = tempfile.mkdtemp() + "/lines"
-        >>> sc.parallelize(["a", 1, None]).saveAsTextFile(folder)
-        >>> sorted(sc.textFile(folder).collect())
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     sc.parallelize(["a", 1, None]).saveAsTextFile(f"{folder}/lines")
+        ...     sorted(sc.textFile(f"{folder}/lines").collect())
         ['1', 'None', 'a']
         """
         from pyrite.io.codecs import codec_named
@@ -40,10 +40,10 @@ class Saves(Lineage[T]):
     def saveAsPickleFile(self, path: str, batchSize: int = 10) -> None:
         """Writes a folder with a file of pickled rows per partition.
 
-        >>> import tempfile
-        >>> folder = tempfile.mkdtemp() + "/rows"
-        >>> sc.parallelize([1, "two", (3,)]).saveAsPickleFile(folder)
-        >>> sorted(sc.pickleFile(folder).map(str).collect())
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     sc.parallelize([1, "two", (3,)]).saveAsPickleFile(f"{folder}/rows")
+        ...     sorted(sc.pickleFile(f"{folder}/rows").map(str).collect())
         ['(3,)', '1', 'two']
         """
         from pyrite.io.pickles import write_rows

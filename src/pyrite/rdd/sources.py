@@ -22,7 +22,7 @@ class Slices(Op):
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         part = self.slices[index]
         data = memoryview(part) if isinstance(part, bytes) else env.read_block(part)
-        return chain.from_iterable(decode_frames(data))
+        return chain.from_iterable(decode_frames(data, writable=True))
 
     def partitions(self) -> int:
         return len(self.slices)

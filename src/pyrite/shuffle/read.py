@@ -46,7 +46,8 @@ class ShuffleRows:
             try:
                 view = find_part(self.reader.view(BlockRef(*ref)), self.part)
                 if view is not None:
-                    yield from decode_frames(view)
+                    # Reducers may add arrays in place, as they do with PySpark.
+                    yield from decode_frames(view, writable=True)
             except (OSError, CorruptBlock) as error:
                 reason = f"{type(error).__name__}: {error}"
                 raise MissingMapOutput(self.shuffle, index, self.epoch, reason) from None

@@ -146,7 +146,7 @@ def random_split_by_wrong_weights(sc):
 
 @case("sampleByKey")
 def sample_by_key(sc):
-    rdd = sc.parallelize(["a", "b"], 1).cartesian(sc.parallelize(range(20), 1))
+    rdd = sc.parallelize([(key, n) for key in "ab" for n in range(20)], 2)
     return rdd.sampleByKey(False, {"a": 0.2, "b": 0.1}, 2).collect()
 
 

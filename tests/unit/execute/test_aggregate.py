@@ -19,7 +19,7 @@ SUMS: Aggregator[int, int] = Aggregator(int, int.__add__, int.__add__)
 
 keys = st.one_of(st.integers(-5, 40), st.text(max_size=2), st.none(), st.tuples(st.booleans()))
 tight = settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -76,7 +76,7 @@ def test_keys_come_in_the_order_first_seen_when_nothing_spills(tmp_path: Path) -
 
 
 def test_many_keys_spill_and_every_file_is_removed(tmp_path: Path) -> None:
-    space = tight_space(tmp_path, chance=0.9)
+    space = tight_space(tmp_path, chance=0.3)
     rows = [(index % 500, 1) for index in range(1500)]
     result = combine_values(rows, SUMS, space)
     assert space.spilled_bytes > 0
