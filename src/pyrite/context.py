@@ -28,7 +28,7 @@ from pyrite.driver.sources import Sources
 from pyrite.driver.start import start_local
 from pyrite.errors import ReferencedInTask
 from pyrite.execute.keeper import KeepPlan
-from pyrite.files import ENVIRONMENT, SparkFiles
+from pyrite.files import SparkFiles
 from pyrite.ids import BroadcastId, RddId
 from pyrite.rdd import RDD
 from pyrite.rdd.dependency import ShuffleDependency
@@ -43,7 +43,7 @@ from pyrite.version import __version__
 T = TypeVar("T")
 U = TypeVar("U")
 
-PYTHON_LEVELS = {
+PYTHON_LEVELS: dict[str, int | str] = {
     "ALL": "NOTSET",
     "TRACE": "DEBUG",
     "WARN": "WARNING",
@@ -303,12 +303,10 @@ class SparkContext(Sources, Jobs):
         results = self._run(rdd, lambda _, rows: list(partitionFunc(rows)), partitions)
         return [each for result in results for each in result]
 
-    def setJobGroup(
-        self, groupId: str, description: str, interruptOnCancel: bool = False
-    ) -> None:
+    def setJobGroup(self, groupId: str, description: str, interruptOnCancel: bool = False) -> None:
         """Puts this thread's jobs into a group that can be cancelled as one."""
-        self._flags.set("spark.jobGroup.id", groupId)
-        self._flags.set("spark.job.description", description)
+        self._flags.put("spark.jobGroup.id", groupId)
+        self._flags.put("spark.job.description", description)
         self.setInterruptOnCancel(interruptOnCancel)
 
     @contextmanager
@@ -323,15 +321,15 @@ class SparkContext(Sources, Jobs):
 
     def setInterruptOnCancel(self, interruptOnCancel: bool) -> None:
         """Kept for PySpark's programs: cancelled tasks are always interrupted."""
-        self._flags.set("spark.job.interruptOnCancel", str(interruptOnCancel).lower())
+        self._flags.put("spark.job.interruptOnCancel", str(interruptOnCancel).lower())
 
     def setJobDescription(self, value: str | None) -> None:
         """Describes this thread's jobs."""
-        self._flags.set("spark.job.description", value)
+        self._flags.put("spark.job.description", value)
 
     def setLocalProperty(self, key: str, value: str | None) -> None:
         """Sets a property of this thread's jobs, such as spark.scheduler.pool."""
-        self._flags.set(key, value)
+        self._flags.put(key, value)
 
     def getLocalProperty(self, key: str) -> str | None:
         """A property of this thread's jobs, or None."""

@@ -18,7 +18,7 @@ class Partition(NamedTuple):
     """One partition of one RDD."""
 
     rdd: RddId
-    index: int
+    index: int  # type: ignore[assignment]
 
 
 class BlockRef(NamedTuple):

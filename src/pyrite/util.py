@@ -46,8 +46,9 @@ class InheritableThread(threading.Thread):
     def __init__(self, target: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         kwargs.pop("session", None)
         self._given_target = target
-        super().__init__(*args, target=self._run_target, **kwargs)
         self._wrapped: Callable[..., Any] = target
+        kwargs["target"] = self._run_target
+        super().__init__(*args, **kwargs)
 
     def start(self) -> None:
         self._wrapped = inheritable_thread_target(self._given_target)
@@ -70,5 +71,3 @@ def fail_on_stopiteration(f: F) -> F:
             ) from error
 
     return wrapper  # type: ignore[return-value]
-
-

@@ -62,9 +62,7 @@ def decode(frame: memoryview | bytes) -> list[Any]:
     return _decode_frame(view)
 
 
-def decode_frames(
-    data: memoryview | bytes, writable: bool = False
-) -> Iterator[list[Any]]:
+def decode_frames(data: memoryview | bytes, writable: bool = False) -> Iterator[list[Any]]:
     """The rows of frames laid one after another, decoded one frame at a time.
 
     Large buffers are views into the data, or where they must be `writable` copies of their own.

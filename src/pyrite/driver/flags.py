@@ -14,7 +14,7 @@ class Flags(threading.local):
         self.properties: dict[str, str] = {}
         self.tags: set[str] = set()
 
-    def set(self, key: str, value: str | None) -> None:
+    def put(self, key: str, value: str | None) -> None:
         if value is None:
             self.properties.pop(key, None)
         else:

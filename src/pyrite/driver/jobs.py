@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pyrite.driver.desk import Waiter
 from pyrite.driver.engine import Engine, JobFlags
 from pyrite.driver.flags import Flags
 from pyrite.errors import UserError
@@ -52,7 +53,7 @@ class Jobs:
         wanted = checked_partitions(rdd, partitions)
         flags = self._job_flags()
         engine = self._engine
-        waiting = []
+        waiting: list[Waiter] = []
         position = 0
         try:
             while waiting or position < len(wanted):

@@ -101,9 +101,8 @@ class Tally:
                     self.work.set()
                 self.attempts[command.attempt] = stage
             case do.ForgetStage():
-                stage = self.stage_tallies.get(command.stage)
-                if stage is not None:
-                    stage.ended = True
+                if command.stage in self.stage_tallies:
+                    self.stage_tallies[command.stage].ended = True
             case do.FinishJob():
                 job = self.job_tallies.get(command.job)
                 if job is not None:

@@ -12,8 +12,7 @@ from pyrite.driver.engine import Engine
 from pyrite.errors import NotSupported
 from pyrite.ids import BlockRef
 from pyrite.rdd import RDD
-from pyrite.rdd.dependency import NarrowDependency, Stretch
-from pyrite.rdd.narrow import Concat, Union
+from pyrite.rdd.sets import unite
 from pyrite.rdd.sources import Files, Ranges, Slices, slice_bounds
 
 if TYPE_CHECKING:
@@ -94,24 +93,7 @@ class Sources:
         >>> sc.union([sc.parallelize([1]), sc.parallelize([2, 3])]).collect()
         [1, 2, 3]
         """
-        rdds = list(rdds)
-        if len(rdds) == 1:
-            return rdds[0]
-        first = rdds[0]
-        if first.partitioner is not None and all(
-            each.partitioner == first.partitioner for each in rdds
-        ):
-            dependencies = [NarrowDependency(each) for each in rdds]
-            return RDD(
-                self._me(), Concat(first.getNumPartitions()), dependencies, first.partitioner
-            )
-        lengths = [each.getNumPartitions() for each in rdds]
-        op = Union(lengths)
-        stretches = [
-            NarrowDependency(each, Stretch(start, length))
-            for each, start, length in zip(rdds, op.index.starts, lengths, strict=True)
-        ]
-        return RDD(self._me(), op, stretches)
+        return unite(list(rdds))
 
     def textFile(
         self, name: str, minPartitions: int | None = None, use_unicode: bool = True

@@ -10,7 +10,8 @@ from pyrite.driver.engine import Engine
 from pyrite.driver.master import Master
 from pyrite.driver.pools import read_pools
 from pyrite.schedule.health import ExclusionRule
-from pyrite.schedule.scheduler import Rules, Scheduler
+from pyrite.schedule.scheduler import Scheduler
+from pyrite.schedule.state import Rules
 from pyrite.schedule.taskset import Speculation
 from pyrite.settings import Settings
 

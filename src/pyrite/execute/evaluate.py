@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any
 
+from pyrite.bounded.space import Space
 from pyrite.execute.keeper import Keeper, KeepPlan
-from pyrite.execute.space import Space
 from pyrite.ids import BlockRef, Partition, RddId, ShuffleId
 from pyrite.plan.program import NarrowInput, Program, ShuffleInput
 from pyrite.rdd.fuse import Step, run_steps

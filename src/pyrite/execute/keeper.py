@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pyrite.blocks.codec import CorruptBlock, Encoder, decode_frames, frame_size
 from pyrite.blocks.live import LiveStore, estimate_bytes
 from pyrite.blocks.segments import SegmentReader, SegmentWriter
-from pyrite.execute.space import Space
+from pyrite.bounded.space import Space
 from pyrite.ids import BlockRef, Partition
 from pyrite.storagelevel import StorageLevel
 

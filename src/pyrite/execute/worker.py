@@ -12,10 +12,10 @@ from pyrite import accumulators
 from pyrite.blocks.codec import decode, encode, frame_size
 from pyrite.blocks.live import LiveStore
 from pyrite.blocks.segments import Folders, SegmentReader, SegmentWriter, remove_segments
+from pyrite.bounded.space import Space
 from pyrite.broadcast import Broadcast
 from pyrite.execute.evaluate import Evaluator
 from pyrite.execute.keeper import Keeper, KeepPlan
-from pyrite.execute.space import Space
 from pyrite.execute.traces import summary, user_traceback
 from pyrite.ids import BlockRef, Partition, RddId, ShuffleId
 from pyrite.plan.program import Program
@@ -203,10 +203,8 @@ class Worker:
         program, work = stage.load()
         shuffles = {shuffle: self.snapshots[shuffle] for shuffle in task.inputs}
         self.keeper.start_task(
-            {
-                Partition(RddId(rdd), index): BlockRef(*where)
-                for rdd, index, *where in task.blocks
-            }
+            {Partition(RddId(rdd), index): BlockRef(segment, offset, length)
+                for rdd, index, segment, offset, length in task.blocks}
         )
         evaluator = Evaluator(program, stage.header.plans, shuffles, self.keeper, space)
         rows = evaluator.compute(task.partition)
@@ -218,7 +216,7 @@ class Worker:
         result = self._encode_result(work(task.partition, rows))
         return ("ok", task.attempt, result, None, take_updates())
 
-    def _encode_result(self, result: Any) -> bytes | tuple[str, int, int]:
+    def _encode_result(self, result: Any) -> bytes | tuple[Any, ...]:
         if isinstance(result, Frames):
             return tuple(self.writer.write(result.buffers, frame_size(result.buffers)))
         try:

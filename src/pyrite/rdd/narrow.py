@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice, product
 from typing import Any
 
-from pyrite.execute.aggregate import Aggregator, combine_values
-from pyrite.execute.group import group_locally
-from pyrite.execute.sort import sort_rows
+from pyrite.bounded.aggregate import Aggregator, combine_values
+from pyrite.bounded.group import group_locally
+from pyrite.bounded.sort import sort_rows
 from pyrite.rdd.dependency import UnionIndex
 from pyrite.rdd.fuse import run_steps
 from pyrite.rdd.op import Env, Input, Op

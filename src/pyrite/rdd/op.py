@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from pyrite.execute.space import Space
+    from pyrite.bounded.space import Space
     from pyrite.ids import BlockRef
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pyrite.execute.aggregate import Aggregator
+from pyrite.bounded.aggregate import Aggregator
 from pyrite.hashing import portable_hash
 from pyrite.rdd.dependency import Dependency, NarrowDependency
 from pyrite.rdd.functions import FromZero, Zero, identity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pyrite.execute.aggregate import Aggregator
+from pyrite.bounded.aggregate import Aggregator
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.dependency import Columns, NarrowDependency, Rows, Stretch
 from pyrite.rdd.functions import Constant, first_of, identity

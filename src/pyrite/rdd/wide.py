@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pyrite.execute.aggregate import Aggregator, combine_combiners
-from pyrite.execute.group import cogroup, group_values
+from pyrite.bounded.aggregate import Aggregator, combine_combiners
+from pyrite.bounded.group import cogroup, group_values
 from pyrite.rdd.op import Env, Input, Op
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from pyrite.blocks.codec import Encoder, frame_size
 from pyrite.blocks.segments import SegmentWriter, write_all
-from pyrite.execute.space import Space
-from pyrite.execute.spill import SpillFailed
+from pyrite.bounded.space import Space
+from pyrite.bounded.spill import SpillFailed
 from pyrite.ids import BlockRef
 from pyrite.rdd.partitioner import Router
 

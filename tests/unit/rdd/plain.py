@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyrite.conf import SparkConf
-from pyrite.execute.space import Space
+from pyrite.bounded.space import Space
 from pyrite.ids import RddId, ShuffleId
 from pyrite.io.pickles import read_rows
 from pyrite.io.splits import Split

@@ -43,9 +43,7 @@ def main(fd: int, options: dict[str, Any]) -> None:
 class Forge:
     """Forks, reaps and reports; cleans up when the driver is gone."""
 
-    def __init__(
-        self, control: socket.socket, folders: Folders, options: dict[str, Any]
-    ) -> None:
+    def __init__(self, control: socket.socket, folders: Folders, options: dict[str, Any]) -> None:
         self.control = control
         self.folders = folders
         self.options = options
@@ -60,10 +58,10 @@ class Forge:
     def serve(self) -> None:
         try:
             while True:
-                ready, _, _ = select.select([self.control, self.wake], [], [])
+                ready, _, _ = select.select([self.control.fileno(), self.wake], [], [])
                 if self.wake in ready:
                     self.reap()
-                if self.control in ready and not self.listen():
+                if self.control.fileno() in ready and not self.listen():
                     break
         except (BrokenPipeError, ConnectionResetError):
             pass

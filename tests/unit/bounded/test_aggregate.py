@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tight_space import ample_space, tight_space
 
-from pyrite.execute.aggregate import Aggregator, combine_combiners, combine_values
+from pyrite.bounded.aggregate import Aggregator, combine_combiners, combine_values
 
 LISTS: Aggregator[Any, list[Any]] = Aggregator(
     create=lambda value: [value],

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Generic, TypeVar
 
-from pyrite.execute.aggregate import BUCKETS, MOST_SPLITS, bucket_of
-from pyrite.execute.space import Space
-from pyrite.execute.spill import SpillReader, SpillWriter
+from pyrite.bounded.aggregate import BUCKETS, MOST_SPLITS, bucket_of
+from pyrite.bounded.space import Space
+from pyrite.bounded.spill import SpillReader, SpillWriter
 from pyrite.resultiterable import ResultIterable
 
 K = TypeVar("K")

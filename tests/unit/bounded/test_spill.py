@@ -10,7 +10,7 @@ import pytest
 from tight_space import ample_space
 
 from pyrite.execute import spill
-from pyrite.execute.spill import SpillFailed, SpillWriter
+from pyrite.bounded.spill import SpillFailed, SpillWriter
 
 
 def test_buckets_come_back_in_order_and_repeatedly(tmp_path: Path) -> None:

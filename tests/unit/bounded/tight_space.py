@@ -3,7 +3,7 @@
 from pathlib import Path
 from random import Random
 
-from pyrite.execute.space import Space
+from pyrite.bounded.space import Space
 
 LIMIT_BYTES = 4 << 20
 

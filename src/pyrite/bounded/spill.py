@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Any
 
 from pyrite.blocks.codec import Encoder, decode, frame_size
+from pyrite.bounded.space import Space
 from pyrite.errors import ClusterError
-from pyrite.execute.space import Space
 
 
 class SpillFailed(ClusterError):

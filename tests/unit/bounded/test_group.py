@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tight_space import ample_space, tight_space
 
-from pyrite.execute.group import SpilledValues, cogroup, group_locally, group_values
+from pyrite.bounded.group import SpilledValues, cogroup, group_locally, group_values
 from pyrite.resultiterable import ResultIterable
 
 keys = st.one_of(st.integers(0, 30), st.text(max_size=2), st.none())

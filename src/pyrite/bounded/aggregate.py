@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Generic, TypeVar
 
-from pyrite.execute.space import Space
-from pyrite.execute.spill import SpillReader, SpillWriter
+from pyrite.bounded.space import Space
+from pyrite.bounded.spill import SpillReader, SpillWriter
 
 K = TypeVar("K")
 V = TypeVar("V")

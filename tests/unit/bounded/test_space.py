@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pyrite.execute.space import Space, private_bytes
+from pyrite.bounded.space import Space, private_bytes
 
 MEBIBYTE = 1 << 20
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tight_space import ample_space, tight_space
 
 from pyrite.execute import sort
-from pyrite.execute.sort import sort_rows
+from pyrite.bounded.sort import sort_rows
 
 
 @settings(

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-from pyrite.execute.space import Space
-from pyrite.execute.spill import SpillReader, SpillWriter
+from pyrite.bounded.space import Space
+from pyrite.bounded.spill import SpillReader, SpillWriter
 
 T = TypeVar("T")
 

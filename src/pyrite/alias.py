@@ -1,0 +1,146 @@
+"""The name pyspark for Pyrite's own modules, so that PySpark's programs run unchanged."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from pyrite.errors import NotSupported
+
+# Executors read it when they start, so that what the driver may import, tasks may too.
+ENVIRONMENT = "PYRITE_AS_PYSPARK"
+
+MIRRORED = {
+    "pyspark": "pyrite",
+    "pyspark.accumulators": "pyrite.accumulators",
+    "pyspark.broadcast": "pyrite.broadcast",
+    "pyspark.cloudpickle": "cloudpickle",
+    "pyspark.conf": "pyrite.conf",
+    "pyspark.context": "pyrite.context",
+    "pyspark.core": "pyrite",
+    "pyspark.core.broadcast": "pyrite.broadcast",
+    "pyspark.core.context": "pyrite.context",
+    "pyspark.core.files": "pyrite.files",
+    "pyspark.core.rdd": "pyrite.rdd",
+    "pyspark.core.status": "pyrite.status",
+    "pyspark.errors": "pyrite.errors",
+    "pyspark.files": "pyrite.files",
+    "pyspark.rdd": "pyrite.rdd",
+    "pyspark.resultiterable": "pyrite.resultiterable",
+    "pyspark.serializers": "pyrite.serializers",
+    "pyspark.sql": "pyrite.sql",
+    "pyspark.sql.session": "pyrite.sql.session",
+    "pyspark.sql.types": "pyrite.sql.types",
+    "pyspark.statcounter": "pyrite.statcounter",
+    "pyspark.status": "pyrite.status",
+    "pyspark.storagelevel": "pyrite.storagelevel",
+    "pyspark.taskcontext": "pyrite.taskcontext",
+    "pyspark.util": "pyrite.util",
+    "pyspark.version": "pyrite.version",
+}
+
+_DATAFRAMES = "use RDDs, or collect() into pandas, Polars or DuckDB"
+MISSING = {
+    "pyspark.ml": ("MLlib", "use numpy or scikit-learn inside mapPartitions"),
+    "pyspark.mllib": ("MLlib", "use numpy or scikit-learn inside mapPartitions"),
+    "pyspark.pandas": ("the pandas API on Spark", "use pandas itself inside mapPartitions"),
+    "pyspark.pipelines": ("Spark's declarative pipelines", "write the steps as RDDs"),
+    "pyspark.sql": ("Spark SQL", _DATAFRAMES),
+    "pyspark.streaming": ("Spark Streaming", "run a job over each new batch of files"),
+    "pyspark.java_gateway": ("Spark's bridge to the JVM", "use what the RDD API offers"),
+}
+
+
+class NoSuchModule(NotSupported, ModuleNotFoundError):
+    """A module of PySpark's that Pyrite does not have."""
+
+    def __init__(self, name: str) -> None:
+        self.what, cure = _part_of(name)
+        super().__init__(f"{name} is {self.what}, which Pyrite does not have: {cure}")
+        self.name = name
+
+
+def install() -> None:
+    """From now on ``import pyspark`` gives Pyrite, here and in executors started later.
+
+    A pyspark that is really installed is hidden, unless it has been imported already.
+
+    >>> from pyrite import alias, rdd
+    >>> alias.install()
+    >>> import pyspark.rdd
+    >>> pyspark.rdd is rdd
+    True
+    >>> alias.uninstall()
+    """
+    os.environ[ENVIRONMENT] = "1"
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+def install_if_wanted() -> None:
+    """Installs the alias in a process whose parent has it."""
+    if os.environ.get(ENVIRONMENT):
+        install()
+
+
+def uninstall() -> None:
+    """Takes `install` back: names imported under the alias are forgotten."""
+    os.environ.pop(ENVIRONMENT, None)
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
+    for name, target in MIRRORED.items():
+        module = sys.modules.get(name)
+        if module is not None and module is sys.modules.get(target):
+            del sys.modules[name]
+
+
+class _Finder(MetaPathFinder):
+    """Finds pyspark's modules among Pyrite's, and says which of them there can't be."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname in MIRRORED:
+            return ModuleSpec(fullname, _Loader(), is_package=True)
+        asked = fullname
+        # `from pyspark import ml` asks for pyrite.ml, since pyspark is pyrite.
+        if fullname.startswith("pyrite."):
+            asked = "pyspark." + fullname.removeprefix("pyrite.")
+            if asked not in MISSING and not asked.startswith("pyspark.sql."):
+                return None
+            if _exists(fullname, path):
+                return None
+        if asked.startswith("pyspark."):
+            raise NoSuchModule(asked)
+        return None
+
+
+class _Loader(Loader):
+    """Gives the module itself, not a copy, so that classes and pickles are the same."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        # The import system takes whatever stands in sys.modules afterwards.
+        sys.modules[module.__name__] = importlib.import_module(MIRRORED[module.__name__])
+        if module.__name__ == "pyspark":
+            # As with PySpark, `import pyspark` is enough for pyspark.sql.SparkSession.
+            importlib.import_module("pyspark.sql")
+
+
+def _exists(fullname: str, path: Sequence[str] | None) -> bool:
+    from importlib.machinery import PathFinder
+
+    return PathFinder.find_spec(fullname, path) is not None
+
+
+def _part_of(name: str) -> tuple[str, str]:
+    parent = name
+    while parent != "pyspark":
+        if parent in MISSING:
+            return MISSING[parent]
+        parent = parent.rpartition(".")[0]
+    modules = ", ".join(sorted({each.partition(".")[2] for each in MIRRORED} - {""}))
+    return "a part of PySpark", f"of pyspark's modules it has {modules}"

@@ -1,0 +1,79 @@
+"""Blocks that live and die: the pool's segments, kept partitions, forgotten shuffles."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from pyrite.ids import (
+    BlockRef,
+    ExecutorId,
+    Partition,
+    RddId,
+)
+from pyrite.schedule import events as ev
+from pyrite.schedule.commands import (
+    DropBroadcast,
+    DropRdd,
+    DropShuffle,
+    GrantSpace,
+)
+from pyrite.schedule.state import State
+
+BlockEvent = (
+    ev.SpaceWanted
+    | ev.BlockPut
+    | ev.BlocksReleased
+    | ev.BlockLost
+    | ev.ShuffleForgotten
+    | ev.RddPersisted
+    | ev.RddForgotten
+    | ev.BroadcastForgotten
+)
+
+
+class BlockBook(State):
+    """Keeps the ledger of blocks in step with what happens to them."""
+
+    def _on_block_event(self, event: BlockEvent) -> None:
+        match event:
+            case ev.SpaceWanted():
+                granted, gone = self.pool.want(event.owner, event.segment, event.bytes)
+                self._drop(gone)
+                self.commands.append(GrantSpace(event.owner, event.segment, granted))
+            case ev.BlockPut():
+                self.pool.pin(event.ref)
+            case ev.BlocksReleased():
+                self._release(event.refs)
+            case ev.ShuffleForgotten():
+                self._release(self.outputs.forget(event.shuffle))
+                self.commands.append(DropShuffle(event.shuffle))
+            case ev.RddPersisted():
+                self.persisted.add(event.rdd)
+            case ev.RddForgotten():
+                self._forget_rdd(event.rdd)
+            case ev.BroadcastForgotten():
+                self.commands.append(DropBroadcast(event.broadcast))
+            case ev.BlockLost():
+                if self.kept.drop_block(event.partition, event.ref):
+                    self._release([event.ref])
+            case _:
+                assert_never(event)
+
+    def _keep(self, partition: Partition, ref: BlockRef | None, executor: ExecutorId) -> None:
+        if ref is not None:
+            self.pool.pin(ref)
+        if partition.rdd not in self.persisted:
+            # Forgotten while the task ran.
+            self.commands.append(DropRdd(partition.rdd))
+        elif ref is None:
+            self.kept.add_live(partition, executor)
+            return
+        elif self.kept.set_block(partition, ref):
+            return
+        if ref is not None:
+            self._release([ref])
+
+    def _forget_rdd(self, rdd: RddId) -> None:
+        self.persisted.discard(rdd)
+        self._release(self.kept.forget_rdd(rdd))
+        self.commands.append(DropRdd(rdd))

@@ -1,0 +1,86 @@
+"""What always holds of the scheduler's state; checked after every event in tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyrite.ids import StageId
+
+if TYPE_CHECKING:
+    from pyrite.schedule.state import State
+
+
+def check(state: State) -> None:
+    """Raises AssertionError where the state contradicts itself."""
+    check_executors(state)
+    check_attempts(state)
+    check_stages(state)
+    check_jobs(state)
+    check_blocks(state)
+
+
+def check_executors(state: State) -> None:
+    for id, executor in state.executors.items():
+        assert executor.id == id
+        assert state.slots[executor.slot] == id, f"slot {executor.slot} is not executor {id}'s"
+        assert (executor.attempt is None) == (id in state.free), f"executor {id} is half free"
+    assert state.free.keys() <= state.executors.keys()
+    held = [each for each in state.slots if each is not None]
+    assert sorted(held) == sorted(state.executors), "slots and executors differ"
+
+
+def check_attempts(state: State) -> None:
+    for id, attempt in state.attempts.items():
+        executor = state.executors[attempt.executor]
+        assert executor.attempt is attempt, f"attempt {id} runs on nobody"
+        tasks = attempt.tasks
+        if tasks is not None:
+            assert attempt in tasks.running[attempt.partition]
+            assert state.runs[StageId(tasks.stage)].tasks is tasks
+    busy = [each for each in state.executors.values() if each.attempt is not None]
+    assert len(busy) == len(state.attempts)
+
+
+def check_stages(state: State) -> None:
+    for id, run in state.runs.items():
+        assert run.spec.id == id
+        assert run.jobs, f"nobody waits for stage {id}"
+        assert run.jobs.keys() <= state.jobs.keys()
+        tasks = run.tasks
+        if tasks is None:
+            assert run.missing, f"stage {id} waits for nothing and has no tasks"
+            continue
+        assert not (tasks.pending.keys() & tasks.running.keys()), "a task waits and runs"
+        assert tasks.anywhere.keys() <= tasks.pending.keys()
+        for copies in tasks.running.values():
+            assert all(each.id in state.attempts for each in copies)
+        assert tasks.pending or tasks.running or tasks.paused, f"stage {id} is done but not ended"
+    for run in state.runs.values():
+        for shuffle in run.missing:
+            parent = run.spec.parents[shuffle]
+            assert parent.id in state.runs, f"nobody makes shuffle {shuffle}"
+
+
+def check_jobs(state: State) -> None:
+    for id, job in state.jobs.items():
+        assert job.spec.id == id
+        assert job.unfinished, f"job {id} is done but not ended"
+        assert job.spec.stage.id in state.runs
+        for stage in job.stages:
+            run = state.runs.get(StageId(stage))
+            assert run is not None and id in run.jobs
+
+
+def check_blocks(state: State) -> None:
+    state.pool.check()
+    assert state.kept.live.keys() | state.kept.blocks.keys() <= state.persisted
+    for indices in state.kept.live.values():
+        for holders in indices.values():
+            assert holders and set(holders) <= state.executors.keys()
+    for outputs in state.outputs.shuffles.values():
+        assert outputs.absent == sum(ref is None for ref in outputs.refs)
+    live = sum(len(refs) for refs in state.kept.blocks.values()) + sum(
+        len(each.refs) - each.absent for each in state.outputs.shuffles.values()
+    )
+    pinned = sum(segment.live for segment in state.pool.segments.values())
+    assert pinned >= live, "a block is known that the ledger has dropped"

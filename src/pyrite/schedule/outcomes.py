@@ -1,0 +1,163 @@
+"""What became of a task, and what follows from it."""
+
+from __future__ import annotations
+
+from pyrite.ids import (
+    BlockRef,
+    JobId,
+    ShuffleId,
+    StageId,
+)
+from pyrite.schedule import events as ev
+from pyrite.schedule import reports
+from pyrite.schedule.commands import (
+    CountAccumulators,
+    DeliverResult,
+    ReleaseBarrier,
+)
+from pyrite.schedule.launching import Launching
+from pyrite.schedule.runs import StageRun
+from pyrite.schedule.taskset import Attempt, TaskSet
+
+
+class Outcomes(Launching):
+    """Takes in results, failures and lost inputs."""
+
+    def _end_attempt(
+        self, event: ev.TaskSucceeded | ev.TaskFailed | ev.TaskCancelled | ev.FetchFailed
+    ) -> tuple[Attempt, StageRun, TaskSet] | None:
+        """Frees the executor and takes in what it kept; None where nobody waits for the task."""
+        attempt = self.attempts.pop(event.attempt, None)
+        if attempt is None:
+            return None
+        executor = self.executors[attempt.executor]
+        executor.attempt = None
+        self.free[executor.id] = executor
+        executor.ran += 1
+        self.failed_starts = 0
+        for partition in event.dropped:
+            self.kept.drop_live(partition, executor.id)
+        for partition, ref in event.stored:
+            self._keep(partition, ref, executor.id)
+        tasks = attempt.tasks
+        if tasks is None:
+            return None
+        tasks.finish(attempt)
+        run = self.runs.get(StageId(tasks.stage))
+        return None if run is None else (attempt, run, tasks)
+
+    def _on_succeeded(self, event: ev.TaskSucceeded) -> None:
+        result = event.result if isinstance(event.result, BlockRef) else None
+        for ref in (event.output, result):
+            if ref is not None:
+                self.pool.pin(ref)
+        ended = self._end_attempt(event)
+        if ended is None:
+            self._release(ref for ref in (event.output, result) if ref is not None)
+            return
+        attempt, run, tasks = ended
+        for copy in tasks.succeed(attempt, self.now_s):
+            self._cancel(copy)
+        if run.spec.writes is not None:
+            self._keep_output(run, attempt.partition, event)
+        else:
+            self._deliver(run, attempt.partition, event)
+        if tasks.finished and run.spec.id in self.runs and not tasks.paused:
+            if self._unfinished(run):
+                self._start_tasks(run)
+            else:
+                self._finish_stage(run)
+
+    def _keep_output(self, run: StageRun, partition: int, event: ev.TaskSucceeded) -> None:
+        assert run.spec.writes is not None and event.output is not None
+        outputs = self.outputs.of(run.spec.writes, run.spec.partitions)
+        outputs.add(partition, event.output)
+        # A map output that is made again after a loss has been counted before.
+        if event.accumulators is not None and partition not in outputs.counted:
+            self.commands.append(CountAccumulators(JobId(run.job), event.accumulators))
+        outputs.counted.add(partition)
+
+    def _deliver(self, run: StageRun, partition: int, event: ev.TaskSucceeded) -> None:
+        job = self.jobs[JobId(run.job)]
+        del job.unfinished[partition]
+        if event.accumulators is not None:
+            self.commands.append(CountAccumulators(job.spec.id, event.accumulators))
+        self.commands.append(DeliverResult(job.spec.id, partition, event.result))
+
+    def _on_failed(self, event: ev.TaskFailed) -> None:
+        ended = self._end_attempt(event)
+        if ended is None:
+            return
+        attempt, run, tasks = ended
+        self.health.failed(run.spec.id, attempt.partition, attempt.executor, self.now_s)
+        count = tasks.failures.get(attempt.partition, 0) + 1
+        tasks.failures[attempt.partition] = count
+        if count >= self.rules.max_failures:
+            report = reports.task_failed(
+                run.spec, attempt.partition, attempt.executor, count, event.failure
+            )
+            self._fail_stage(run, report)
+        else:
+            self._retry(run, tasks, attempt)
+
+    def _on_cancelled(self, event: ev.TaskCancelled) -> None:
+        ended = self._end_attempt(event)
+        if ended is None:
+            return
+        attempt, run, tasks = ended
+        self._retry(run, tasks, attempt)
+
+    def _retry(self, run: StageRun, tasks: TaskSet, attempt: Attempt) -> None:
+        if run.spec.barrier:
+            # The tasks of a barrier stage stand or fall together.
+            for copies in list(tasks.running.values()):
+                for each in list(copies):
+                    self._cancel(each)
+            for partition in self._unfinished(run):
+                tasks.add(partition)
+        elif attempt.partition not in tasks.running:
+            tasks.add(attempt.partition)
+
+    def _on_fetch_failed(self, event: ev.FetchFailed) -> None:
+        ended = self._end_attempt(event)
+        outputs = self.outputs.shuffles.get(event.shuffle)
+        # Words from an earlier epoch speak of an output that was made again since.
+        if outputs is not None and event.index >= 0 and event.epoch == outputs.epoch:
+            ref = outputs.lose(event.index)
+            if ref is not None:
+                self._release([ref])
+        if ended is None:
+            return
+        attempt, run, tasks = ended
+        self._retry(run, tasks, attempt)
+        if not tasks.paused:
+            tasks.paused = True
+            run.fetch_failures += 1
+            if run.fetch_failures >= self.rules.max_fetch_failures:
+                report = reports.fetch_failed(run.spec, run.fetch_failures, event.message)
+                self._fail_stage(run, report)
+                return
+        self._pause_for_inputs(run, event.shuffle)
+
+    def _pause_for_inputs(self, run: StageRun, shuffle: ShuffleId) -> None:
+        """Has the missing input made; a kept RDD no longer hides the shuffle behind it."""
+        parent = run.spec.parents[shuffle]
+        if self.outputs.of(shuffle, parent.partitions).complete:
+            self._resume(run)
+            return
+        run.missing[shuffle] = None
+        for job_id in list(run.jobs):
+            self._want(parent, self.jobs[job_id])
+
+    def _on_barrier_reached(self, event: ev.BarrierReached) -> None:
+        attempt = self.attempts.get(event.attempt)
+        if attempt is None or attempt.tasks is None:
+            return
+        run = self.runs[StageId(attempt.tasks.stage)]
+        run.barrier[event.attempt] = event.message
+        together = [copies[0] for _, copies in sorted(attempt.tasks.running.items())]
+        if all(each.id in run.barrier for each in together):
+            messages = tuple(run.barrier[each.id] for each in together)
+            attempts = tuple((each.id, each.executor) for each in together)
+            run.barrier = {}
+            self.commands.append(ReleaseBarrier(attempts, messages))

@@ -1,0 +1,190 @@
+"""Jobs and the stages that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pyrite.errors import JobCancelled
+from pyrite.ids import (
+    ExecutorId,
+    JobId,
+    RddId,
+    ShuffleId,
+    StageId,
+)
+from pyrite.plan.stages import StageSpec
+from pyrite.schedule import events as ev
+from pyrite.schedule import reports
+from pyrite.schedule.blockbook import BlockBook
+from pyrite.schedule.commands import (
+    CancelTask,
+    FinishJob,
+    ForgetStage,
+)
+from pyrite.schedule.runs import Job, StageRun
+from pyrite.schedule.taskset import Attempt, TaskSet
+
+
+class Staging(BlockBook):
+    """Which stages must run, in which order, and when a job has ended."""
+
+    def _on_submitted(self, event: ev.JobSubmitted) -> None:
+        spec = event.job
+        job = Job(spec, dict.fromkeys(spec.partitions))
+        self.jobs[spec.id] = job
+        if spec.group is not None and spec.group in self.cancelled_groups:
+            self._end_job(job, JobCancelled(f"job {spec.id}: group {spec.group!r} was cancelled"))
+        elif not job.unfinished:
+            self._end_job(job, None)
+        else:
+            self._want(spec.stage, job)
+            if self.rules.speculation is not None:
+                self._set_timer("speculation", self.rules.speculation_interval_s)
+
+    def _want(self, stage: StageSpec, job: Job) -> None:
+        """Makes sure that the stage, and what it needs, is under way for the job."""
+        pending = [stage]
+        while pending:
+            spec = pending.pop()
+            run = self.runs.get(spec.id)
+            if run is None:
+                run = StageRun(spec, {}, job.spec.pool)
+                self.runs[spec.id] = run
+            run.jobs[job.spec.id] = None
+            job.stages[spec.id] = None
+            if run.tasks is not None and not run.tasks.paused:
+                continue
+            missing = self._missing_inputs(spec)
+            run.missing = dict.fromkeys(missing)
+            if missing:
+                pending.extend(spec.parents[shuffle] for shuffle in missing)
+            else:
+                self._start_tasks(run)
+
+    def _missing_inputs(self, spec: StageSpec) -> list[ShuffleId]:
+        kept = self._kept_ids()
+        needed = spec.shape.needed_shuffles(self.kept.count, kept)
+        missing = []
+        for shuffle in needed:
+            parent = spec.parents[shuffle]
+            if not self.outputs.of(shuffle, parent.partitions).complete:
+                missing.append(shuffle)
+        return missing
+
+    def _kept_ids(self) -> set[RddId]:
+        return self.kept.live.keys() | self.kept.blocks.keys()
+
+    def _start_tasks(self, run: StageRun) -> None:
+        if run.tasks is not None:
+            run.tasks.paused = False
+            for partition in self._unfinished(run):
+                if partition not in run.tasks.running:
+                    run.tasks.add(partition)
+            return
+        partitions = self._unfinished(run)
+        if run.spec.barrier and len(partitions) > len(self.slots):
+            self._fail_stage(run, reports.barrier_too_wide(run.spec, len(self.slots)))
+            return
+        run.tasks = TaskSet(
+            run.spec.id,
+            partitions,
+            self._preferences(run.spec, partitions),
+            len(self.slots),
+            self.rules.locality_wait_s,
+            self.now_s,
+        )
+        if not partitions:
+            self._finish_stage(run)
+
+    def _unfinished(self, run: StageRun) -> list[int]:
+        if run.spec.writes is None:
+            return list(self.jobs[JobId(run.job)].unfinished)
+        return self.outputs.of(run.spec.writes, run.spec.partitions).missing()
+
+    def _preferences(
+        self, spec: StageSpec, partitions: Iterable[int]
+    ) -> dict[int, Sequence[ExecutorId]]:
+        live = self.kept.live.keys()
+        if spec.shape.rdds.isdisjoint(live):
+            return {}
+        found: dict[int, Sequence[ExecutorId]] = {}
+        for index in partitions:
+            holders: list[ExecutorId] = []
+            for partition in spec.shape.kept_partitions(index, live):
+                holders += self.kept.executors(partition)
+            if holders:
+                # Where most of the task's kept partitions are.
+                best = max(map(holders.count, holders))
+                found[index] = [
+                    each for each in dict.fromkeys(holders) if holders.count(each) == best
+                ]
+        return found
+
+    def _finish_stage(self, run: StageRun) -> None:
+        self._forget_stage(run)
+        for job_id in run.jobs:
+            self.jobs[job_id].stages.pop(run.spec.id, None)
+        if run.spec.writes is None:
+            self._end_job(self.jobs[JobId(run.job)], None)
+            return
+        shuffle = run.spec.writes
+        for waiting in list(self.runs.values()):
+            if shuffle in waiting.missing:
+                del waiting.missing[shuffle]
+                if not waiting.missing:
+                    self._resume(waiting)
+
+    def _resume(self, run: StageRun) -> None:
+        """Its inputs seemed complete; some may have been lost again meanwhile."""
+        for job_id in list(run.jobs):
+            self._want(run.spec, self.jobs[job_id])
+
+    def _fail_stage(self, run: StageRun, error: Exception) -> None:
+        for job_id in list(run.jobs):
+            self._end_job(self.jobs[job_id], error)
+
+    def _end_job(self, job: Job, error: Exception | None) -> None:
+        del self.jobs[job.spec.id]
+        for stage_id in list(job.stages):
+            run = self.runs.get(StageId(stage_id))
+            if run is None:
+                continue
+            run.jobs.pop(job.spec.id, None)
+            if not run.jobs:
+                self._abandon(run)
+        self.commands.append(FinishJob(job.spec.id, error))
+
+    def _abandon(self, run: StageRun) -> None:
+        """Nobody waits for the stage any more."""
+        self._forget_stage(run)
+        if run.tasks is not None:
+            for copies in list(run.tasks.running.values()):
+                for attempt in list(copies):
+                    self._cancel(attempt)
+
+    def _forget_stage(self, run: StageRun) -> None:
+        del self.runs[run.spec.id]
+        self.health.forget_stage(run.spec.id)
+        self.commands.append(ForgetStage(run.spec.id))
+
+    def _cancel(self, attempt: Attempt) -> None:
+        """Ends an attempt whose result nobody wants; its executor stays busy until it says so."""
+        if attempt.tasks is not None:
+            attempt.tasks.finish(attempt)
+            attempt.tasks = None
+        self.commands.append(CancelTask(attempt.id, attempt.executor))
+        self._set_timer(f"cancel {attempt.id}", self.rules.cancel_grace_s)
+
+    def _on_cancel_requested(self, event: ev.CancelRequested) -> None:
+        if event.future and event.group is not None:
+            self.cancelled_groups.add(event.group)
+        for job in list(self.jobs.values()):
+            spec = job.spec
+            everything = event.job is None and event.group is None and event.tag is None
+            if (
+                everything
+                or (event.job is not None and spec.id == event.job)
+                or (event.group is not None and spec.group == event.group)
+                or (event.tag is not None and event.tag in spec.tags)
+            ):
+                self._end_job(job, JobCancelled(f"job {spec.id} was cancelled: {event.reason}"))

@@ -1,0 +1,92 @@
+"""What the scheduler knows: every collection that its decisions read and change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pyrite.blocks.pool import Pool
+from pyrite.ids import (
+    AttemptId,
+    BlockRef,
+    ExecutorId,
+    JobId,
+    NodeId,
+    RddId,
+    StageId,
+)
+from pyrite.schedule.commands import (
+    Command,
+    DropSegments,
+    SetTimer,
+)
+from pyrite.schedule.health import ExclusionRule, Health
+from pyrite.schedule.kept import Kept
+from pyrite.schedule.outputs import Outputs
+from pyrite.schedule.pools import PoolShare
+from pyrite.schedule.runs import Job, StageRun
+from pyrite.schedule.taskset import Attempt, Speculation
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The settings that decisions depend on."""
+
+    max_failures: int = 1
+    max_deaths: int = 4
+    max_fetch_failures: int = 4
+    locality_wait_s: float = 3.0
+    cancel_grace_s: float = 2.0
+    pool_bytes: int = 1 << 30
+    fair: bool = False
+    shares: dict[str, PoolShare] = field(default_factory=dict)
+    speculation: Speculation | None = None
+    speculation_interval_s: float = 0.1
+    exclusion: ExclusionRule = field(default_factory=ExclusionRule)
+
+
+@dataclass(slots=True)
+class Executor:
+    """An executor that is alive, and what it does."""
+
+    id: ExecutorId
+    node: NodeId
+    slot: int
+    attempt: Attempt | None = None
+    ran: int = 0
+
+
+class State:
+    """The scheduler's memory, and the few ways in which all of its parts change it."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.jobs: dict[JobId, Job] = {}
+        self.runs: dict[StageId, StageRun] = {}
+        self.outputs = Outputs()
+        self.kept = Kept()
+        self.persisted: set[RddId] = set()
+        self.pool = Pool(rules.pool_bytes)
+        self.health = Health(rules.exclusion)
+        self.executors: dict[ExecutorId, Executor] = {}
+        self.free: dict[ExecutorId, Executor] = {}
+        self.slots: list[ExecutorId | None] = []
+        self.attempts: dict[AttemptId, Attempt] = {}
+        self.cancelled_groups: set[str] = set()
+        self.failed_starts = 0
+        self.next_attempt = 0
+        self.commands: list[Command] = []
+        self.now_s = 0.0
+
+    def _set_timer(self, name: str, delay_s: float) -> None:
+        self.commands.append(SetTimer(name, self.now_s + delay_s))
+
+    def _release(self, refs: Iterable[BlockRef]) -> None:
+        gone: list[str] = []
+        for ref in refs:
+            gone += self.pool.release(ref)
+        self._drop(gone)
+
+    def _drop(self, segments: list[str]) -> None:
+        if segments:
+            self.commands.append(DropSegments(tuple(segments)))
