@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -104,17 +105,12 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname in MIRRORED:
-            return ModuleSpec(fullname, _Loader(), is_package=True)
-        asked = fullname
         # `from pyspark import ml` asks for pyrite.ml, since pyspark is pyrite.
-        if fullname.startswith("pyrite."):
-            asked = "pyspark." + fullname.removeprefix("pyrite.")
-            if asked not in MISSING and not asked.startswith("pyspark.sql."):
-                return None
-            if _exists(fullname, path):
-                return None
-        if asked.startswith("pyspark."):
+        asked = re.sub(r"^pyrite\b", "pyspark", fullname)
+        found = MIRRORED.get(asked)
+        if found is not None and found != fullname:
+            return ModuleSpec(fullname, _Loader(found), is_package=True)
+        if fullname.startswith("pyspark.") or (found is None and asked in MISSING):
             raise NoSuchModule(asked)
         return None
 
@@ -122,18 +118,15 @@ class _Finder(MetaPathFinder):
 class _Loader(Loader):
     """Gives the module itself, not a copy, so that classes and pickles are the same."""
 
+    def __init__(self, target: str) -> None:
+        self.target = target
+
     def exec_module(self, module: ModuleType) -> None:
         # The import system takes whatever stands in sys.modules afterwards.
-        sys.modules[module.__name__] = importlib.import_module(MIRRORED[module.__name__])
+        sys.modules[module.__name__] = importlib.import_module(self.target)
         if module.__name__ == "pyspark":
             # As with PySpark, `import pyspark` is enough for pyspark.sql.SparkSession.
             importlib.import_module("pyspark.sql")
-
-
-def _exists(fullname: str, path: Sequence[str] | None) -> bool:
-    from importlib.machinery import PathFinder
-
-    return PathFinder.find_spec(fullname, path) is not None
 
 
 def _part_of(name: str) -> tuple[str, str]:

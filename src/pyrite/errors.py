@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class PyriteError(Exception):
     """The root of everything that Pyrite raises by itself."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Constructors take other arguments than messages; errors travel between processes whole.
+        return _rebuilt, (type(self), self.args, dict(self.__dict__))
+
+
+def _rebuilt(kind: type[PyriteError], args: tuple[Any, ...], state: dict[str, Any]) -> PyriteError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class UserError(PyriteError):

@@ -78,6 +78,7 @@ class Engine:
         self.flags: dict[JobId, JobFlags] = {}
         self.pid = os.getpid()
         self.stopped = False
+        self.broken = False
         self.cluster = make_cluster(self)
         self.thread = threading.Thread(target=self._loop, name="pyrite-driver", daemon=True)
         self.thread.start()
@@ -86,7 +87,7 @@ class Engine:
         try:
             drive(self.scheduler, self.cluster, self.desk, self.story)
         except Exception as error:
-            self.stopped = True
+            self.broken = True
             report = EngineError(
                 f"{type(error).__name__}: {error}\nThis is a bug in Pyrite. The story so far:\n"
                 f"{self.story.text()}"
@@ -114,6 +115,11 @@ class Engine:
         if self.stopped:
             raise ContextStopped(
                 "this SparkContext was stopped: make a new one, SparkContext.getOrCreate()"
+            )
+        if self.broken:
+            raise EngineError(
+                "this SparkContext met a bug in Pyrite, which an earlier error reported, and "
+                "can't go on: stop() it and make a new one"
             )
 
     # What executors need to know of stages (called by the loop's thread)

@@ -4,9 +4,12 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from types import CodeType, FunctionType, MethodType
+from pickle import PicklingError
 from typing import Any, NamedTuple
 
 import cloudpickle
+
+from pyrite.errors import UserError
 
 _MOST_VALUES = 10_000
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
@@ -28,7 +31,7 @@ _CURE = (
 )
 
 
-class NotSerializable(Exception):
+class NotSerializable(UserError, PicklingError):
     """A value that can't travel to an executor, named as the user knows it.
 
     `path` leads to it from the user's function, such as ``self.lock`` or ``config['sock']``;

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import traceback
 
 from pyrite.rdd.fuse import FILENAME
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HIDDEN = (PACKAGE + os.sep, FILENAME)
+BAD_PAIR = re.compile("unpack|subscriptable|index out of range")
 
 
 def user_traceback(error: BaseException) -> str:
@@ -23,6 +25,16 @@ def user_traceback(error: BaseException) -> str:
         )
         link = link.__cause__ or link.__context__
     return "".join(trace.format())
+
+
+def hint(error: BaseException) -> str:
+    """What the user should know where the engine itself stumbled over a row."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames or not frames[-1].filename.startswith(HIDDEN):
+        return ""
+    if isinstance(error, TypeError | ValueError | IndexError) and BAD_PAIR.search(str(error)):
+        return "; operators on keys need rows that are (key, value) pairs"
+    return ""
 
 
 def summary(error: BaseException) -> str:

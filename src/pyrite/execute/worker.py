@@ -16,7 +16,7 @@ from pyrite.bounded.space import Space
 from pyrite.broadcast import Broadcast
 from pyrite.execute.evaluate import Evaluator
 from pyrite.execute.keeper import Keeper, KeepPlan
-from pyrite.execute.traces import summary, user_traceback
+from pyrite.execute.traces import hint, summary, user_traceback
 from pyrite.ids import BlockRef, Partition, RddId, ShuffleId
 from pyrite.plan.program import Program
 from pyrite.rdd.partitioner import Router
@@ -233,7 +233,7 @@ class Worker:
 
     def _failure(self, task: Task, error: BaseException) -> tuple[Any, ...]:
         kind = type(error).__name__
-        message = summary(error)
+        message = summary(error) + hint(error)
         if isinstance(error, MemoryError):
             gc.collect()
             message = (

@@ -62,7 +62,7 @@ class Ordering(Layout[T]):
             return self._me()
         order = None if keyfunc is identity else keyfunc
         # The bounds are what keyfunc makes of keys, as it is what rows are compared by.
-        keys = sorted(keys if order is None else map(order, keys))
+        keys = sorted(keys if order is None else [order(key) for key in keys])
         ranges = RangeFunc(range_bounds(keys, count), order, bool(ascending))
         return sort_partitions(self.partitionBy(count, ranges), bool(ascending), keyfunc)
 

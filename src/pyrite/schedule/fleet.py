@@ -11,6 +11,7 @@ from pyrite.schedule.commands import (
     StartExecutor,
 )
 from pyrite.schedule.outcomes import Outcomes
+from pyrite.schedule.state import Executor
 from pyrite.schedule.taskset import Attempt
 
 # An executor that ends before it ran a task this often in a row will not start at all.
@@ -46,6 +47,8 @@ class Fleet(Outcomes):
         elif executor.ran == 0:
             self.failed_starts += 1
         if self.failed_starts >= FAILED_STARTS:
+            # The next job asks for them again.
+            self.not_started.append(executor.id)
             for job in list(self.jobs.values()):
                 self._end_job(job, reports.cannot_start(event.reason))
             return

@@ -18,6 +18,7 @@ from pyrite.schedule.commands import (
 from pyrite.schedule.pools import fair, fifo
 from pyrite.schedule.runs import StageRun
 from pyrite.schedule.staging import Staging
+from pyrite.schedule.state import Executor
 from pyrite.schedule.taskset import Attempt, TaskSet
 
 
@@ -45,17 +46,22 @@ class Launching(Staging):
 
     def _launch_stage(self, run: StageRun, tasks: TaskSet, one: bool) -> bool:
         """Launches what it can, or just one; True where more might follow."""
-        for executor in list(self.free.values()):
-            if not tasks.has_work:
-                return False
-            if self._is_left_out(run, executor):
-                continue
-            refused = self.health.refused(run.spec.id, executor.id)
-            partition = tasks.take(executor.id, executor.slot, self.now_s, refused)
-            if partition is not None:
-                self._start(run, tasks, executor, partition)
-                if one:
-                    return True
+        # Everyone gets what is their own before anyone takes what is another's.
+        for own in (True, False):
+            for executor in list(self.free.values()):
+                if not tasks.has_work:
+                    return False
+                if self._is_left_out(run, executor):
+                    continue
+                refused = self.health.refused(run.spec.id, executor.id)
+                if own:
+                    partition = tasks.take_own(executor.id, executor.slot, self.now_s, refused)
+                else:
+                    partition = tasks.take_any(executor.id, self.now_s, refused)
+                if partition is not None:
+                    self._start(run, tasks, executor, partition)
+                    if one:
+                        return True
         if tasks.pending:
             self._wait_or_give_up(run, tasks)
         return False

@@ -19,9 +19,10 @@ def task_failed(
         f"stage {stage.id} ({stage.name}), partition {partition} of {stage.partitions} "
         f"failed {times(attempts)}, last on executor {executor}"
     )
-    text = failure.traceback.rstrip() or failure.message
+    # Where none of the frames is the user's, the traceback is the message once more.
+    text = f"{failure.traceback.rstrip()}\n\n" if "\n  File " in failure.traceback else ""
     error = TaskFailed(
-        f"{failure.message}\n\n{text}\n\n{where}",
+        f"{failure.message}\n\n{text}{where}",
         stage=stage.id,
         partition=partition,
         attempts=attempts,

@@ -20,6 +20,7 @@ from pyrite.schedule.commands import (
     CancelTask,
     FinishJob,
     ForgetStage,
+    StartExecutor,
 )
 from pyrite.schedule.runs import Job, StageRun
 from pyrite.schedule.taskset import Attempt, TaskSet
@@ -37,9 +38,16 @@ class Staging(BlockBook):
         elif not job.unfinished:
             self._end_job(job, None)
         else:
+            self._start_missing_executors()
             self._want(spec.stage, job)
             if self.rules.speculation is not None:
                 self._set_timer("speculation", self.rules.speculation_interval_s)
+
+    def _start_missing_executors(self) -> None:
+        if self.not_started:
+            self.failed_starts = 0
+            self.commands.extend(StartExecutor(each) for each in self.not_started)
+            self.not_started.clear()
 
     def _want(self, stage: StageSpec, job: Job) -> None:
         """Makes sure that the stage, and what it needs, is under way for the job."""

@@ -74,6 +74,7 @@ class State:
         self.attempts: dict[AttemptId, Attempt] = {}
         self.cancelled_groups: set[str] = set()
         self.failed_starts = 0
+        self.not_started: list[ExecutorId] = []
         self.next_attempt = 0
         self.commands: list[Command] = []
         self.now_s = 0.0

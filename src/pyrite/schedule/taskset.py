@@ -101,20 +101,22 @@ class TaskSet:
                 if partition in self.pending:
                     self._add_anywhere(partition)
 
-    def take(
+    def take_own(
         self, executor: ExecutorId, slot: int, now_s: float, refused: Iterable[int] = ()
     ) -> int | None:
-        """The partition that this executor should compute next, if any."""
-        if self.paused:
-            return None
+        """A partition that belongs to this executor: its rows are kept there, or its home is."""
         found = self._pop(self.by_executor.get(executor), refused)
         if found is not None:
             self.local_at_s = now_s
             return found
-        found = self._pop(self.homes[slot % len(self.homes)], refused)
-        if found is None:
-            # From the far end, which its own executor would reach last.
-            found = self._first(reversed(self.anywhere), refused)
+        return self._pop(self.homes[slot % len(self.homes)], refused)
+
+    def take_any(
+        self, executor: ExecutorId, now_s: float, refused: Iterable[int] = ()
+    ) -> int | None:
+        """A partition that the executor may compute although others would be better placed."""
+        # From the far end, which its own executor would reach last.
+        found = self._first(reversed(self.anywhere), refused)
         if found is None and now_s >= self.local_at_s + self.wait_s:
             found = self._first(iter(self.pending), refused)
         return found if found is not None else self._take_slow(executor, refused)

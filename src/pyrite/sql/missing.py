@@ -7,12 +7,45 @@ from typing import NoReturn
 from pyrite.errors import NotSupported
 
 NAMES = frozenset(
-    """
-    Catalog Column DataFrame DataFrameNaFunctions DataFrameReader DataFrameStatFunctions
-    DataFrameWriter DataFrameWriterV2 GroupedData HiveContext MergeIntoWriter Observation
-    PandasCogroupedOps SQLContext UDFRegistration UDTFRegistration VariantVal Window WindowSpec
-    functions
-    """.split()
+    {
+        "Catalog",
+        "Column",
+        "DataFrame",
+        "DataFrameNaFunctions",
+        "DataFrameReader",
+        "DataFrameStatFunctions",
+        "DataFrameWriter",
+        "DataFrameWriterV2",
+        "GroupedData",
+        "HiveContext",
+        "MergeIntoWriter",
+        "Observation",
+        "PandasCogroupedOps",
+        "SQLContext",
+        "UDFRegistration",
+        "UDTFRegistration",
+        "VariantVal",
+        "Window",
+        "WindowSpec",
+        "avro",
+        "catalog",
+        "column",
+        "conf",
+        "connect",
+        "context",
+        "dataframe",
+        "datasource",
+        "functions",
+        "group",
+        "observation",
+        "pandas",
+        "protobuf",
+        "readwriter",
+        "streaming",
+        "udf",
+        "udtf",
+        "window",
+    }
 )
 
 TYPES = frozenset({"StructField", "VariantVal", "Geography", "Geometry"})

@@ -20,9 +20,7 @@ class TextReader:
     def __init__(self, context: SparkContext) -> None:
         self._context = context
 
-    def text(
-        self, paths: str | list[str], wholetext: bool = False, **options: Any
-    ) -> TextFrame:
+    def text(self, paths: str | list[str], wholetext: bool = False, **options: Any) -> TextFrame:
         """The lines of text files, or each whole file, as rows with one field, ``value``.
 
         >>> from pyrite.sql import SparkSession

@@ -18,6 +18,7 @@ import socket
 import sys
 from typing import Any
 
+from pyrite.alias import install_if_wanted
 from pyrite.blocks.segments import Folders
 from pyrite.cluster.local.scratch import lock
 from pyrite.cluster.local.wire import SocketChannel, Unpacker, pack
@@ -32,6 +33,7 @@ def main(fd: int, options: dict[str, Any]) -> None:
     control = socket.socket(fileno=fd)
     folders = Folders(*options["folders"])
     locks = [lock(folder) for folder in folders]
+    install_if_wanted()
     from pyrite.execute import worker
 
     assert worker and locks

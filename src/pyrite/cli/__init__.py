@@ -1,0 +1,117 @@
+"""The command `pyrite`: runs PySpark's RDD programs, opens a prompt, lists the settings."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from pyrite.cli.options import add_application_options, apply_defaults
+from pyrite.version import __version__
+
+DESCRIPTION = """\
+Pyrite is an in-memory cluster-computing engine for Python: the RDD API that PySpark
+users know, with no JVM.
+"""
+
+EXAMPLES = """\
+examples:
+  pyrite run wordcount.py book.txt        run a program that was written for PySpark
+  pyrite run --master local[4] job.py     the same on four executors
+  pyrite shell                            a Python prompt with a context ready as sc
+  pyrite settings locality                what can be set about locality, and its defaults
+"""
+
+RUN = """\
+Run a program written for PySpark's RDD API, unchanged: `import pyspark` gives Pyrite, in the
+program and in its tasks, even where PySpark is installed. Whatever follows SCRIPT is the
+program's own; it finds it in sys.argv. What the program itself sets, with SparkConf or
+SparkSession.builder, wins over the options here, and they win over the environment variable
+PYRITE_CONF.
+"""
+
+SHELL = """\
+Open a Python prompt with a context ready as sc and a session as spark. Functions and classes
+typed there work in tasks. Ctrl-C cancels the running job and keeps the prompt; Ctrl-D ends it.
+"""
+
+SETTINGS = """\
+List every setting with its type, its default on this machine and its meaning. Settings are
+given with --conf, SparkConf, SparkSession.builder.config or the environment variable
+PYRITE_CONF (spark.master=local[2],spark.executor.memory=512m).
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Does what the command line says; gives the exit code."""
+    parser = make_parser()
+    chosen = parser.parse_args(argv)
+    match chosen.command:
+        case "run":
+            from pyrite.cli.run import run_script
+
+            apply_defaults(chosen, parser.error)
+            return run_script(chosen.script, chosen.arguments)
+        case "shell":
+            from pyrite.cli.shell import open_shell
+
+            apply_defaults(chosen, parser.error)
+            return open_shell(plain=chosen.plain)
+        case "settings":
+            from pyrite.cli.listing import list_settings
+
+            return list_settings(chosen.part)
+        case _:
+            parser.print_help(sys.stderr)
+            return 2
+
+
+def make_parser() -> argparse.ArgumentParser:
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        "pyrite",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=layout,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"pyrite {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    run = commands.add_parser(
+        "run",
+        help="run a PySpark RDD program",
+        description=RUN,
+        usage="pyrite run [options] SCRIPT [argument ...]",
+        formatter_class=layout,
+        allow_abbrev=False,
+    )
+    add_application_options(run)
+    run.add_argument("script", metavar="SCRIPT", help="the Python file to run")
+    run.add_argument(
+        "arguments",
+        metavar="argument",
+        nargs=argparse.REMAINDER,
+        help="what the program finds in sys.argv[1:]",
+    )
+    shell = commands.add_parser(
+        "shell",
+        help="open a Python prompt with a context",
+        description=SHELL,
+        formatter_class=layout,
+        allow_abbrev=False,
+    )
+    add_application_options(shell)
+    shell.add_argument(
+        "--plain", action="store_true", help="Python's own prompt, even where IPython is installed"
+    )
+    settings = commands.add_parser(
+        "settings",
+        help="list the settings, their defaults and meaning",
+        description=SETTINGS,
+        formatter_class=layout,
+        allow_abbrev=False,
+    )
+    settings.add_argument(
+        "part", metavar="PART", nargs="?", default="", help="only settings with this in their name"
+    )
+    return parser

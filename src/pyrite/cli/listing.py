@@ -1,0 +1,43 @@
+"""The list of settings, as `pyrite settings` prints it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+
+from pyrite.settings import TABLE, Machine, Setting, parse_bytes
+
+INDENT = "    "
+
+
+def list_settings(part: str) -> int:
+    """Prints the settings whose names have this part; gives the exit code."""
+    chosen = [setting for setting in TABLE if part.lower() in setting.name.lower()]
+    if not chosen:
+        print(f"pyrite settings: no setting has {part!r} in its name", file=sys.stderr)
+        return 1
+    machine = Machine.here()
+    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    print("\n\n".join(describe(setting, machine, width) for setting in chosen))
+    return 0
+
+
+def describe(setting: Setting, machine: Machine, width: int) -> str:
+    """A setting's name, type and default in one line, and its meaning below."""
+    kind = " | ".join(setting.choices) if setting.choices else setting.kind
+    lines = [f"{setting.name}  ({kind})", f"default: {default_text(setting, machine)}"]
+    lines[1:] = [INDENT + line for line in lines[1:]]
+    meaning = textwrap.wrap(setting.meaning, width, initial_indent=INDENT, subsequent_indent=INDENT)
+    return "\n".join([*lines, *meaning])
+
+
+def default_text(setting: Setting, machine: Machine) -> str:
+    if setting.inherits:
+        return f"that of {setting.inherits}"
+    if isinstance(setting.default, str):
+        return setting.default or "none"
+    text = setting.default(machine)
+    if setting.kind == "bytes":
+        text = f"{parse_bytes(text) >> 20}m"
+    return f"{text} (on this machine)"

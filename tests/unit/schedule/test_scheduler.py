@@ -1,0 +1,361 @@
+"""The scheduler by conversation."""
+
+from __future__ import annotations
+
+from conversation import Talk, launched, map_stage, of_type, result_stage
+
+from pyrite.errors import ExecutorDied, JobCancelled, StageAborted, TaskFailed
+from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition, RddId, ShuffleId
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+from pyrite.schedule.health import ExclusionRule
+from pyrite.schedule.pools import PoolShare
+from pyrite.schedule.taskset import Speculation
+
+
+def test_a_job_without_shuffles_runs_its_partitions_on_all_executors() -> None:
+    talk = Talk(executors=2)
+    assert launched(talk.submit(result_stage(0, 3))) == [(0, 0, 0), (0, 1, 1)]
+    answer = talk.succeed(0)
+    assert launched(answer) == [(0, 2, 0)]
+    assert of_type(answer, do.DeliverResult) == [do.DeliverResult(0, 0, b"r")]
+    talk.succeed_all()
+    assert talk.ended() == {0: None}
+
+
+def test_only_the_wanted_partitions_run() -> None:
+    talk = Talk()
+    assert launched(talk.submit(result_stage(0, 100), partitions=(7,))) == [(0, 7, 1)]
+    talk.succeed_all()
+    assert talk.ended() == {0: None}
+
+
+def test_a_job_of_no_partitions_ends_at_once() -> None:
+    talk = Talk()
+    assert talk.submit(result_stage(0, 0)) == [do.FinishJob(0, None)]
+
+
+def test_reducers_start_when_all_maps_are_done_and_get_a_snapshot() -> None:
+    talk = Talk(executors=2)
+    maps = map_stage(1, 2)
+    talk.submit(result_stage(2, 2, maps))
+    assert launched(talk.succeed(0)) == []
+    answer = talk.succeed(1)
+    assert launched(answer) == [(2, 0, 0), (2, 1, 1)]
+    launch = of_type(answer, do.LaunchTask)[0]
+    assert launch.inputs == (
+        do.Snapshot(ShuffleId(1), 0, (BlockRef("d-0", 0, 10), BlockRef("d-1", 0, 10))),
+    )
+
+
+def test_a_stage_whose_output_exists_is_skipped() -> None:
+    talk = Talk()
+    maps = map_stage(1, 2)
+    talk.submit(result_stage(2, 1, maps))
+    talk.succeed_all()
+    assert launched(talk.submit(result_stage(3, 1, maps), id=1)) == [(3, 0, 0)]
+
+
+def test_two_jobs_share_a_map_stage() -> None:
+    talk = Talk()
+    maps = map_stage(1, 2)
+    talk.submit(result_stage(2, 1, maps))
+    talk.submit(result_stage(3, 1, maps), id=1)
+    talk.succeed_all()
+    assert talk.ended() == {0: None, 1: None}
+    assert len([c for c in of_type(talk.log, do.LaunchTask) if c.stage == 1]) == 2
+
+
+def test_cancelling_one_of_two_jobs_leaves_their_common_stage() -> None:
+    talk = Talk()
+    maps = map_stage(1, 2)
+    talk.submit(result_stage(2, 1, maps), group="a")
+    talk.submit(result_stage(3, 1, maps), id=1)
+    answer = talk.tell(ev.CancelRequested("enough", group="a"))
+    assert of_type(answer, do.CancelTask) == []
+    talk.succeed_all()
+    assert isinstance(talk.ended()[0], JobCancelled)
+    assert talk.ended()[1] is None
+
+
+def test_a_cancelled_job_cancels_its_tasks_and_kills_those_that_do_not_react() -> None:
+    talk = Talk(executors=1, cancel_grace_s=2.0)
+    talk.submit(result_stage(0, 1), tags=frozenset(["t"]))
+    answer = talk.tell(ev.CancelRequested("enough", tag="t"), at_s=10.0)
+    assert of_type(answer, do.CancelTask) == [do.CancelTask(AttemptId(0), ExecutorId(0))]
+    assert do.SetTimer("cancel 0", 12.0) in answer
+    assert launched(talk.submit(result_stage(1, 1), id=1)) == []
+    assert of_type(talk.tell(ev.TimerFired("cancel 0")), do.KillExecutor)
+    assert do.StartExecutor(ExecutorId(0)) in talk.lose(0)
+    assert launched(talk.tell(ev.ExecutorJoined(ExecutorId(1), "node-0"))) == [(1, 0, 1)]
+
+
+def test_the_kill_timer_is_harmless_when_the_task_reacted() -> None:
+    talk = Talk(executors=1)
+    talk.submit(result_stage(0, 1))
+    talk.tell(ev.CancelRequested("enough"))
+    talk.tell(ev.TaskCancelled(AttemptId(0)))
+    assert talk.tell(ev.TimerFired("cancel 0")) == []
+
+
+def test_a_group_cancelled_for_the_future_refuses_new_jobs() -> None:
+    talk = Talk()
+    talk.tell(ev.CancelRequested("enough", group="g", future=True))
+    talk.submit(result_stage(0, 1), group="g")
+    assert isinstance(talk.ended()[0], JobCancelled)
+
+
+def test_a_failed_task_ends_the_job_with_the_users_error() -> None:
+    talk = Talk(max_failures=1)
+    talk.submit(result_stage(0, 2))
+    talk.fail(0, "KeyError: 'user'")
+    error = talk.ended()[0]
+    assert isinstance(error, TaskFailed)
+    assert str(error).startswith("KeyError: 'user'")
+    assert "partition 0 of 2 failed once" in str(error)
+    assert (error.stage, error.partition, error.attempts) == (0, 0, 1)
+
+
+def test_a_failed_task_is_tried_again_up_to_the_limit() -> None:
+    talk = Talk(executors=1, max_failures=3)
+    talk.submit(result_stage(0, 1))
+    assert launched(talk.fail(0)) == [(0, 0, 0)]
+    assert launched(talk.fail(1)) == [(0, 0, 0)]
+    talk.fail(2)
+    assert "failed 3 times" in str(talk.ended()[0])
+
+
+def test_an_executors_death_is_retried_and_reported_at_the_limit() -> None:
+    talk = Talk(executors=1, max_deaths=2)
+    talk.submit(result_stage(0, 1))
+    assert do.StartExecutor(ExecutorId(0)) in talk.lose(0)
+    assert launched(talk.tell(ev.ExecutorJoined(ExecutorId(1), "node-0"))) == [(0, 0, 1)]
+    talk.lose(1)
+    error = talk.ended()[0]
+    assert isinstance(error, ExecutorDied)
+    assert "ended its executor 2 times" in str(error) and "SIGKILL" in str(error)
+
+
+def test_executors_that_never_start_end_the_jobs() -> None:
+    talk = Talk(executors=0)
+    talk.submit(result_stage(0, 1), partitions=(0,))
+    # They die before a task reaches them: the only task is held by one that hangs in starting.
+    for id in range(20):
+        if 0 in talk.ended():
+            break
+        talk.scheduler.free.clear()
+        talk.scheduler.executors.clear()
+        talk.scheduler.slots.clear()
+        talk.tell(ev.ExecutorJoined(ExecutorId(id), "node-0"))
+        talk.lose(id)
+    assert isinstance(talk.ended()[0], (StageAborted, ExecutorDied))
+
+
+def test_late_words_of_a_lost_attempt_are_ignored() -> None:
+    talk = Talk(executors=1)
+    talk.submit(result_stage(0, 1))
+    talk.lose(0)
+    talk.tell(ev.ExecutorJoined(ExecutorId(1), "node-0"))
+    assert talk.tell(ev.TaskSucceeded(AttemptId(0), b"late")) == []
+    talk.succeed_all()
+    assert of_type(talk.log, do.DeliverResult) == [do.DeliverResult(0, 0, b"r")]
+
+
+def test_a_lost_map_output_is_made_again_and_only_that() -> None:
+    talk = Talk(executors=2)
+    maps = map_stage(1, 3)
+    talk.submit(result_stage(2, 2, maps))
+    for attempt in (0, 1, 2):
+        talk.succeed(attempt)
+    reader = talk.running.pop(AttemptId(3))
+    answer = talk.tell(ev.FetchFailed(reader.attempt, ShuffleId(1), 1, 0, "corrupt"))
+    assert launched(answer) == [(1, 1, reader.executor)]
+    assert of_type(answer, do.DropSegments) == [do.DropSegments(("d-1",))]
+    again = talk.succeed(5)
+    assert launched(again) == [(2, reader.partition, reader.executor)]
+    snapshot = of_type(again, do.LaunchTask)[0].inputs[0]
+    assert snapshot.epoch == 1 and snapshot.refs[1] == BlockRef("d-5", 0, 10)
+    talk.succeed_all()
+    assert talk.ended() == {0: None}
+
+
+def test_fetch_failures_of_an_earlier_epoch_lose_nothing() -> None:
+    talk = Talk(executors=3)
+    maps = map_stage(1, 1)
+    talk.submit(result_stage(2, 3, maps))
+    talk.succeed(0)
+    for attempt in (1, 2):
+        del talk.running[AttemptId(attempt)]
+        talk.tell(ev.FetchFailed(AttemptId(attempt), ShuffleId(1), 0, 0, "gone"))
+    assert len([c for c in of_type(talk.log, do.LaunchTask) if c.stage == 1]) == 2
+    talk.succeed(4)
+    del talk.running[AttemptId(3)]
+    talk.tell(ev.FetchFailed(AttemptId(3), ShuffleId(1), 0, 0, "late word"))
+    talk.succeed_all()
+    assert talk.ended() == {0: None}
+    assert len([c for c in of_type(talk.log, do.LaunchTask) if c.stage == 1]) == 2
+
+
+def test_a_stage_that_keeps_losing_its_input_is_aborted() -> None:
+    talk = Talk(executors=1, max_fetch_failures=2)
+    maps = map_stage(1, 1)
+    talk.submit(result_stage(2, 1, maps))
+    for epoch in range(2):
+        talk.succeed(2 * epoch)
+        del talk.running[AttemptId(2 * epoch + 1)]
+        talk.tell(ev.FetchFailed(AttemptId(2 * epoch + 1), ShuffleId(1), 0, epoch, "gone"))
+    assert isinstance(talk.ended()[0], StageAborted)
+
+
+def test_accumulators_of_a_map_output_made_again_do_not_count_twice() -> None:
+    talk = Talk(executors=1)
+    maps = map_stage(1, 1)
+    talk.submit(result_stage(2, 1, maps))
+    talk.succeed(0, accumulators=b"a")
+    del talk.running[AttemptId(1)]
+    talk.tell(ev.FetchFailed(AttemptId(1), ShuffleId(1), 0, 0, "gone"))
+    talk.succeed(2, accumulators=b"a")
+    talk.succeed(3, accumulators=b"b")
+    assert [c.updates for c in of_type(talk.log, do.CountAccumulators)] == [b"a", b"b"]
+
+
+def test_kept_rows_pull_their_task_to_their_executor_for_a_while() -> None:
+    talk = Talk(executors=2, locality_wait_s=3.0)
+    talk.tell(ev.RddPersisted(RddId(0)))
+    talk.submit(result_stage(0, 2))
+    for attempt in (0, 1):
+        talk.succeed(attempt, stored=((Partition(RddId(0), 1 - attempt), None),))
+    kin = result_stage(0, 2)
+    assert launched(talk.submit(kin, id=1)) == [(0, 1, 0), (0, 0, 1)]
+    talk.succeed_all()
+    one = talk.submit(result_stage(0, 2), id=2, partitions=(0,))
+    assert launched(one) == [(0, 0, 1)]
+    waiting = talk.submit(result_stage(5, 2), id=3, partitions=())
+    assert launched(waiting) == []
+
+
+def test_a_task_runs_elsewhere_when_its_executor_stays_busy() -> None:
+    talk = Talk(executors=2, locality_wait_s=3.0)
+    talk.tell(ev.RddPersisted(RddId(0)))
+    talk.submit(result_stage(0, 2), partitions=(0,))
+    talk.succeed(0, stored=((Partition(RddId(0), 0), None),))
+    talk.submit(result_stage(7, 1), id=1)
+    answer = talk.submit(result_stage(0, 2), id=2, partitions=(0,))
+    assert launched(answer) == []
+    timer = of_type(answer, do.SetTimer)[0]
+    assert launched(talk.tell(ev.TimerFired("locality"), at_s=timer.at_s)) == [(0, 0, 1)]
+
+
+def test_lost_kept_rows_pull_nobody() -> None:
+    talk = Talk(executors=2)
+    talk.tell(ev.RddPersisted(RddId(0)))
+    talk.submit(result_stage(0, 1))
+    talk.succeed(0, stored=((Partition(RddId(0), 0), None),))
+    talk.lose(0)
+    assert launched(talk.submit(result_stage(0, 1), id=1)) == [(0, 0, 1)]
+
+
+def test_a_wholly_kept_rdd_hides_the_shuffle_behind_it() -> None:
+    talk = Talk(executors=1)
+    maps = map_stage(1, 1)
+    reduce_stage = result_stage(2, 1, maps)
+    talk.tell(ev.RddPersisted(RddId(20)))
+    talk.submit(reduce_stage)
+    talk.succeed(0)
+    talk.succeed(1, stored=((Partition(RddId(20), 0), None),))
+    talk.tell(ev.ShuffleForgotten(ShuffleId(1)))
+    answer = talk.submit(result_stage(2, 1, maps), id=1)
+    assert launched(answer) == [(2, 0, 0)]
+    # The executor had evicted it: then the shuffle has to be made after all.
+    del talk.running[AttemptId(2)]
+    fetch = ev.FetchFailed(
+        AttemptId(2), ShuffleId(1), -1, -1, "not computed", (), (Partition(RddId(20), 0),)
+    )
+    assert launched(talk.tell(fetch)) == [(1, 0, 0)]
+    talk.succeed_all()
+    assert talk.ended() == {0: None, 1: None}
+
+
+def test_rows_stored_after_the_rdd_was_forgotten_are_dropped() -> None:
+    talk = Talk(executors=1)
+    talk.tell(ev.RddPersisted(RddId(0)))
+    talk.submit(result_stage(0, 1))
+    talk.tell(ev.RddForgotten(RddId(0)))
+    ref = BlockRef("d-x", 0, 5)
+    answer = talk.succeed(0, stored=((Partition(RddId(0), 0), ref),))
+    assert do.DropRdd(RddId(0)) in answer and do.DropSegments(("d-x",)) in answer
+
+
+def test_stragglers_get_a_copy_and_the_first_to_finish_counts() -> None:
+    talk = Talk(executors=2, speculation=Speculation(1.5, 0.5, 0.1))
+    talk.submit(result_stage(0, 2))
+    talk.succeed(0)
+    answer = talk.tell(ev.TimerFired("speculation"), at_s=100.0)
+    assert launched(answer) == [(0, 1, 0)]
+    end = talk.succeed(2)
+    assert of_type(end, do.CancelTask) == [do.CancelTask(AttemptId(1), ExecutorId(1))]
+    talk.tell(ev.TaskSucceeded(AttemptId(1), b"slow"))
+    assert len(of_type(talk.log, do.DeliverResult)) == 2
+    assert talk.ended() == {0: None}
+
+
+def test_an_executor_that_fails_a_task_does_not_get_it_again() -> None:
+    rule = ExclusionRule(enabled=True, per_task=1, per_stage=5, per_application=5)
+    talk = Talk(executors=2, max_failures=4, exclusion=rule)
+    talk.submit(result_stage(0, 1))
+    assert launched(talk.fail(0)) == [(0, 0, 1)]
+    talk.fail(1)
+    assert isinstance(talk.ended()[0], StageAborted)
+
+
+def test_first_in_first_out() -> None:
+    talk = Talk(executors=1)
+    talk.submit(result_stage(0, 2))
+    talk.submit(result_stage(1, 1), id=1)
+    assert launched(talk.succeed(0)) == [(0, 1, 0)]
+    assert launched(talk.succeed(1)) == [(1, 0, 0)]
+
+
+def test_fair_shares_by_weight() -> None:
+    talk = Talk(executors=4, fair=True, shares={"big": PoolShare(weight=3)})
+    talk.submit(result_stage(0, 8), pool="big")
+    talk.submit(result_stage(1, 8), id=1, pool="small")
+    for _ in range(4):
+        talk.succeed(next(iter(talk.running)))
+    stages = [each.stage for each in talk.running.values()]
+    assert sorted(stages) == [0, 0, 0, 1]
+
+
+def test_a_barrier_stage_starts_all_or_nothing() -> None:
+    talk = Talk(executors=2)
+    talk.submit(result_stage(0, 1))
+    assert launched(talk.submit(result_stage(1, 2, barrier=True), id=1)) == []
+    assert launched(talk.succeed(0)) == [(1, 0, 1), (1, 1, 0)]
+    assert talk.tell(ev.BarrierReached(AttemptId(1), "a")) == []
+    answer = talk.tell(ev.BarrierReached(AttemptId(2), "b"))
+    assert of_type(answer, do.ReleaseBarrier)[0].messages == ("a", "b")
+
+
+def test_a_barrier_stage_wider_than_the_cluster_is_refused() -> None:
+    talk = Talk(executors=2)
+    talk.submit(result_stage(1, 3, barrier=True))
+    assert "barrier stage of 3 tasks" in str(talk.ended()[0])
+
+
+def test_a_failed_barrier_task_starts_all_again() -> None:
+    talk = Talk(executors=2, max_failures=2)
+    talk.submit(result_stage(1, 2, barrier=True))
+    talk.fail(0)
+    answer = talk.tell(ev.TaskCancelled(AttemptId(1)))
+    assert sorted(launched(answer)) == [(1, 0, 1), (1, 1, 0)] or len(launched(answer)) == 2
+
+
+def test_space_is_granted_up_to_the_pool_and_freed_with_the_blocks() -> None:
+    talk = Talk(executors=1, pool_bytes=100)
+    assert talk.tell(ev.SpaceWanted("e0", "m-e0-1", 80)) == [do.GrantSpace("e0", "m-e0-1", True)]
+    ref = BlockRef("m-e0-1", 0, 10)
+    talk.tell(ev.BlockPut(ref))
+    assert talk.tell(ev.SpaceWanted("e1", "m-e1-1", 80)) == [do.GrantSpace("e1", "m-e1-1", False)]
+    talk.lose(0)
+    assert talk.tell(ev.BlocksReleased((ref,))) == [do.DropSegments(("m-e0-1",))]
+    assert talk.tell(ev.SpaceWanted("e1", "m-e1-2", 80)) == [do.GrantSpace("e1", "m-e1-2", True)]
