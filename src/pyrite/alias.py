@@ -135,5 +135,5 @@ def _part_of(name: str) -> tuple[str, str]:
         if parent in MISSING:
             return MISSING[parent]
         parent = parent.rpartition(".")[0]
-    modules = ", ".join(sorted({each.partition(".")[2] for each in MIRRORED} - {""}))
-    return "a part of PySpark", f"of pyspark's modules it has {modules}"
+    modules = [each.removeprefix("pyspark.") for each in MIRRORED if each.count(".") == 1]
+    return "a part of PySpark", f"of pyspark's modules it has {', '.join(modules)}"

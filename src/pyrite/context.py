@@ -20,12 +20,12 @@ from pyrite.conf import SparkConf
 from pyrite.driver.bars import watch
 from pyrite.driver.checkpoints import Checkpoints
 from pyrite.driver.distributed import DistributedFiles
-from pyrite.driver.flags import Flags
+from pyrite.driver.flags import Flags, checked_tag
 from pyrite.driver.jobs import Jobs
 from pyrite.driver.master import parse_master
 from pyrite.driver.progress import Tally
 from pyrite.driver.sources import Sources
-from pyrite.driver.start import start_local
+from pyrite.driver.start import files_folder, start_local
 from pyrite.errors import ReferencedInTask
 from pyrite.execute.keeper import KeepPlan
 from pyrite.files import SparkFiles
@@ -125,12 +125,11 @@ class SparkContext(Sources, Jobs):
         self._conf.set("spark.app.id", self._application_id)
         self._flags = Flags()
         self._broadcast_ids = 0
-        failures_set = self._conf.contains("spark.task.maxFailures")
-        self._engine = start_local(parsed, self._settings, failures_set)
+        self._engine = start_local(parsed, self._settings)
         self._checkpoints = Checkpoints(self)
         if folder := self._settings.str("spark.checkpoint.dir"):
             self._checkpoints.set_folder(folder)
-        self._files_added = DistributedFiles(self._engine.cluster.folders.disk + "/files")
+        self._files_added = DistributedFiles(files_folder(self._engine.cluster.folders))
         self._python_paths = self._files_added.python_paths
         SparkFiles._root_directory = self._files_added.root
         self._tally = Tally(self._engine.find_stage)
@@ -370,7 +369,8 @@ class SparkContext(Sources, Jobs):
     def cancelJobsWithTag(self, tag: str) -> None:
         """Cancels the jobs with a tag that run."""
         self._engine.check_usable()
-        self._engine.post(CancelRequested(f"jobs with tag {tag!r} were cancelled", tag=tag))
+        reason = f"jobs with tag {tag!r} were cancelled"
+        self._engine.post(CancelRequested(reason, tag=checked_tag(tag)))
 
     # Files for executors
 

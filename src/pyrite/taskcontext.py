@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 
+CURE = "use rdd.barrier().mapPartitions(f)"
+
+
 class TaskInfo(NamedTuple):
     """The identity of one running attempt, as the executor was told it."""
 
@@ -15,6 +18,7 @@ class TaskInfo(NamedTuple):
     attempt: int
     partitions: int
     properties: dict[str, str]
+    barrier: bool
     meet: Callable[[str], list[str]]
 
 
@@ -26,15 +30,18 @@ class TaskContext:
     """
 
     _info: ClassVar[TaskInfo | None] = None
+    _current: ClassVar[TaskContext | None] = None
 
     @classmethod
     def get(cls) -> TaskContext | None:
         """The context of the task that runs here, or None in the driver."""
-        return cls() if TaskContext._info is not None else None
+        return TaskContext._current
 
     @classmethod
     def _set(cls, info: TaskInfo | None) -> None:
         TaskContext._info = info
+        TaskContext._current = None if info is None else TaskContext()
+        BarrierTaskContext._barrier = None if info is None else BarrierTaskContext()
 
     def _known(self) -> TaskInfo:
         info = TaskContext._info
@@ -82,25 +89,30 @@ class BarrierTaskInfo(NamedTuple):
 class BarrierTaskContext(TaskContext):
     """A task of a barrier stage, which can wait for the others."""
 
+    _barrier: ClassVar[BarrierTaskContext | None] = None
+
     @classmethod
     def get(cls) -> BarrierTaskContext:
         """The context of the running barrier task; an error elsewhere."""
-        if TaskContext._info is None:
-            raise RuntimeError(
-                "BarrierTaskContext.get() works inside a task of a barrier stage: "
-                "rdd.barrier().mapPartitions(f)"
-            )
-        return cls()
+        if BarrierTaskContext._barrier is None:
+            raise RuntimeError(f"BarrierTaskContext.get() is only known inside a task; {CURE}")
+        return BarrierTaskContext._barrier
 
     def barrier(self) -> None:
         """Waits until all tasks of the stage have come this far."""
-        self._known().meet("")
+        self._meet("")
 
     def allGather(self, message: str = "") -> list[str]:
         """Waits like `barrier`, and gives every task's message in the order of partitions."""
         if not isinstance(message, str):
             raise TypeError(f"allGather takes a str, not {type(message).__name__}")
-        return self._known().meet(message)
+        return self._meet(message)
+
+    def _meet(self, message: str) -> list[str]:
+        info = self._known()
+        if not info.barrier:
+            raise RuntimeError(f"this task's stage is not a barrier stage; {CURE}")
+        return info.meet(message)
 
     def getTaskInfos(self) -> list[BarrierTaskInfo]:
         """One entry per task of the stage, in the order of partitions."""

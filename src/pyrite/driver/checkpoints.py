@@ -41,6 +41,7 @@ class Checkpoints:
         self.folder: str | None = None
         self.marked: weakref.WeakKeyDictionary[RDD[Any], Checkpoint] = weakref.WeakKeyDictionary()
         self.waiting: weakref.WeakSet[RDD[Any]] = weakref.WeakSet()
+        self.writing: weakref.WeakSet[RDD[Any]] = weakref.WeakSet()
 
     def set_folder(self, folder: str) -> None:
         from pyrite.io.storage import locate
@@ -77,12 +78,20 @@ class Checkpoints:
     def _settled(self, rdd: RDD[Any]) -> Checkpoint | None:
         """The RDD's checkpoint, after a write that is under way."""
         found = self.marked.get(rdd)
-        if found is not None and found.thread is not None:
+        if found is not None and found.thread not in (None, threading.current_thread()):
             found.thread.join()
             if found.error is not None:
                 error, found.error = found.error, None
                 raise error
         return found
+
+    def before_job(self, rdd: RDD[Any]) -> None:
+        """Waits for what the job would otherwise compute again."""
+        if not self.writing:
+            return
+        for each in lineage_of(rdd):
+            if each in self.writing:
+                self._settled(each)
 
     def after_job(self, rdd: RDD[Any]) -> None:
         """Starts to write the marked RDDs that the job computed."""
@@ -108,7 +117,10 @@ class Checkpoints:
                 work()
             except BaseException as error:
                 found.error = error
+            finally:
+                self.writing.discard(rdd)
 
+        self.writing.add(rdd)
         found.thread = threading.Thread(target=run, name=f"checkpoint-{rdd.id()}", daemon=True)
         found.thread.start()
 

@@ -35,7 +35,8 @@ class DistributedFiles:
         else:
             with storage.open_read(inner) as source, open(target, "wb") as sink:
                 shutil.copyfileobj(source, sink)
-        self.files.append(path)
+        if path not in self.files:
+            self.files.append(path)
         return target
 
     def add_python(self, path: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyrite import accumulators
-from pyrite.blocks.codec import decode, encode, frame_size
+from pyrite.blocks.codec import CorruptBlock, decode, encode, frame_size
 from pyrite.cluster.local.cluster import LocalCluster
 from pyrite.cluster.port import drive
 from pyrite.driver.desk import Desk, Result, Waiter
@@ -136,7 +136,9 @@ class Engine:
         assert spec is not None
         flags = self.flags[job]
         plans = {rdd: plan for rdd, plan in list(self.plans.items()) if rdd in spec.shape.rdds}
-        return pickle.dumps(Header(plans, flags.properties, flags.python_paths, spec.partitions))
+        return pickle.dumps(
+            Header(plans, flags.properties, flags.python_paths, spec.partitions, spec.barrier)
+        )
 
     def find_stage(self, stage: StageId) -> StageSpec | None:
         """A stage that runs, or whose shuffle is still known."""
@@ -242,7 +244,15 @@ class Engine:
         else:
             assert result is not None
             data = memoryview(bytearray(result))
-        return decode(data)[0]
+        try:
+            return decode(data)[0]
+        except (CorruptBlock, MemoryError):
+            raise
+        except Exception as error:
+            raise UserError(
+                f"a task's result can't be unpickled in the driver: {type(error).__name__}: "
+                f"{error}; return plain data, or objects whose class loads here too"
+            ) from error
 
     # Blocks, shuffles and kept RDDs
 

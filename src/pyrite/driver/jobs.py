@@ -37,6 +37,7 @@ class Jobs:
     ) -> list[R]:
         """One result per partition, in the order asked for."""
         self._engine.check_usable()
+        self._checkpoints.before_job(rdd)
         wanted = checked_partitions(rdd, partitions)
         results = self._engine.run(rdd, task, wanted, self._job_flags())
         self._checkpoints.after_job(rdd)

@@ -71,10 +71,11 @@ class Sources:
         """
         self._engine.check_usable()
         count = self.defaultParallelism if numSlices is None else int(numSlices)
+        if count < 1:
+            raise ValueError(f"parallelize needs at least 1 slice, not {count}")
         if isinstance(c, range):
-            return RDD(self._me(), Ranges(c, max(1, count)))
+            return RDD(self._me(), Ranges(c, count))
         rows = c if isinstance(c, (list, tuple)) else list(c)
-        count = max(1, count)
         encoded = [
             encode_slice(rows[slice(*slice_bounds(len(rows), count, index))])
             for index in range(count)
@@ -111,7 +112,7 @@ class Sources:
 
         count = minPartitions or self.defaultMinPartitions
         read = partial(read_lines, use_unicode=use_unicode)
-        return self._files(f"textFile {name}", partial(text_splits, name, count), read)
+        return self._files("textFile", name, partial(text_splits, name, count), read)
 
     def wholeTextFiles(
         self, path: str, minPartitions: int | None = None, use_unicode: bool = True
@@ -122,7 +123,7 @@ class Sources:
 
         count = minPartitions or self.defaultMinPartitions
         read = partial(read_text, use_unicode=use_unicode)
-        return self._files(f"wholeTextFiles {path}", partial(whole_file_splits, path, count), read)
+        return self._files("wholeTextFiles", path, partial(whole_file_splits, path, count), read)
 
     def binaryFiles(self, path: str, minPartitions: int | None = None) -> RDD[tuple[str, bytes]]:
         """Files as (name, bytes)."""
@@ -131,7 +132,7 @@ class Sources:
 
         count = minPartitions or self.defaultMinPartitions
         find = partial(binary_file_splits, path, count, self.defaultParallelism)
-        return self._files(f"binaryFiles {path}", find, read_binary)
+        return self._files("binaryFiles", path, find, read_binary)
 
     def binaryRecords(self, path: str, recordLength: int) -> RDD[bytes]:
         """Records of a fixed length."""
@@ -140,7 +141,7 @@ class Sources:
 
         find = partial(record_splits, path, recordLength)
         read = partial(read_records, record_length=recordLength)
-        return self._files(f"binaryRecords {path}", find, read)
+        return self._files("binaryRecords", path, find, read)
 
     def pickleFile(self, name: str, minPartitions: int | None = None) -> RDD[Any]:
         """Rows that `saveAsPickleFile` wrote."""
@@ -148,11 +149,11 @@ class Sources:
         from pyrite.io.splits import pickle_splits
 
         count = minPartitions or self.defaultMinPartitions
-        return self._files(f"pickleFile {name}", partial(pickle_splits, name, count), read_rows)
+        return self._files("pickleFile", name, partial(pickle_splits, name, count), read_rows)
 
-    def _files(self, name: str, find: Any, read: Any) -> RDD[Any]:
+    def _files(self, kind: str, path: str, find: Any, read: Any) -> RDD[Any]:
         self._engine.check_usable()
-        return RDD(self._me(), Files(name, find, read))
+        return RDD(self._me(), Files(kind, find, read)).setName(path)
 
     def sequenceFile(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Not available: sequence files need Spark's JVM."""

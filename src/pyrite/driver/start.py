@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+from pyrite.blocks.segments import Folders
 from pyrite.cluster.local.cluster import LocalCluster
 from pyrite.cluster.local.scratch import Scratch
 from pyrite.driver.engine import Engine
 from pyrite.driver.master import Master
 from pyrite.driver.pools import read_pools
+from pyrite.files import ENVIRONMENT as FILES_VARIABLE
 from pyrite.schedule.health import ExclusionRule
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.state import Rules
@@ -18,14 +21,15 @@ from pyrite.settings import Settings
 EXCLUDE = "spark.excludeOnFailure"
 
 
-def start_local(master: Master, settings: Settings, failures_set: bool) -> Engine:
+def start_local(master: Master, settings: Settings) -> Engine:
     """An engine with one executor process per core."""
-    rules = read_rules(master, settings, failures_set)
+    rules = read_rules(master, settings)
     options = executor_options(settings)
-    environment = settings.executor_env()
 
     def make_cluster(engine: Engine) -> LocalCluster:
         scratch = Scratch(settings.str("spark.local.dir").split(",")[0])
+        environment = settings.executor_env()
+        environment[FILES_VARIABLE] = files_folder(scratch.folders)
         try:
             return LocalCluster(master.executors, scratch, engine, options, environment)
         except BaseException:
@@ -33,6 +37,11 @@ def start_local(master: Master, settings: Settings, failures_set: bool) -> Engin
             raise
 
     return Engine(Scheduler(rules), make_cluster, settings.bytes("spark.driver.maxResultSize"))
+
+
+def files_folder(folders: Folders) -> str:
+    """Where added files lie for all processes of the node."""
+    return os.path.join(folders.disk, "files")
 
 
 def executor_options(settings: Settings) -> dict[str, Any]:
@@ -44,14 +53,12 @@ def executor_options(settings: Settings) -> dict[str, Any]:
     }
 
 
-def read_rules(master: Master, settings: Settings, failures_set: bool) -> Rules:
+def read_rules(master: Master, settings: Settings) -> Rules:
     """The scheduler's rules.
 
-    As in Spark's local mode, a function that raised is not called again unless the user says how
-    often; an executor's death is retried.
+    As in Spark's local mode, a function that raised is not called again unless the master URL
+    says how often (`local[2,4]`); an executor's death is retried.
     """
-    limit = settings.int("spark.task.maxFailures")
-    raised = master.max_failures or (limit if failures_set else 1)
     speculation = None
     if settings.bool("spark.speculation"):
         speculation = Speculation(
@@ -61,8 +68,8 @@ def read_rules(master: Master, settings: Settings, failures_set: bool) -> Rules:
         )
     allocation = settings.str("spark.scheduler.allocation.file")
     return Rules(
-        max_failures=raised,
-        max_deaths=limit,
+        max_failures=master.max_failures or 1,
+        max_deaths=settings.int("spark.task.maxFailures"),
         max_fetch_failures=settings.int("spark.stage.maxConsecutiveAttempts"),
         locality_wait_s=settings.seconds("spark.locality.wait.process"),
         cancel_grace_s=settings.seconds("pyrite.cancel.grace"),

@@ -10,12 +10,14 @@ from pyrite.rdd.fuse import FILENAME
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HIDDEN = (PACKAGE + os.sep, FILENAME)
+# Endless recursion has a hundred thousand frames, all alike.
+MOST_FRAMES = 1000
 BAD_PAIR = re.compile("unpack|subscriptable|index out of range")
 
 
 def user_traceback(error: BaseException) -> str:
     """The traceback of an exception and its causes, without the engine's frames."""
-    trace = traceback.TracebackException.from_exception(error)
+    trace = traceback.TracebackException.from_exception(error, limit=-MOST_FRAMES)
     link: traceback.TracebackException | None = trace
     seen: set[int] = set()
     while link is not None and id(link) not in seen:

@@ -59,6 +59,7 @@ class Header(NamedTuple):
     properties: dict[str, str]
     python_paths: tuple[str, ...]
     partitions: int
+    barrier: bool
 
 
 class MapWork(NamedTuple):
@@ -171,6 +172,7 @@ class Worker:
             task.attempt,
             stage.header.partitions,
             stage.header.properties,
+            stage.header.barrier,
             lambda message: self._meet(task.attempt, message),
         )
         TaskContext._set(info)

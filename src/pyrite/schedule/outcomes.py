@@ -62,11 +62,11 @@ class Outcomes(Launching):
             self._keep_output(run, attempt.partition, event)
         else:
             self._deliver(run, attempt.partition, event)
-        if tasks.finished and run.spec.id in self.runs and not tasks.paused:
-            if self._unfinished(run):
-                self._start_tasks(run)
-            else:
+        if tasks.finished and run.spec.id in self.runs:
+            if not self._unfinished(run):
                 self._finish_stage(run)
+            elif not tasks.paused:
+                self._start_tasks(run)
 
     def _keep_output(self, run: StageRun, partition: int, event: ev.TaskSucceeded) -> None:
         assert run.spec.writes is not None and event.output is not None

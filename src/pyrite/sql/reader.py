@@ -25,10 +25,11 @@ class TextReader:
 
         >>> from pyrite.sql import SparkSession
         >>> spark = SparkSession(sc)
-        >>> import os, tempfile
-        >>> path = os.path.join(tempfile.mkdtemp(), "sample.txt")
-        >>> _ = open(path, "w").write("one\\ntwo\\n")
-        >>> spark.read.text(path).rdd.map(lambda row: row.value).collect()
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        ...     file.writelines(["one\\n", "two\\n"])
+        ...     file.flush()
+        ...     spark.read.text(file.name).rdd.map(lambda row: row.value).collect()
         ['one', 'two']
         """
         given = [name for name, value in options.items() if value is not None]
