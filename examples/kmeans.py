@@ -50,8 +50,7 @@ def main(wanted: int, count: int) -> None:
             for i in range(wanted)
         ]
         moved = sum(
-            (x - u) ** 2 + (y - v) ** 2
-            for (x, y), (u, v) in zip(before, centres, strict=True)
+            (x - u) ** 2 + (y - v) ** 2 for (x, y), (u, v) in zip(before, centres, strict=True)
         )
     for x, y in sorted(centres):
         print(f"{x:7.3f} {y:7.3f}")

@@ -6,6 +6,7 @@ from pyrite.conf import SparkConf
 from pyrite.context import SparkContext
 from pyrite.files import SparkFiles
 from pyrite.rdd import RDD, RDDBarrier
+from pyrite.serializers import CPickleSerializer, MarshalSerializer
 from pyrite.status import SparkJobInfo, SparkStageInfo, StatusTracker
 from pyrite.storagelevel import StorageLevel
 from pyrite.taskcontext import BarrierTaskContext, BarrierTaskInfo, TaskContext
@@ -19,7 +20,9 @@ __all__ = [
     "BarrierTaskContext",
     "BarrierTaskInfo",
     "Broadcast",
+    "CPickleSerializer",
     "InheritableThread",
+    "MarshalSerializer",
     "RDDBarrier",
     "SparkConf",
     "SparkContext",

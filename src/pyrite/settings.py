@@ -83,8 +83,8 @@ TABLE: tuple[Setting, ...] = (
     Setting("spark.local.dir", "str", _temporary_folder,
             "The folder in which each node makes its private scratch folder."),
     Setting("spark.task.maxFailures", "int", "4",
-            "Executors that one partition may end before its job fails; a function that raises fails "
-            "its job at once, unless the master says otherwise: local[4,3]."),
+            "Executors that one partition may end before its job fails; a function that raises "
+            "fails its job at once, unless the master says otherwise: local[4,3]."),
     Setting("spark.stage.maxConsecutiveAttempts", "int", "4",
             "Attempts of a stage in a row lost to missing map outputs after which its job fails."),
     Setting("spark.locality.wait", "seconds", "3s",

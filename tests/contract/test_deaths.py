@@ -26,8 +26,7 @@ def kill_executors(sc: SparkContext) -> None:
     for pid in before:
         os.kill(pid, signal.SIGKILL)
     wait_until(
-        lambda: len(executor_pids(sc)) == len(before)
-        and not set(before) & set(executor_pids(sc)),
+        lambda: len(executor_pids(sc)) == len(before) and not set(before) & set(executor_pids(sc)),
         "new executors",
     )
 
@@ -65,9 +64,7 @@ class TestDeathInTask:
         assert marks.count("death") == 1
 
     @pytest.mark.parametrize("reason", DEATHS)
-    def test_is_reported_after_the_limit(
-        self, sc: SparkContext, marks: Marks, reason: str
-    ) -> None:
+    def test_is_reported_after_the_limit(self, sc: SparkContext, marks: Marks, reason: str) -> None:
         die = DEATHS[reason]
 
         def die_always(x: int) -> int:

@@ -127,9 +127,7 @@ STOPPING: dict[str, RddAction] = {
     "mapValues": lambda rdd: rdd.keyBy(str).mapValues(stop_iteration).collect(),
     "flatMapValues": lambda rdd: rdd.keyBy(str).flatMapValues(stop_iteration).collect(),
     "reduceByKey": lambda rdd: rdd.keyBy(lambda x: 0).reduceByKey(stop_iteration).collect(),
-    "combineByKey": (
-        lambda rdd: rdd.keyBy(str).combineByKey(stop_iteration, max, max).collect()
-    ),
+    "combineByKey": (lambda rdd: rdd.keyBy(str).combineByKey(stop_iteration, max, max).collect()),
     "partitionFunc": lambda rdd: rdd.keyBy(str).partitionBy(2, stop_iteration).collect(),
     "sortByKey": lambda rdd: rdd.keyBy(str).sortByKey(True, 1, stop_iteration).collect(),
 }
@@ -224,9 +222,7 @@ class TestTravel:
     """Results and exceptions that can't cross to the driver."""
 
     def test_a_result_that_cannot_be_pickled(self, sc: SparkContext) -> None:
-        error = failure_of(
-            lambda: sc.parallelize([1]).map(lambda x: threading.Lock()).collect()
-        )
+        error = failure_of(lambda: sc.parallelize([1]).map(lambda x: threading.Lock()).collect())
         assert "can't be sent to the driver" in str(error)
         assert "lock" in str(error)
 

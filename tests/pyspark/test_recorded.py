@@ -26,7 +26,22 @@ def contexts() -> Iterator[Contexts]:
     held.close()
 
 
-@pytest.mark.parametrize("chosen", CASES, ids=lambda chosen: chosen.name)
+# Where Pyrite differs from PySpark by decision; each says why.
+DIFFERENCES = {
+    "storage.cached_rows_are_not_changed_by_tasks": (
+        "MEMORY_ONLY keeps live rows, for speed: a task that changes a cached row in place changes "
+        "the cache. pyrite.cache.liveRows=false or StorageLevel.OFF_HEAP keep encoded rows."
+    ),
+}
+
+
+def parameter(chosen: Case) -> Any:
+    reason = DIFFERENCES.get(chosen.name)
+    marks = [] if reason is None else [pytest.mark.xfail(strict=True, reason=reason)]
+    return pytest.param(chosen, id=chosen.name, marks=marks)
+
+
+@pytest.mark.parametrize("chosen", [parameter(each) for each in CASES])
 def test_the_answer_is_the_one_recorded(chosen: Case, contexts: Contexts, tmp_path: Path) -> None:
     found = contexts.run(chosen, tmp_path)
     recorded = RECORDED_RESULTS[chosen.name]

@@ -69,7 +69,10 @@ def test_the_active_session(spark: SparkSession) -> None:
     assert SparkSession.active() is spark
 
 
-def test_a_session_ends_with_its_context(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_ends_with_its_context(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The context of the other tests goes on meanwhile.
     monkeypatch.setattr(pyrite.SparkContext, "_active_spark_context", None)
     with SparkSession.builder.master("local[1]").getOrCreate() as session:
         assert SparkSession.active() is session
@@ -95,7 +98,9 @@ def test_settings_of_a_session(spark: SparkSession) -> None:
 
 
 def test_a_session_in_a_task_is_named(spark: SparkSession) -> None:
-    with pytest.raises(Exception, match=r"spark, of type .*SparkSession.* lives in the driver") as e:
+    with pytest.raises(
+        Exception, match=r"spark, of type .*SparkSession.* lives in the driver"
+    ) as e:
         spark.sparkContext.parallelize([1]).map(lambda _: spark.version).collect()
     assert "SparkSession" in str(e.value)
 
@@ -177,7 +182,10 @@ def test_names_of_spark_sql_can_not_be_imported(statement: str) -> None:
 
 def test_other_names_are_missing_in_the_usual_way(spark: SparkSession) -> None:
     # pickle asks each module for names, tools ask objects for private ones.
-    for owner in (importlib.import_module("pyrite.sql"), importlib.import_module("pyrite.sql.types")):
+    for owner in (
+        importlib.import_module("pyrite.sql"),
+        importlib.import_module("pyrite.sql.types"),
+    ):
         assert not hasattr(owner, "add")
     assert not hasattr(spark, "_repr_html_")
     assert not hasattr(spark.read, "__array__")

@@ -113,6 +113,7 @@ class Checkpoints:
 
         def run() -> None:
             self.context._flags.adopt(flags)
+            self.context._flags.counted = False
             try:
                 work()
             except BaseException as error:

@@ -52,9 +52,13 @@ class Desk:
 
     def __init__(self) -> None:
         self.waiters: dict[JobId, Waiter] = {}
+        self.end: Exception | None = None
 
     def open(self, job: JobId) -> Waiter:
         waiter = self.waiters[job] = Waiter(job)
+        # Jobs may come while the engine ends, in another thread.
+        if self.end is not None:
+            self.perform(FinishJob(job, self.end))
         return waiter
 
     def close(self, job: JobId) -> None:
@@ -80,5 +84,6 @@ class Desk:
 
     def fail_all(self, error: Exception) -> None:
         """The engine can't go on; nobody may wait for ever."""
+        self.end = error
         for job in list(self.waiters):
             self.perform(FinishJob(job, error))

@@ -8,7 +8,7 @@ import pickle
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyrite import accumulators
 from pyrite.blocks.codec import CorruptBlock, decode, encode, frame_size
@@ -40,15 +40,13 @@ from pyrite.schedule.story import Story
 Task = Callable[[int, Iterator[Any]], Any]
 
 
-class JobFlags:
+class JobFlags(NamedTuple):
     """What the user's thread has set for its jobs."""
 
-    def __init__(
-        self, properties: dict[str, str], tags: frozenset[str], python_paths: tuple[str, ...]
-    ) -> None:
-        self.properties = properties
-        self.tags = tags
-        self.python_paths = python_paths
+    properties: dict[str, str]
+    tags: frozenset[str]
+    python_paths: tuple[str, ...]
+    counted: bool = True
 
 
 class Engine:
@@ -182,6 +180,12 @@ class Engine:
 
     def end(self, waiter: Waiter) -> None:
         """The job's thread needs nothing more; a job that still runs is cancelled."""
+        if self.pid != os.getpid():
+            return
+        if not waiter.ended and threading.current_thread() is self.thread:
+            # The collector found an iterator that nobody will finish, here of all places.
+            threading.Thread(target=self.end, args=(waiter,), daemon=True).start()
+            return
         if not waiter.ended:
             self.cluster.post(CancelRequested("its results are no longer wanted", waiter.job))
             waiter.wait()
@@ -229,7 +233,7 @@ class Engine:
 
     def finish(self, waiter: Waiter) -> None:
         """Counts accumulators, and raises what the job raised."""
-        for updates in waiter.updates:
+        for updates in waiter.updates if self.flags[waiter.job].counted else ():
             accumulators.apply_updates(pickle.loads(updates))
         waiter.updates.clear()
         if waiter.error is not None:

@@ -13,6 +13,8 @@ class Flags(threading.local):
     def __init__(self) -> None:
         self.properties: dict[str, str] = {}
         self.tags: set[str] = set()
+        # Work of the engine's own, such as a checkpoint's, adds nothing to accumulators.
+        self.counted = True
 
     def put(self, key: str, value: str | None) -> None:
         if value is None:

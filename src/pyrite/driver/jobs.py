@@ -27,7 +27,8 @@ class Jobs:
 
     def _job_flags(self) -> JobFlags:
         properties, tags = self._flags.copy()
-        return JobFlags(properties, frozenset(tags), tuple(self._python_paths))
+        paths = tuple(self._python_paths)
+        return JobFlags(properties, frozenset(tags), paths, self._flags.counted)
 
     def _run(
         self,

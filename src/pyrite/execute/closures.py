@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 from functools import partial
-from types import CodeType, FunctionType, MethodType
 from pickle import PicklingError
+from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 import cloudpickle

@@ -31,7 +31,7 @@ def user_traceback(error: BaseException) -> str:
 
 def hint(error: BaseException) -> str:
     """What the user should know where the engine itself stumbled over a row."""
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = traceback.extract_tb(error.__traceback__, limit=-1)
     if not frames or not frames[-1].filename.startswith(HIDDEN):
         return ""
     if isinstance(error, TypeError | ValueError | IndexError) and BAD_PAIR.search(str(error)):

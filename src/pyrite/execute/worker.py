@@ -41,7 +41,7 @@ class Channel(Protocol):
 
     def send(self, message: tuple[Any, ...]) -> None: ...
 
-    def receive(self) -> tuple[Any, ...]: ...
+    def receive(self, interruptible: bool = False) -> tuple[Any, ...]: ...
 
 
 class Limits(NamedTuple):
@@ -157,6 +157,9 @@ class Worker:
                 self.reader.forget(segments)
             case ("broadcast", id):
                 Broadcast._loaded.pop(id, None)
+            case ("space" | "barrier", *_):
+                # The answer to a task that was cancelled while it waited.
+                pass
             case ("stop",):
                 raise Stopped
             case _:
@@ -205,8 +208,10 @@ class Worker:
         program, work = stage.load()
         shuffles = {shuffle: self.snapshots[shuffle] for shuffle in task.inputs}
         self.keeper.start_task(
-            {Partition(RddId(rdd), index): BlockRef(segment, offset, length)
-                for rdd, index, segment, offset, length in task.blocks}
+            {
+                Partition(RddId(rdd), index): BlockRef(segment, offset, length)
+                for rdd, index, segment, offset, length in task.blocks
+            }
         )
         evaluator = Evaluator(program, stage.header.plans, shuffles, self.keeper, space)
         rows = evaluator.compute(task.partition)
@@ -258,18 +263,19 @@ class Worker:
 
     def _lease(self, segment: str, size_bytes: int) -> bool:
         self.channel.send(("space", segment, size_bytes))
-        granted: bool = self._wait_for("space")[2]
+        granted: bool = self._wait_for("space", segment)
         return granted
 
     def _meet(self, attempt: int, message: str) -> list[str]:
         self.channel.send(("barrier", attempt, message))
-        return list(self._wait_for("barrier")[1])
+        return list(self._wait_for("barrier", attempt))
 
-    def _wait_for(self, kind: str) -> tuple[Any, ...]:
+    def _wait_for(self, kind: str, about: object) -> Any:
+        """The answer to a question that the running task has asked."""
         while True:
-            message = self.channel.receive()
-            if message[0] == kind:
-                return message
+            message = self.channel.receive(interruptible=True)
+            if message[:2] == (kind, about):
+                return message[2]
             self._handle(message)
 
     def _load_broadcast(self, ref: BlockRef) -> Any:

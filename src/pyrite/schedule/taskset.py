@@ -92,8 +92,12 @@ class TaskSet:
 
     def forget_executor(self, executor: ExecutorId) -> None:
         """Tasks that preferred a lost executor go wherever there is room."""
-        for partition in self.by_executor.pop(executor, ()):
-            left = [each for each in self.preferences.get(partition, ()) if each != executor]
+        self.by_executor.pop(executor, None)
+        # All that preferred it, not just those that wait: a running one may come back.
+        for partition, preferred in list(self.preferences.items()):
+            if executor not in preferred:
+                continue
+            left = [each for each in preferred if each != executor]
             if left:
                 self.preferences[partition] = left
             else:

@@ -8,8 +8,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from pyrite.conf import SparkConf
 from pyrite.bounded.space import Space
+from pyrite.conf import SparkConf
 from pyrite.ids import RddId, ShuffleId
 from pyrite.io.pickles import read_rows
 from pyrite.io.splits import Split

@@ -10,6 +10,7 @@ import signal
 import socket
 import time
 from collections import deque
+from math import inf
 from typing import Any, assert_never
 
 from pyrite.blocks.segments import SegmentReader, remove_segments
@@ -253,10 +254,12 @@ class LocalCluster:
             case do.ForgetStage():
                 self._forget_stage(command.stage)
             case do.ReleaseBarrier():
-                for _, executor_id in command.attempts:
-                    self._put(f"e{executor_id}", ("barrier", list(command.messages)))
+                for attempt, executor_id in command.attempts:
+                    self._put(f"e{executor_id}", ("barrier", attempt, list(command.messages)))
             case do.SetTimer():
-                if self.set_timers.get(command.name) != command.at_s:
+                # Of several times asked for under one name the first counts: when it fires, the
+                # scheduler looks again at everything.
+                if command.at_s < self.set_timers.get(command.name, inf):
                     self.set_timers[command.name] = command.at_s
                     heapq.heappush(self.timers, (command.at_s, command.name))
             case do.DeliverResult() | do.CountAccumulators() | do.FinishJob():

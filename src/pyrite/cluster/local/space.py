@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyrite.blocks.segments import Folders, SegmentWriter
+from pyrite.errors import ContextStopped
 from pyrite.ids import BlockRef
 from pyrite.schedule.events import BlockPut, Event, SpaceWanted
 
@@ -17,7 +18,7 @@ class DriverSpace:
 
     def __init__(self, folders: Folders, post: Callable[[Event], None]) -> None:
         self.post = post
-        self.answers: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self.answers: queue.SimpleQueue[bool | None] = queue.SimpleQueue()
         self.lock = threading.Lock()
         self.writer = SegmentWriter(folders, "driver", self._lease)
 
@@ -30,6 +31,14 @@ class DriverSpace:
     def answer(self, granted: bool) -> None:
         self.answers.put(granted)
 
+    def close(self) -> None:
+        """Nobody answers any more: who asks is told so instead of waiting for ever."""
+        self.answers.put(None)
+
     def _lease(self, segment: str, size_bytes: int) -> bool:
         self.post(SpaceWanted("driver", segment, size_bytes))
-        return self.answers.get()
+        granted = self.answers.get()
+        if granted is None:
+            self.close()
+            raise ContextStopped("the context was stopped while a value was put into its pool")
+        return granted

@@ -4,6 +4,8 @@ can reach."""
 from __future__ import annotations
 
 import marshal
+import select
+import signal
 import socket
 import struct
 from collections.abc import Iterator
@@ -11,6 +13,8 @@ from typing import Any
 
 LENGTH = struct.Struct("<I")
 CHUNK_BYTES = 1 << 18
+# The signal that tells an executor to cancel its task.
+CANCELLING = (signal.SIGUSR1,)
 
 Message = tuple[Any, ...]
 
@@ -49,10 +53,21 @@ class SocketChannel:
     def send(self, message: Message) -> None:
         self.sock.sendall(pack(message))
 
-    def receive(self) -> Message:
+    def receive(self, interruptible: bool = False) -> Message:
+        """The next message; a signal may break an interruptible wait, but tears no message."""
         while not self.waiting:
-            data = self.sock.recv(CHUNK_BYTES)
-            if not data:
-                raise EOFError("the driver has gone")
-            self.waiting = list(self.unpacker.feed(data))[::-1]
+            if interruptible:
+                select.select([self.sock], [], [])
+                signal.pthread_sigmask(signal.SIG_BLOCK, CANCELLING)
+            try:
+                self._read()
+            finally:
+                if interruptible:
+                    signal.pthread_sigmask(signal.SIG_UNBLOCK, CANCELLING)
         return self.waiting.pop()
+
+    def _read(self) -> None:
+        data = self.sock.recv(CHUNK_BYTES)
+        if not data:
+            raise EOFError("the driver has gone")
+        self.waiting = list(self.unpacker.feed(data))[::-1]
