@@ -35,6 +35,14 @@ def add_up(a, b):
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
+def move(points, centres):
+    """The middle of the points that are nearest to each centre."""
+    near = points.map(lambda point: (nearest(point, centres), (*point, 1)))
+    sums = near.reduceByKey(add_up).mapValues(lambda sums: (sums[0] / sums[2], sums[1] / sums[2]))
+    middles = sums.collectAsMap()
+    return [middles.get(index, centre) for index, centre in enumerate(centres)]
+
+
 def main(wanted: int, count: int) -> None:
     spark = SparkSession.builder.appName("k-means").getOrCreate()
     seeds = spark.sparkContext.parallelize(range(4), 4)
@@ -42,16 +50,8 @@ def main(wanted: int, count: int) -> None:
     centres = points.take(wanted)
     moved = 1.0
     while moved > 1e-9:
-        near = points.map(lambda point: (nearest(point, centres), (*point, 1)))
-        sums = near.reduceByKey(add_up).collectAsMap()
-        before = centres
-        centres = [
-            (sums[i][0] / sums[i][2], sums[i][1] / sums[i][2]) if i in sums else before[i]
-            for i in range(wanted)
-        ]
-        moved = sum(
-            (x - u) ** 2 + (y - v) ** 2 for (x, y), (u, v) in zip(before, centres, strict=True)
-        )
+        before, centres = centres, move(points, centres)
+        moved = max(abs(x - u) + abs(y - v) for (x, y), (u, v) in zip(before, centres, strict=True))
     for x, y in sorted(centres):
         print(f"{x:7.3f} {y:7.3f}")
     spark.stop()

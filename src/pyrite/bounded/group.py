@@ -8,9 +8,9 @@ on: it is never loaded again, but iterated from the file.
 
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, Union
 
 from pyrite.bounded.aggregate import BUCKETS, MOST_SPLITS, bucket_of
 from pyrite.bounded.space import Space
@@ -43,17 +43,17 @@ def group_values(
     batches: Iterable[list[tuple[K, list[V]]]], space: Space
 ) -> Iterator[tuple[K, ResultIterable[V]]]:
     """All values of each key, in the order in which keys were first seen unless rows spilled."""
-    gathered = _gather([batches], space, 0)
+    gathered: _Gathered[K, V] = _gather([batches], space, 0)
     if isinstance(gathered, _SpilledGroups):
         return ((key, ResultIterable(values)) for key, (values,) in gathered.read())
     return zip(gathered[0], map(ResultIterable, gathered[0].values()), strict=True)
 
 
 def cogroup(
-    sides: Sequence[Iterable[list[tuple[K, list[V]]]]], space: Space
+    sides: Sequence[Iterable[list[tuple[K, V]]]], space: Space
 ) -> Iterator[tuple[K, tuple[ResultIterable[V], ...]]]:
     """All values of each key from each side, keys ordered as first seen, side by side."""
-    gathered = _gather(sides, space, 0)
+    gathered = _gather(sides, space, 0, _add_values)
     if isinstance(gathered, _SpilledGroups):
         return ((key, tuple(map(ResultIterable, values))) for key, values in gathered.read())
     keys = _all_keys(gathered)
@@ -85,23 +85,36 @@ class SpilledValues(Collection[V], Generic[V]):
 
 
 _Groups = defaultdict[K, list[V]]
+_Gathered = Union[list[_Groups[K, V]], "_SpilledGroups[K, V]"]
+
+
+def _add_lists(held: _Groups[K, V], rows: Iterable[tuple[K, list[V]]]) -> None:
+    for key, values in rows:
+        if key in held:
+            held[key].extend(values)
+        else:
+            # A copy, since whoever made the list may give it to others too.
+            held[key] = [*values]
+
+
+def _add_values(held: _Groups[K, V], rows: Iterable[tuple[K, V]]) -> None:
+    for key, value in rows:
+        held[key].append(value)
 
 
 def _gather(
-    sides: Sequence[Iterable[list[tuple[K, list[V]]]]], space: Space, split: int
-) -> "list[_Groups[K, V]] | _SpilledGroups[K, V]":
+    sides: Sequence[Iterable[list[tuple[K, Any]]]],
+    space: Space,
+    split: int,
+    add: Callable[[_Groups[K, V], Iterable[tuple[K, Any]]], None] = _add_lists,
+) -> "_Gathered[K, V]":
     """The groups of each side, in memory if they fit there."""
     groups: list[_Groups[K, V]] = [defaultdict(list) for _ in sides]
     spilled: _SpilledGroups[K, V] | None = None
     for batches, held in zip(sides, groups, strict=True):
         rows = chain.from_iterable(batches)
         for row in rows:
-            for key, values in chain((row,), islice(rows, space.stride_rows)):
-                if key in held:
-                    held[key].extend(values)
-                else:
-                    # A copy, since whoever made the list may give it to others too.
-                    held[key] = [*values]
+            add(held, chain((row,), islice(rows, space.stride_rows)))
             if space.over():
                 spilled = spilled or _SpilledGroups(len(sides), space, split)
                 spilled.take(groups)
@@ -160,7 +173,7 @@ class _SpilledGroups(Generic[K, V]):
     def _read_bucket(
         self, sides: list[Iterator[list[tuple[K, list[V]]]]]
     ) -> Iterator[tuple[K, tuple[Collection[V], ...]]]:
-        gathered = _gather(sides, self._space, self._split + 1)
+        gathered: _Gathered[K, V] = _gather(sides, self._space, self._split + 1)
         if isinstance(gathered, _SpilledGroups):
             return gathered.read()
         keys = _all_keys(gathered)

@@ -93,7 +93,10 @@ class Engine:
             report.__cause__ = error
             self.desk.fail_all(report)
             raise
-        self.desk.fail_all(ContextStopped("the context was stopped while the job ran"))
+        else:
+            self.desk.fail_all(ContextStopped("the context was stopped while the job ran"))
+        finally:
+            self.cluster.space.close()
 
     def stop(self) -> None:
         """Ends all jobs and processes."""

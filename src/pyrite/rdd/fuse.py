@@ -24,36 +24,6 @@ BODY = {
     "keyBy": ["x = ({f}(x), x)"],
     "keys": ["x = x[0]"],
     "values": ["x = x[1]"],
-    "join": [
-        "k{i}, (l{i}, r{i}) = x",
-        "for v{i} in l{i}.data:",
-        "for x in r{i}.data:",
-        "x = (k{i}, (v{i}, x))",
-    ],
-    "leftOuterJoin": [
-        "k{i}, (l{i}, r{i}) = x",
-        "for v{i} in l{i}.data:",
-        "for x in r{i}.data or (None,):",
-        "x = (k{i}, (v{i}, x))",
-    ],
-    "rightOuterJoin": [
-        "k{i}, (l{i}, r{i}) = x",
-        "for v{i} in l{i}.data or (None,):",
-        "for x in r{i}.data:",
-        "x = (k{i}, (v{i}, x))",
-    ],
-    "fullOuterJoin": [
-        "k{i}, (l{i}, r{i}) = x",
-        "for v{i} in l{i}.data or (None,):",
-        "for x in r{i}.data or (None,):",
-        "x = (k{i}, (v{i}, x))",
-    ],
-    "subtractByKey": [
-        "k{i}, (l{i}, r{i}) = x",
-        "if r{i}.data: continue",
-        "for x in l{i}.data:",
-        "x = (k{i}, x)",
-    ],
 }
 
 LOOPS = {kind: sum(line.startswith("for") for line in lines) for kind, lines in BODY.items()}

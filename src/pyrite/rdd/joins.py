@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pyrite.bounded.join import (
+    Join,
+    full_outer_join,
+    join,
+    left_outer_join,
+    right_outer_join,
+    subtract_by_key,
+)
 from pyrite.hashing import portable_hash
+from pyrite.rdd.dependency import Dependency
 from pyrite.rdd.layout import require_partitions
-from pyrite.rdd.narrow import GroupLocally
 from pyrite.rdd.pairs import Pairs, place_by_key
 from pyrite.rdd.partitioner import Partitioner
-from pyrite.rdd.wide import CoGrouped
+from pyrite.rdd.wide import CoGrouped, Joined
 
 if TYPE_CHECKING:
     from pyrite.rdd import RDD
@@ -57,7 +65,7 @@ class Joins(Pairs[T]):
         >>> sorted(x.join(sc.parallelize([("a", 2), ("a", 3)])).collect())
         [('a', (1, 2)), ('a', (1, 3))]
         """
-        return self.cogroup(other, numPartitions)._records("join", keep=True)
+        return self._join(other, numPartitions, "join", join)
 
     def leftOuterJoin(
         self: Joins[tuple[K, V]], other: RDD[tuple[K, U]], numPartitions: int | None = None
@@ -68,7 +76,7 @@ class Joins(Pairs[T]):
         >>> sorted(x.leftOuterJoin(sc.parallelize([("a", 2)])).collect())
         [('a', (1, 2)), ('b', (4, None))]
         """
-        return self.cogroup(other, numPartitions)._records("leftOuterJoin", keep=True)
+        return self._join(other, numPartitions, "leftOuterJoin", left_outer_join)
 
     def rightOuterJoin(
         self: Joins[tuple[K, V]], other: RDD[tuple[K, U]], numPartitions: int | None = None
@@ -79,7 +87,7 @@ class Joins(Pairs[T]):
         >>> sorted(sc.parallelize([("a", 2)]).rightOuterJoin(x).collect())
         [('a', (2, 1)), ('b', (None, 4))]
         """
-        return self.cogroup(other, numPartitions)._records("rightOuterJoin", keep=True)
+        return self._join(other, numPartitions, "rightOuterJoin", right_outer_join)
 
     def fullOuterJoin(
         self: Joins[tuple[K, V]], other: RDD[tuple[K, U]], numPartitions: int | None = None
@@ -90,7 +98,7 @@ class Joins(Pairs[T]):
         >>> sorted(x.fullOuterJoin(sc.parallelize([("a", 2), ("c", 8)])).collect())
         [('a', (1, 2)), ('b', (4, None)), ('c', (None, 8))]
         """
-        return self.cogroup(other, numPartitions)._records("fullOuterJoin", keep=True)
+        return self._join(other, numPartitions, "fullOuterJoin", full_outer_join)
 
     def subtractByKey(
         self: Joins[tuple[K, V]], other: RDD[tuple[K, Any]], numPartitions: int | None = None
@@ -101,19 +109,27 @@ class Joins(Pairs[T]):
         >>> sorted(x.subtractByKey(sc.parallelize([("a", 3), ("c", None)])).collect())
         [('b', 4), ('b', 5)]
         """
-        return self.cogroup(other, numPartitions)._records("subtractByKey", keep=True)
+        return self._join(other, numPartitions, "subtractByKey", subtract_by_key)
 
-    def _cogroup(self, sides: list[RDD[Any]], numPartitions: int | None) -> RDD[Any]:
-        if numPartitions is None:
-            numPartitions = default_partitions(sides)
-        else:
-            require_partitions(numPartitions)
-        partitioner = Partitioner(numPartitions, portable_hash)
-        dependencies = []
-        for side in sides:
-            grouped = side._derive(GroupLocally(), partitioner=side.partitioner)
-            dependencies.append(place_by_key(grouped, partitioner))
-        return self._derive(CoGrouped(numPartitions), dependencies, partitioner)
+    def _join(self, other: RDD[Any], numPartitions: int | None, name: str, how: Join) -> RDD[Any]:
+        partitioner, sides = place_alike([self._me(), other], numPartitions)
+        return self._derive(Joined(partitioner.numPartitions, name, how), sides, partitioner)
+
+    def _cogroup(self, rdds: list[RDD[Any]], numPartitions: int | None) -> RDD[Any]:
+        partitioner, sides = place_alike(rdds, numPartitions)
+        return self._derive(CoGrouped(partitioner.numPartitions), sides, partitioner)
+
+
+def place_alike(
+    rdds: list[RDD[Any]], numPartitions: int | None
+) -> tuple[Partitioner, list[Dependency]]:
+    """Dependencies on all RDDs as one partitioner has it; narrow on those that lie so already."""
+    if numPartitions is None:
+        numPartitions = default_partitions(rdds)
+    else:
+        require_partitions(numPartitions)
+    partitioner = Partitioner(numPartitions, portable_hash)
+    return partitioner, [place_by_key(each, partitioner) for each in rdds]
 
 
 def default_partitions(sides: Sequence[RDD[Any]]) -> int:

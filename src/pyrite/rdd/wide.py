@@ -7,6 +7,7 @@ from typing import Any
 
 from pyrite.bounded.aggregate import Aggregator, combine_combiners
 from pyrite.bounded.group import cogroup, group_values
+from pyrite.bounded.join import Join
 from pyrite.rdd.op import Env, Input, Op
 
 
@@ -44,6 +45,22 @@ class Grouped(Op):
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         return group_values(inputs[0].batches(), env.space)
+
+
+class Joined(Op):
+    """The rows of two parents brought together by key, as the kind of join says."""
+
+    def __init__(self, count: int, name: str, join: Join) -> None:
+        self.count = count
+        self.name = name
+        self.join = join
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        left, right = inputs
+        return self.join(left.batches(), right.batches(), env.space)
+
+    def partitions(self) -> int:
+        return self.count
 
 
 class CoGrouped(Op):

@@ -33,6 +33,11 @@ def plainly(batches: list[list[tuple[Any, list[Any]]]]) -> dict[Any, list[Any]]:
     return groups
 
 
+def flat(batches: list[list[tuple[Any, list[Any]]]]) -> list[list[tuple[Any, Any]]]:
+    """The same values, each as a row of its own."""
+    return [[(key, value) for key, values in batch for value in values] for batch in batches]
+
+
 def rows_of(key: Any, values: range, size: int) -> list[tuple[Any, list[int]]]:
     return [(key, list(values[start : start + size])) for start in range(0, len(values), size)]
 
@@ -55,7 +60,7 @@ def test_cogroups_hold_the_values_of_every_side(
     tmp_path: Path, sides: list[Any], seed: int
 ) -> None:
     space = tight_space(tmp_path, seed)
-    result = list(cogroup(sides, space))
+    result = list(cogroup([flat(side) for side in sides], space))
     plain = [plainly(batches) for batches in sides]
     expected = {key: [each.get(key, []) for each in plain] for one in plain for key in one}
     assert {key: [list(each) for each in values] for key, values in result} == expected
@@ -78,7 +83,9 @@ def test_keys_come_in_the_order_first_seen_when_nothing_spills(tmp_path: Path) -
     right = [[("c", [4]), ("a", [5])]]
     groups = [(key, list(values)) for key, values in group_values(left, space)]
     assert groups == [("b", [1, 3]), ("a", [2])]
-    both = [(key, list(map(list, values))) for key, values in cogroup([left, right], space)]
+    both = [
+        (key, list(map(list, values))) for key, values in cogroup([flat(left), flat(right)], space)
+    ]
     assert both == [("b", [[1, 3], []]), ("a", [[2], [5]]), ("c", [[], [4]])]
     assert left == [[("b", [1]), ("a", [2])], [("b", [3])]], "the lists given stay as they were"
     assert space.spilled_bytes == 0
@@ -117,7 +124,7 @@ def test_a_group_large_on_one_side_only(tmp_path: Path) -> None:
     space = tight_space(tmp_path, chance=1.0)
     left = [rows_of("giant", range(1000), 10), [("left", [1])]]
     right = [[("giant", [7]), ("right", [2])]]
-    result = {key: list(map(list, both)) for key, both in cogroup([left, right], space)}
+    result = {key: list(map(list, both)) for key, both in cogroup([flat(left), flat(right)], space)}
     assert result == {
         "giant": [list(range(1000)), [7]],
         "left": [[1], []],

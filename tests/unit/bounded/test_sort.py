@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tight_space import ample_space, tight_space
 
+from pyrite.bounded import sort
 from pyrite.bounded.sort import sort_rows
-from pyrite.execute import sort
 
 
 @settings(

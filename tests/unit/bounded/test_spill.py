@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tight_space import ample_space
 
+from pyrite.bounded import spill
 from pyrite.bounded.spill import SpillFailed, SpillWriter
-from pyrite.execute import spill
 
 
 def test_buckets_come_back_in_order_and_repeatedly(tmp_path: Path) -> None:

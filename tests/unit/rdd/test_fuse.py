@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyrite.rdd.fuse import DEEPEST, LONGEST, Step, run_steps
-from pyrite.resultiterable import ResultIterable
 
 Plain = Callable[[Iterable[Any]], Iterable[Any]]
 
@@ -50,17 +49,6 @@ def test_an_inner_key_does_not_leak_into_the_outer_loop() -> None:
 def test_chains_deeper_than_python_nests_are_cut(kind: str) -> None:
     steps: list[Step] = [(kind, lambda x: [x])] * (3 * DEEPEST)
     assert list(run_steps([(1, 2)], steps)) == [(1, 2)]
-
-
-def test_joins_nest_too() -> None:
-    steps: list[Step] = []
-    for _ in range(DEEPEST):
-        steps += [("join", None), ("mapValues", as_sides)]
-    assert list(run_steps([(1, as_sides((2, 3)))], [*steps, ("join", None)])) == [(1, (2, 3))]
-
-
-def as_sides(pair: tuple[Any, Any]) -> tuple[ResultIterable[Any], ResultIterable[Any]]:
-    return ResultIterable([pair[0]]), ResultIterable([pair[1]])
 
 
 def test_long_chains_are_cut() -> None:

@@ -199,7 +199,7 @@ class LocalCluster:
                 case ("exited", executor, code):
                     self._bury(self.by_id[executor], describe_exit(code))
         if self.launcher.link.closed and not self.closing:
-            self._restart_forge()
+            self._lose_forge()
 
     def _bury(self, executor: ExecutorLink, reason: str) -> None:
         """The executor has ended: its last words first, then the news."""
@@ -336,19 +336,20 @@ class LocalCluster:
         self.poll.register(launcher.link.sock, select.EPOLLIN)
         return launcher
 
-    def _restart_forge(self) -> None:
-        """The forge was killed; its executors die with it."""
+    def _lose_forge(self) -> None:
+        """The forge was killed; its executors die with it. Another starts when one is wanted."""
         self.poll.unregister(self.launcher.link.sock)
         self.launcher.close(timeout_s=1.0)
         for executor in list(self.by_id.values()):
             if executor.pid is not None:
                 send_signal(executor.pid, signal.SIGKILL)
             self._bury(executor, "the process that executors are forked from was killed")
-        self.launcher = self._start_forge()
 
     def _start_executor(self) -> None:
         id = ExecutorId(self.next_executor)
         self.next_executor += 1
+        if self.launcher.link.closed:
+            self.launcher = self._start_forge()
         word = CancelWord(self.folders, id)
         executor = ExecutorLink(id, self.launcher.fork(id), word)
         self.by_id[id] = executor

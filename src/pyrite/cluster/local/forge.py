@@ -68,7 +68,9 @@ class Forge:
         except (BrokenPipeError, ConnectionResetError):
             pass
         finally:
-            self.clean_up()
+            self.end_executors()
+        # Only where the driver has gone: one that lives can do without this forge.
+        self.remove_folders()
 
     def listen(self) -> bool:
         data, fds, _, _ = socket.recv_fds(self.control, 4096, 8)
@@ -111,16 +113,18 @@ class Forge:
                 code = os.waitstatus_to_exitcode(status)
                 self.control.sendall(pack(("exited", executor, code)))
 
-    def clean_up(self) -> None:
-        """Ends the executors and removes the scratch folders: the driver may have been killed."""
-        import shutil
-
+    def end_executors(self) -> None:
         for pid in self.children:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         for pid in self.children:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)
+
+    def remove_folders(self) -> None:
+        """Removes what the driver could not, if it was killed."""
+        import shutil
+
         for folder in self.folders:
             shutil.rmtree(folder, ignore_errors=True)
 

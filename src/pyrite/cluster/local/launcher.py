@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -45,7 +46,8 @@ class Launcher:
     def fork(self, executor: int) -> socket.socket:
         """Asks for an executor; gives the driver's end of its socket."""
         ours, theirs = socket.socketpair()
-        with theirs:
+        # A forge that has just died took its executors along, and this one with them.
+        with theirs, contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.link.sock.setblocking(True)
             socket.send_fds(self.link.sock, [pack(("fork", executor))], [theirs.fileno()])
             self.link.sock.setblocking(False)

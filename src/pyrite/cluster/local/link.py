@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import weakref
 
 from pyrite.cluster.local.wire import CHUNK_BYTES, Message, Unpacker, pack
+
+LINKS: weakref.WeakSet[Link] = weakref.WeakSet()
 
 
 class Link:
@@ -16,6 +20,7 @@ class Link:
         self.unpacker = Unpacker()
         self.outbox = bytearray()
         self.closed = False
+        LINKS.add(self)
 
     def put(self, message: Message) -> None:
         """Lays a message into the outbox."""
@@ -53,3 +58,12 @@ class Link:
 
     def close(self) -> None:
         self.sock.close()
+
+
+def _close_in_fork() -> None:
+    """A fork of the driver must not keep the executors' conversation open after it ends."""
+    for link in list(LINKS):
+        link.close()
+
+
+os.register_at_fork(after_in_child=_close_in_fork)

@@ -58,8 +58,9 @@ class SocketChannel:
         while not self.waiting:
             if interruptible:
                 select.select([self.sock], [], [])
-                signal.pthread_sigmask(signal.SIG_BLOCK, CANCELLING)
             try:
+                if interruptible:
+                    signal.pthread_sigmask(signal.SIG_BLOCK, CANCELLING)
                 self._read()
             finally:
                 if interruptible:

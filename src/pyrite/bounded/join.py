@@ -1,0 +1,101 @@
+"""Joins of two sides: a table of one side's values by key, looked up by the other side's rows.
+
+Where the table does not fit in memory, both sides are cogrouped through spill files instead.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from typing import Any
+
+from pyrite.bounded.group import cogroup
+from pyrite.bounded.space import Space
+
+Row = tuple[Any, Any]
+Batches = Iterable[list[Row]]
+NOTHING = (None,)
+
+
+def join(left: Batches, right: Batches, space: Space) -> Iterator[Row]:
+    """Each pair of values that have the same key on both sides."""
+    table, rest = build_table(right, space)
+    if rest is not None:
+        return pairs_of_groups(cogroup([left, rest], space), (), ())
+    find = table.get
+    return (
+        (key, (value, other)) for key, value in chain.from_iterable(left) for other in find(key, ())
+    )
+
+
+def left_outer_join(left: Batches, right: Batches, space: Space) -> Iterator[Row]:
+    """As `join`, and each value on the left whose key is not on the right, with None."""
+    table, rest = build_table(right, space)
+    if rest is not None:
+        return pairs_of_groups(cogroup([left, rest], space), (), NOTHING)
+    find = table.get
+    return (
+        (key, (value, other))
+        for key, value in chain.from_iterable(left)
+        for other in find(key, NOTHING)
+    )
+
+
+def right_outer_join(left: Batches, right: Batches, space: Space) -> Iterator[Row]:
+    """As `join`, and each value on the right whose key is not on the left, with None."""
+    table, rest = build_table(left, space)
+    if rest is not None:
+        return pairs_of_groups(cogroup([rest, right], space), NOTHING, ())
+    find = table.get
+    return (
+        (key, (other, value))
+        for key, value in chain.from_iterable(right)
+        for other in find(key, NOTHING)
+    )
+
+
+def full_outer_join(left: Batches, right: Batches, space: Space) -> Iterator[Row]:
+    """As `join`, and each value whose key is on one side only, with None."""
+    return pairs_of_groups(cogroup([left, right], space), NOTHING, NOTHING)
+
+
+def subtract_by_key(left: Batches, right: Batches, space: Space) -> Iterator[Row]:
+    """The left rows whose key is not on the right."""
+    table, rest = build_table(right, space)
+    if rest is None:
+        return (row for row in chain.from_iterable(left) if row[0] not in table)
+    groups = cogroup([left, rest], space)
+    return ((key, value) for key, (mine, theirs) in groups if not len(theirs) for value in mine)
+
+
+Join = Callable[[Batches, Batches, Space], Iterator[Row]]
+
+
+def build_table(side: Batches, space: Space) -> tuple[dict[Any, list[Any]], Batches | None]:
+    """The side's values by key; where memory runs out, all of its rows again as batches."""
+    table: defaultdict[Any, list[Any]] = defaultdict(list)
+    rows = chain.from_iterable(side)
+    for key, value in rows:
+        table[key].append(value)
+        for key, value in islice(rows, space.stride_rows):
+            table[key].append(value)
+        if space.over():
+            return {}, chain(unbuild(table), ([row] for row in rows))
+    return table, None
+
+
+def unbuild(table: dict[Any, list[Any]]) -> Iterator[list[Row]]:
+    """The rows that a table was made of; each key's are freed as they are given."""
+    while table:
+        key, values = table.popitem()
+        yield [(key, value) for value in values]
+
+
+def pairs_of_groups(
+    groups: Iterable[tuple[Any, tuple[Any, ...]]], no_left: tuple[Any, ...], no_right: Any
+) -> Iterator[Row]:
+    """All pairs of each group; an empty side stands for what is given for it."""
+    for key, (left, right) in groups:
+        others = right if len(right) else no_right
+        for value in left if len(left) else no_left:
+            for other in others:
+                yield key, (value, other)
