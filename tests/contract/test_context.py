@@ -234,9 +234,6 @@ class TestStop:
                         sc.parallelize(range(100), 2).map(str).count()
             except ContextStopped:
                 ended.append("stopped")
-            except FileNotFoundError:
-                # The folder went between the check and the write.
-                ended.append("stopped")
 
         threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
         for thread in threads:

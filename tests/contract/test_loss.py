@@ -39,6 +39,13 @@ def corrupt(sc: SparkContext, ref: BlockRef) -> None:
         file.write(bytes([byte ^ 0xFF]))
 
 
+def erase(sc: SparkContext, ref: BlockRef) -> None:
+    """Overwrites a whole block."""
+    with open(sc._engine.cluster.folders.path(ref.segment), "r+b") as file:
+        file.seek(ref.offset)
+        file.write(bytes(ref.length))
+
+
 def marked(sc: SparkContext, marks: Marks, rows: int = 400) -> Any:
     """Pairs whose partitions leave a mark when they are computed."""
 
@@ -98,7 +105,7 @@ class TestMapOutputs:
         for shuffle in (early, late):
             ref = outputs[shuffle].refs[1]
             assert ref is not None
-            corrupt(sc, ref)
+            erase(sc, ref)
         assert dict(rdd.collect()) == expected
         assert marks.counts() == {**ONCE, "1": 2}
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
+from pyrite.errors import ClusterError
 from pyrite.ids import BlockRef
 
 # Blocks start at multiples of this, so that arrays read in place are aligned.
@@ -27,6 +28,17 @@ class Folders(NamedTuple):
     def path(self, segment: str) -> str:
         folder = self.memory if segment.startswith(MEMORY_PREFIX) else self.disk
         return os.path.join(folder, segment)
+
+
+class BlockNotWritten(ClusterError):
+    """The scratch folder did not take a block."""
+
+    def __init__(self, folder: str, size_bytes: int, reason: str | None) -> None:
+        super().__init__(
+            f"a block of {size_bytes} bytes could not be written to {folder}: {reason}. "
+            "Free space there, or set spark.local.dir to a folder on a larger disk."
+        )
+        self.folder = folder
 
 
 class SegmentWriter:
@@ -48,7 +60,12 @@ class SegmentWriter:
         if self.offset + size > self.end and not self._open_segment(size):
             return self.write_to_disk(buffers, size)
         ref = BlockRef(self.name, self.offset, size)
-        write_all(self.fd, buffers, self.offset)
+        try:
+            write_all(self.fd, buffers, self.offset)
+        except OSError:
+            # Shared memory may be smaller than the pool was told, as in a container.
+            self._close()
+            return self.write_to_disk(buffers, size)
         self.offset += -(-size // ALIGNMENT) * ALIGNMENT
         return ref
 
@@ -57,14 +74,10 @@ class SegmentWriter:
         name = self._new_name(DISK_PREFIX)
         path = self.folders.path(name)
         self.disk_written.append(name)
-        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         try:
-            write_all(fd, buffers, 0)
-        except BaseException:
-            os.unlink(path)
-            raise
-        finally:
-            os.close(fd)
+            write_file(path, buffers)
+        except OSError as error:
+            raise BlockNotWritten(self.folders.disk, size, error.strerror) from error
         return BlockRef(name, 0, size)
 
     def take_disk_written(self) -> list[str]:
@@ -93,6 +106,18 @@ class SegmentWriter:
         if self.fd >= 0:
             os.close(self.fd)
         self.fd, self.offset, self.end = -1, 0, 0
+
+
+def write_file(path: str, buffers: Sequence[Any]) -> None:
+    """Writes a new file, or leaves none."""
+    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    try:
+        write_all(fd, buffers, 0)
+    except BaseException:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(fd)
 
 
 def write_all(fd: int, buffers: Sequence[Any], offset: int) -> None:

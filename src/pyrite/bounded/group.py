@@ -23,6 +23,9 @@ V = TypeVar("V")
 # A group with more than this part of all values held is large.
 _LARGE_PART = 8
 
+# The values of a key: a ResultIterable, or a SpilledValues where they don't fit in memory.
+Values = Collection[V]
+
 
 def group_locally(rows: Iterable[tuple[K, V]], space: Space) -> Iterator[tuple[K, list[V]]]:
     """Lists of values by key; when memory runs out, a key may come again with more values."""
@@ -41,24 +44,23 @@ def group_locally(rows: Iterable[tuple[K, V]], space: Space) -> Iterator[tuple[K
 
 def group_values(
     batches: Iterable[list[tuple[K, list[V]]]], space: Space
-) -> Iterator[tuple[K, ResultIterable[V]]]:
+) -> Iterator[tuple[K, Values[V]]]:
     """All values of each key, in the order in which keys were first seen unless rows spilled."""
     gathered: _Gathered[K, V] = _gather([batches], space, 0)
     if isinstance(gathered, _SpilledGroups):
-        return ((key, ResultIterable(values)) for key, (values,) in gathered.read())
-    return zip(gathered[0], map(ResultIterable, gathered[0].values()), strict=True)
+        return ((key, values) for key, (values,) in gathered.read())
+    return iter(gathered[0].items())
 
 
 def cogroup(
     sides: Sequence[Iterable[list[tuple[K, V]]]], space: Space
-) -> Iterator[tuple[K, tuple[ResultIterable[V], ...]]]:
+) -> Iterator[tuple[K, tuple[Values[V], ...]]]:
     """All values of each key from each side, keys ordered as first seen, side by side."""
     gathered = _gather(sides, space, 0, _add_values)
     if isinstance(gathered, _SpilledGroups):
-        return ((key, tuple(map(ResultIterable, values))) for key, values in gathered.read())
+        return gathered.read()
     keys = _all_keys(gathered)
-    columns = [map(ResultIterable, column) for column in _columns(gathered, keys)]
-    return zip(keys, zip(*columns, strict=True), strict=True)
+    return zip(keys, zip(*_columns(gathered, keys), strict=True), strict=True)
 
 
 class SpilledValues(Collection[V], Generic[V]):
@@ -77,14 +79,24 @@ class SpilledValues(Collection[V], Generic[V]):
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def data(self) -> "SpilledValues[V]":
+        """The values themselves."""
+        return self
+
+    @property
+    def maxindex(self) -> int:
+        """How many values there are."""
+        return self._count
+
     def __contains__(self, value: object) -> bool:
         return any(each is value or each == value for each in self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (list, (list(self),))
+        return (ResultIterable, (list(self),))
 
 
-_Groups = defaultdict[K, list[V]]
+_Groups = defaultdict[K, ResultIterable[V]]
 _Gathered = Union[list[_Groups[K, V]], "_SpilledGroups[K, V]"]
 
 
@@ -94,7 +106,7 @@ def _add_lists(held: _Groups[K, V], rows: Iterable[tuple[K, list[V]]]) -> None:
             held[key].extend(values)
         else:
             # A copy, since whoever made the list may give it to others too.
-            held[key] = [*values]
+            held[key] = ResultIterable(values)
 
 
 def _add_values(held: _Groups[K, V], rows: Iterable[tuple[K, V]]) -> None:
@@ -109,7 +121,7 @@ def _gather(
     add: Callable[[_Groups[K, V], Iterable[tuple[K, Any]]], None] = _add_lists,
 ) -> "_Gathered[K, V]":
     """The groups of each side, in memory if they fit there."""
-    groups: list[_Groups[K, V]] = [defaultdict(list) for _ in sides]
+    groups: list[_Groups[K, V]] = [defaultdict(ResultIterable) for _ in sides]
     spilled: _SpilledGroups[K, V] | None = None
     for batches, held in zip(sides, groups, strict=True):
         rows = chain.from_iterable(batches)
@@ -196,7 +208,8 @@ class _SpilledGroups(Generic[K, V]):
                 self._writer.write_all(_own_bucket(side, key), values, batch_values)
                 large[key] = large.get(key, 0) + len(values)
             else:
-                buckets.add(bucket_of(key, self._split), key, values)
+                # A plain list is encoded faster than a subclass of it.
+                buckets.add(bucket_of(key, self._split), key, [*values])
         buckets.flush()
 
     def _with_large(

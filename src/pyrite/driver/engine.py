@@ -15,7 +15,7 @@ from pyrite.blocks.codec import CorruptBlock, decode, encode, frame_size
 from pyrite.cluster.local.cluster import LocalCluster
 from pyrite.cluster.port import drive
 from pyrite.driver.desk import Desk, Result, Waiter
-from pyrite.errors import ContextStopped, EngineError, TaskFailed, UserError
+from pyrite.errors import ClusterError, ContextStopped, EngineError, TaskFailed, UserError
 from pyrite.execute.closures import dumps
 from pyrite.execute.keeper import KeepPlan
 from pyrite.execute.worker import Header, MapWork
@@ -245,8 +245,7 @@ class Engine:
     def decode(self, result: Result) -> Any:
         """A task's result; its block, if it had one, is freed."""
         if isinstance(result, BlockRef):
-            # A copy: arrays that the user gets can be written to, and the block can go.
-            data = memoryview(bytearray(self.cluster.reader.view(result)))
+            data = self._copied(result)
             self.release([result])
         else:
             assert result is not None
@@ -261,6 +260,14 @@ class Engine:
                 f"{error}; return plain data, or objects whose class loads here too"
             ) from error
 
+    def _copied(self, ref: BlockRef) -> memoryview:
+        """A block's bytes: arrays that the user gets can be written to, and the block can go."""
+        try:
+            return memoryview(bytearray(self.cluster.reader.view(ref)))
+        except FileNotFoundError:
+            self.check_usable()
+            raise
+
     # Blocks, shuffles and kept RDDs
 
     def put(self, value: Any) -> BlockRef:
@@ -270,7 +277,12 @@ class Engine:
 
     def put_frames(self, buffers: Sequence[Any]) -> BlockRef:
         self.check_usable()
-        return self.cluster.space.put(buffers, frame_size(buffers))
+        try:
+            return self.cluster.space.put(buffers, frame_size(buffers))
+        except (OSError, ClusterError):
+            # Another thread may have stopped the context meanwhile.
+            self.check_usable()
+            raise
 
     def release(self, refs: Sequence[BlockRef]) -> None:
         if refs:

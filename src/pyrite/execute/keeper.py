@@ -16,6 +16,13 @@ from pyrite.storagelevel import StorageLevel
 CHUNK_ROWS = 4096
 
 
+class KeptBlockLost(BaseException):
+    """A kept partition turned out to be corrupt while its rows were read.
+
+    No Exception, so that a user's `except` does not take it for an end of the rows.
+    """
+
+
 class KeepPlan(NamedTuple):
     """How an RDD is kept."""
 
@@ -59,7 +66,17 @@ class Keeper:
         except (OSError, CorruptBlock):
             self.lost.append((partition, ref))
             return None
-        return chain(first, chain.from_iterable(frames))
+        return chain(first, chain.from_iterable(self._rest(partition, ref, frames)))
+
+    def _rest(
+        self, partition: Partition, ref: BlockRef, frames: Iterator[list[Any]]
+    ) -> Iterator[list[Any]]:
+        """The other frames; rows have gone out already, so a loss starts the task again."""
+        try:
+            yield from frames
+        except CorruptBlock:
+            self.lost.append((partition, ref))
+            raise KeptBlockLost from None
 
     def keep(
         self, partition: Partition, rows: Iterator[Any], plan: KeepPlan, space: Space

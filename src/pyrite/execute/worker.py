@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from pyrite import accumulators
-from pyrite.blocks.codec import decode, encode, frame_size
+from pyrite.blocks.codec import CorruptBlock, decode, encode, frame_size
 from pyrite.blocks.live import LiveStore
 from pyrite.blocks.segments import Folders, SegmentReader, SegmentWriter, remove_segments
 from pyrite.bounded.space import Space
 from pyrite.broadcast import Broadcast
+from pyrite.errors import ClusterError
 from pyrite.execute.evaluate import Evaluator
-from pyrite.execute.keeper import Keeper, KeepPlan
+from pyrite.execute.keeper import Keeper, KeepPlan, KeptBlockLost
 from pyrite.execute.traces import hint, summary, user_traceback
 from pyrite.ids import BlockRef, Partition, RddId, ShuffleId
 from pyrite.plan.program import Program
@@ -187,6 +188,10 @@ class Worker:
         except MissingMapOutput as error:
             self.running = None
             answer = ("fetch", task.attempt, error.shuffle, error.index, error.epoch, str(error))
+        except KeptBlockLost:
+            # The report says what is lost; without it the same task computes the rows.
+            self.running = None
+            answer = ("cancelled", task.attempt)
         except (Stopped, TaskInterrupted):
             raise
         except BaseException as error:
@@ -279,7 +284,12 @@ class Worker:
             self._handle(message)
 
     def _load_broadcast(self, ref: BlockRef) -> Any:
-        return decode(self.reader.view(ref))[0]
+        try:
+            return decode(self.reader.view(ref))[0]
+        except (OSError, CorruptBlock) as error:
+            raise ClusterError(
+                f"the value of a broadcast is lost ({summary(error)}): broadcast it again"
+            ) from None
 
 
 class UnsendableResult(TypeError):

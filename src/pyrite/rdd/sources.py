@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from pyrite.blocks.codec import decode_frames
+from pyrite.blocks.codec import CorruptBlock, decode_frames
+from pyrite.errors import ClusterError
 from pyrite.ids import BlockRef
 from pyrite.rdd.op import Env, Input, Op
 
@@ -20,9 +21,17 @@ class Slices(Op):
         self.slices = slices
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
-        part = self.slices[index]
-        data = memoryview(part) if isinstance(part, bytes) else env.read_block(part)
-        return chain.from_iterable(decode_frames(data, writable=True))
+        return chain.from_iterable(self.batches(self.slices[index], env))
+
+    def batches(self, part: bytes | BlockRef, env: Env) -> Iterator[list[Any]]:
+        try:
+            data = memoryview(part) if isinstance(part, bytes) else env.read_block(part)
+            yield from decode_frames(data, writable=True)
+        except (OSError, CorruptBlock) as error:
+            raise ClusterError(
+                f"rows of parallelize or of localCheckpoint are lost ({error}), and nothing can "
+                "make them again: make the RDD anew; checkpoint() survives more"
+            ) from None
 
     def partitions(self) -> int:
         return len(self.slices)

@@ -11,8 +11,11 @@ from pyrite.blocks.segments import SegmentReader
 from pyrite.ids import BlockRef, ShuffleId
 
 
-class MissingMapOutput(Exception):
-    """A map output can't be read: it is gone or its bytes are wrong."""
+class MissingMapOutput(BaseException):
+    """A map output can't be read: it is gone or its bytes are wrong.
+
+    No Exception, so that a user's `except` does not take it for an end of the rows.
+    """
 
     def __init__(self, shuffle: ShuffleId, index: int, epoch: int, reason: str) -> None:
         super().__init__(f"map output {index} of shuffle {shuffle}: {reason}")

@@ -71,9 +71,10 @@ class LocalCluster:
         self.events: deque[Event] = deque()
         self.posted: deque[Event] = deque()
         self.closing = False
-        self.wake_read, self.wake_write = os.pipe()
-        os.set_blocking(self.wake_read, False)
-        os.set_blocking(self.wake_write, False)
+        # Sockets, not a pipe: once closed, they can't be mistaken for another file.
+        self.wake_read, self.wake_write = socket.socketpair()
+        self.wake_read.setblocking(False)
+        self.wake_write.setblocking(False)
         self.poll = select.epoll()
         self.poll.register(self.wake_read, select.EPOLLIN)
         self.launcher = self._start_forge()
@@ -97,13 +98,14 @@ class LocalCluster:
             executor.link.close()
         self.launcher.close(timeout_s=5.0)
         self.poll.close()
-        os.close(self.wake_read)
-        os.close(self.wake_write)
+        self.wake_read.close()
+        self.wake_write.close()
         self.scratch.remove()
 
     def _wake(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            os.write(self.wake_write, b"w")
+        # A full buffer wakes the loop too, and a closed one has no loop to wake.
+        with contextlib.suppress(OSError):
+            self.wake_write.send(b"w")
 
     # Events
 
@@ -124,10 +126,11 @@ class LocalCluster:
         return max(0.0, self.timers[0][0] - self.now_s())
 
     def _poll(self, timeout_s: float) -> None:
+        wake = self.wake_read.fileno()
         for fd, _ in self.poll.poll(timeout_s):
-            if fd == self.wake_read:
+            if fd == wake:
                 with contextlib.suppress(BlockingIOError):
-                    os.read(fd, 4096)
+                    self.wake_read.recv(4096)
             elif fd == self.launcher.link.sock.fileno():
                 self._hear_forge()
             elif fd in self.links:
