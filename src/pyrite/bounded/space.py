@@ -65,7 +65,7 @@ class Space:
         self.limit_bytes = limit_bytes
         self.folder = folder
         self.spilled_bytes = 0
-        self.stride_rows = 64
+        self.stride_rows = 1
         """How many rows to take in before asking `over` again."""
         self._measure = measure
         self._least_growth_bytes = max(limit_bytes // 16, _MEBIBYTE)

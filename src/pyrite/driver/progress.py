@@ -48,6 +48,7 @@ class Tally:
         self.job_tallies: OrderedDict[int, JobTally] = OrderedDict()
         self.stage_tallies: OrderedDict[int, StageTally] = OrderedDict()
         self.attempts: dict[int, StageTally] = {}
+        self.busy: dict[int, int] = {}
         self.work = threading.Event()
 
     def jobs(self) -> list[JobTally]:
@@ -86,10 +87,15 @@ class Tally:
                     stage.active -= 1
                     stage.done += 1
             case ev.TaskFailed() | ev.TaskCancelled() | ev.FetchFailed():
-                stage = self.attempts.pop(event.attempt, None)
-                if stage is not None:
-                    stage.active -= 1
-                    stage.failed += 1
+                self._fail(event.attempt)
+            case ev.ExecutorLost():
+                self._fail(self.busy.pop(event.executor, -1))
+
+    def _fail(self, attempt: int) -> None:
+        stage = self.attempts.pop(attempt, None)
+        if stage is not None:
+            stage.active -= 1
+            stage.failed += 1
 
     def _tell_command(self, now_s: float, command: Command) -> None:
         match command:
@@ -100,6 +106,7 @@ class Tally:
                 if not self.work.is_set():
                     self.work.set()
                 self.attempts[command.attempt] = stage
+                self.busy[command.executor] = command.attempt
             case do.ForgetStage():
                 if command.stage in self.stage_tallies:
                     self.stage_tallies[command.stage].ended = True

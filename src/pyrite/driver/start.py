@@ -68,6 +68,7 @@ def read_rules(master: Master, settings: Settings) -> Rules:
         )
     allocation = settings.str("spark.scheduler.allocation.file")
     return Rules(
+        executors=master.executors,
         max_failures=master.max_failures or 1,
         max_deaths=settings.int("spark.task.maxFailures"),
         max_fetch_failures=settings.int("spark.stage.maxConsecutiveAttempts"),

@@ -10,8 +10,9 @@ from pyrite.hashing import portable_hash
 from pyrite.rdd.functions import KEY, OnKey, count_rows, identity
 from pyrite.rdd.layout import Layout
 from pyrite.rdd.narrow import SortLocally
-from pyrite.rdd.partitioner import RangeFunc, range_bounds
+from pyrite.rdd.partitioner import ByRange, RangeFunc, range_bounds
 from pyrite.rdd.quantiles import choose_keys, draw_keys
+from pyrite.rdd.wide import Shuffled
 
 if TYPE_CHECKING:
     from pyrite.rdd import RDD
@@ -40,7 +41,15 @@ class Ordering(Layout[T]):
         >>> sc.parallelize(pairs).sortBy(lambda pair: pair[0]).collect()
         [('1', 3), ('2', 5), ('a', 1), ('b', 2), ('d', 4)]
         """
-        return self._records("keyBy", keyfunc).sortByKey(ascending, numPartitions).values()
+        count = self._partitioner(numPartitions).numPartitions
+        if count == 1:
+            return self._sort_as_one(keyfunc, not ascending)
+        ranges = self._ranges(keyfunc, keyfunc, bool(ascending), count)
+        if ranges is None:
+            return self._me()
+        dependency = self.ctx._new_shuffle(self._me(), ByRange(ranges), count)
+        placed = self._derive(Shuffled(count), (dependency,))
+        return placed._derive(SortLocally(keyfunc, not ascending))
 
     def sortByKey(
         self: Ordering[tuple[K, V]],
@@ -53,27 +62,42 @@ class Ordering(Layout[T]):
         >>> sc.parallelize([("b", 2), ("c", 3), ("a", 1)], 2).sortByKey().collect()
         [('a', 1), ('b', 2), ('c', 3)]
         """
+        key = KEY if keyfunc is identity else OnKey(keyfunc)
+        order = None if keyfunc is identity else keyfunc
         count = self._partitioner(numPartitions).numPartitions
         if count == 1:
-            merged = self.coalesce(1) if self.getNumPartitions() > 1 else self._me()
-            return sort_partitions(merged, bool(ascending), keyfunc)
-        keys = self._sample_keys(count * SAMPLE_PER_PARTITION)
-        if not keys:
+            return self._sort_as_one(key, not ascending)
+        ranges = self._ranges(key, order, bool(ascending), count)
+        if ranges is None:
             return self._me()
-        order = None if keyfunc is identity else keyfunc
-        # The bounds are what keyfunc makes of keys, as it is what rows are compared by.
-        keys = sorted(keys if order is None else [order(key) for key in keys])
-        ranges = RangeFunc(range_bounds(keys, count), order, bool(ascending))
-        return sort_partitions(self.partitionBy(count, ranges), bool(ascending), keyfunc)
+        placed = self.partitionBy(count, ranges)
+        return sort_partitions(placed, bool(ascending), keyfunc)
 
-    def _sample_keys(self, wanted: float) -> list[Any]:
+    def _sort_as_one(self, key: Callable[[T], Any], reverse: bool) -> RDD[T]:
+        """All rows sorted in one partition."""
+        merged = self.coalesce(1) if self.getNumPartitions() > 1 else self._me()
+        return merged._derive(SortLocally(key, reverse), partitioner=merged.partitioner)
+
+    def _ranges(
+        self,
+        key: Callable[[T], Any],
+        order: Callable[[Any], Any] | None,
+        ascending: bool,
+        count: int,
+    ) -> RangeFunc | None:
+        """Ranges of about equal size, cut by a sample; None where there are no rows."""
+        keys = sorted(self._sample_keys(count * SAMPLE_PER_PARTITION, key))
+        return RangeFunc(range_bounds(keys, count), order, ascending) if keys else None
+
+    def _sample_keys(self, wanted: float, key: Callable[[T], Any]) -> list[Any]:
         """About so many keys, chosen at random; none only where there are no rows."""
         fraction = 1.0
         if wanted * self.getNumPartitions() > MOST_DRAWN_KEYS:
             # Counted first, so that partitions send no more keys than needed.
             total = sum(self.ctx._run(self._me(), count_rows))
             fraction = min(wanted / max(total, 1), 1.0)
-        return choose_keys(self.ctx._run(self._me(), partial(draw_keys, wanted, fraction)), wanted)
+        draw = partial(draw_keys, wanted, fraction, key)
+        return choose_keys(self.ctx._run(self._me(), draw), wanted)
 
     def repartitionAndSortWithinPartitions(
         self: Ordering[tuple[K, V]],

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
+from operator import sub
 from typing import Any
 
 from pyrite.hashing import NATIVE, portable_hash
@@ -101,6 +103,26 @@ def deal_by_range(rows: list[Any], buckets: list[list[Any]], func: RangeFunc) ->
         last = len(bounds)
         for row in rows:
             buckets[last - bisect_left(bounds, row[0])].append(row)
+
+
+class ByRange(Router):
+    """Sends rows of any kind to the range that the function makes of them."""
+
+    def __init__(self, ranges: RangeFunc) -> None:
+        self.ranges = ranges
+
+    def deal(self, rows: list[Any], buckets: list[list[Any]]) -> None:
+        ranges = self.ranges
+        keys = rows if ranges.keyfunc is None else map(ranges.keyfunc, rows)
+        places: Iterator[int] = map(bisect_left, repeat(ranges.bounds), keys)
+        if not ranges.ascending:
+            places = map(sub, repeat(len(ranges.bounds)), places)
+        dealt = 0
+        for row, place in zip(rows, places):  # noqa: B905 - a StopIteration is told from the end
+            buckets[place].append(row)
+            dealt += 1
+        if dealt < len(rows):
+            raise RuntimeError("the sort's key function raised StopIteration")
 
 
 class Spread(Router):

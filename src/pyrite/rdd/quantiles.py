@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -21,7 +21,11 @@ class DrawnKeys(NamedTuple):
 
 
 def draw_keys(
-    wanted: float, fraction: float, index: int, rows: Iterator[tuple[Any, Any]]
+    wanted: float,
+    fraction: float,
+    key: Callable[[Any], Any],
+    index: int,
+    rows: Iterator[Any],
 ) -> DrawnKeys:
     """The keys that a sample of `wanted` rows of all partitions may hold, and some more.
 
@@ -33,7 +37,7 @@ def draw_keys(
     count = 0
     while chunk := list(islice(rows, max(FEWEST_ROWS, count // 8))):
         limit = min(fraction, wanted / max(count, 1))
-        keys += [(drawn, row[0]) for row in chunk if (drawn := draw()) < limit]
+        keys += [(drawn, key(row)) for row in chunk if (drawn := draw()) < limit]
         count += len(chunk)
     return DrawnKeys(count, keys)
 

@@ -79,7 +79,9 @@ class Launching(Staging):
                 if not self._is_left_out(run, each)
                 and partition not in self.health.refused(run.spec.id, each.id)
             ]
-            if self.executors and not usable:
+            # Executors that are still starting may turn out to be usable.
+            complete = len(self.executors) >= max(1, self.rules.executors)
+            if complete and not usable:
                 self._fail_stage(run, reports.no_executor_left(run.spec, partition))
                 return
 

@@ -90,14 +90,16 @@ class Staging(BlockBook):
                     run.tasks.add(partition)
             return
         partitions = self._unfinished(run)
-        if run.spec.barrier and len(partitions) > len(self.slots):
-            self._fail_stage(run, reports.barrier_too_wide(run.spec, len(self.slots)))
+        # The first job may come before the first executor does.
+        slots = max(len(self.slots), self.rules.executors)
+        if run.spec.barrier and len(partitions) > slots:
+            self._fail_stage(run, reports.barrier_too_wide(run.spec, slots))
             return
         run.tasks = TaskSet(
             run.spec.id,
             partitions,
             self._preferences(run.spec, partitions),
-            len(self.slots),
+            slots,
             self.rules.locality_wait_s,
             self.now_s,
         )

@@ -32,6 +32,7 @@ from pyrite.schedule.taskset import Attempt, Speculation
 class Rules:
     """The settings that decisions depend on."""
 
+    executors: int = 0
     max_failures: int = 1
     max_deaths: int = 4
     max_fetch_failures: int = 4

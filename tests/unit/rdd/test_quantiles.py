@@ -2,6 +2,7 @@
 
 import pytest
 
+from pyrite.rdd.functions import KEY
 from pyrite.rdd.quantiles import SEED, DrawnKeys, choose_keys, draw_keys
 from pyrite.rdd.sampling import Sampler
 
@@ -14,7 +15,7 @@ def rows(count: int, start: int = 0) -> list[tuple[int, None]]:
 def test_one_pass_chooses_what_counting_and_sampling_would(count: int) -> None:
     wanted = 60.0
     parts = [rows(count), rows(3 * count, count)]
-    drawn = [draw_keys(wanted, 1.0, index, iter(part)) for index, part in enumerate(parts)]
+    drawn = [draw_keys(wanted, 1.0, KEY, index, iter(part)) for index, part in enumerate(parts)]
     sampler = Sampler(False, min(wanted / max(4 * count, 1), 1.0), SEED)
     sampled = [key for index, part in enumerate(parts) for key, _ in sampler(index, iter(part))]
     assert choose_keys(drawn, wanted) == sampled
@@ -22,11 +23,11 @@ def test_one_pass_chooses_what_counting_and_sampling_would(count: int) -> None:
 
 
 def test_few_keys_of_many_rows_are_kept() -> None:
-    assert len(draw_keys(60.0, 1.0, 0, iter(rows(100_000))).keys) < 5000
+    assert len(draw_keys(60.0, 1.0, KEY, 0, iter(rows(100_000))).keys) < 5000
 
 
 def test_a_known_fraction_keeps_no_more_than_the_sample() -> None:
-    known = draw_keys(60.0, 60.0 / 100_000, 0, iter(rows(100_000)))
+    known = draw_keys(60.0, 60.0 / 100_000, KEY, 0, iter(rows(100_000)))
     assert [key for _, key in known.keys] == choose_keys([known], 60.0)
 
 
