@@ -488,14 +488,18 @@ class TestOnlyWhatIsNeeded:
         assert rdd.lookup(3) == [3, 11, 19, 27, 35]
         assert marks.counts() == {"3": 1}
 
-    def test_a_made_shuffle_is_not_made_again(self, sc: SparkContext, rdd: Any, marks: Marks) -> None:
+    def test_a_made_shuffle_is_not_made_again(
+        self, sc: SparkContext, rdd: Any, marks: Marks
+    ) -> None:
         summed = rdd.keyBy(lambda x: x % 3).reduceByKey(lambda a, b: a + b, 2)
         assert stages_run(sc, summed.collect) == 2
         assert stages_run(sc, summed.count) == 1
         assert stages_run(sc, summed.mapValues(str).collect) == 1
         assert marks.counts() == {str(i): 1 for i in range(8)}
 
-    def test_a_cleaned_shuffle_is_made_again(self, sc: SparkContext, rdd: Any, marks: Marks) -> None:
+    def test_a_cleaned_shuffle_is_made_again(
+        self, sc: SparkContext, rdd: Any, marks: Marks
+    ) -> None:
         summed = rdd.keyBy(lambda x: x % 3).reduceByKey(lambda a, b: a + b, 2)
         summed.count()
         summed.cleanShuffleDependencies()

@@ -136,9 +136,7 @@ class TestEviction:
         return start("local[1]", spark__executor__memory=MEMORY)
 
     def test_least_recently_used_rdd_goes_first(self, small: SparkContext, marks: Marks) -> None:
-        rdds = {
-            name: marked(small, marks, 2, name, ROWS // 2).cache() for name in ("a", "b", "c")
-        }
+        rdds = {name: marked(small, marks, 2, name, ROWS // 2).cache() for name in ("a", "b", "c")}
         for name in ("a", "b", "a", "c"):
             assert rdds[name].count() == ROWS
         marks.clear()
@@ -196,7 +194,7 @@ def private_mib(_: Any = None) -> float:
 class TestBounds:
     """Work larger than spark.executor.memory gives the right answers and stays within bounds."""
 
-    LIMIT_MIB = 96
+    LIMIT_MIB = 48
     # The interpreter, what it measures late, and what malloc keeps.
     MARGIN_MIB = 64
 
@@ -204,13 +202,21 @@ class TestBounds:
     def small(self, start: Start, tmp_path: Path) -> SparkContext:
         return start(spark__executor__memory=f"{self.LIMIT_MIB}m", spark__local__dir=tmp_path)
 
+    @pytest.fixture
+    def spills(self, small: SparkContext) -> Any:
+        """Counts the looks at a task that found its rows on disk."""
+        counter = small.accumulator(0)
+        yield counter
+        assert counter.value > 0, "nothing spilled: the test proves nothing"
+
     def check(self, sc: SparkContext) -> None:
         used = sc.parallelize(range(2), 2).map(private_mib).collect()
         assert max(used) < self.LIMIT_MIB + self.MARGIN_MIB
 
-    def watched(self, rdd: Any) -> Any:
-        """Fails the task when its process has grown too large after a partition."""
+    def watched(self, rdd: Any, spills: Any) -> Any:
+        """Fails a task whose process grows too large, and counts those that spilled."""
         limit = self.LIMIT_MIB + self.MARGIN_MIB
+        folder = rdd.ctx._engine.cluster.folders.disk
 
         def watch(rows: Any) -> Iterator[Any]:
             for number, row in enumerate(rows):
@@ -218,27 +224,29 @@ class TestBounds:
                 if number % 20_000 == 0:
                     used = private_mib()
                     assert used < limit, f"{used:.0f} MiB"
+                    own = f"spill-{os.getpid()}-"
+                    spills.add(any(name.startswith(own) for name in os.listdir(folder)))
 
         return rdd.mapPartitions(watch)
 
     N = 400_000
 
-    def test_aggregation(self, small: SparkContext) -> None:
+    def test_aggregation(self, small: SparkContext, spills: Any) -> None:
         rdd = small.parallelize(range(self.N), 2).map(lambda x: (f"key {x:020d} {x}", 1))
         doubled = rdd.union(rdd).reduceByKey(lambda a, b: a + b, 2)
-        assert self.watched(doubled).map(lambda kv: kv[1]).countByValue() == {2: self.N}
+        assert self.watched(doubled, spills).map(lambda kv: kv[1]).countByValue() == {2: self.N}
         self.check(small)
 
-    def test_grouping(self, small: SparkContext) -> None:
+    def test_grouping(self, small: SparkContext, spills: Any) -> None:
         rdd = small.parallelize(range(2 * self.N), 2).map(lambda x: (x % 5000, f"value {x:030d}"))
-        grouped = self.watched(rdd.groupByKey(2)).mapValues(lambda values: len(set(values)))
+        grouped = self.watched(rdd.groupByKey(2), spills).mapValues(lambda values: len(set(values)))
         assert grouped.values().sum() == 2 * self.N
         assert grouped.count() == 5000
         self.check(small)
 
     def test_one_group_larger_than_memory(self, small: SparkContext) -> None:
-        count = 2400
-        rdd = small.parallelize(range(count), 24).map(lambda x: ("all", bytes([x % 256]) * 100_000))
+        count = 4800
+        rdd = small.parallelize(range(count), 48).map(lambda x: ("all", bytes([x % 256]) * 20_000))
 
         def total(values: Any) -> tuple[int, int]:
             return len(values), sum(value[0] for value in values)
@@ -247,28 +255,30 @@ class TestBounds:
         assert (key, found) == ("all", (count, sum(x % 256 for x in range(count))))
         self.check(small)
 
-    def test_sort(self, small: SparkContext) -> None:
+    def test_sort(self, small: SparkContext, spills: Any) -> None:
         rdd = small.parallelize(range(2 * self.N), 4)
         rows = rdd.map(lambda x: (x * 7919 % 1000003, "x" * 40))
-        ordered = self.watched(rows.sortByKey(numPartitions=2)).keys().mapPartitions(sorted_facts)
+        ordered = (
+            self.watched(rows.sortByKey(numPartitions=2), spills).keys().mapPartitions(sorted_facts)
+        )
         facts = ordered.collect()
         assert sum(count for count, _, _, _ in facts) == 2 * self.N
         assert all(is_sorted for _, is_sorted, _, _ in facts)
         assert facts[0][3] <= facts[1][2]
         self.check(small)
 
-    def test_join(self, small: SparkContext) -> None:
+    def test_join(self, small: SparkContext, spills: Any) -> None:
         left = small.parallelize(range(self.N), 2).map(lambda x: (x, f"left {x:040d}"))
         right = small.parallelize(range(0, self.N, 2), 2).map(lambda x: (x, f"right {x:040d}"))
-        joined = self.watched(left.join(right, 2))
+        joined = self.watched(left.join(right, 2), spills)
         good = joined.filter(lambda kv: int(kv[1][0][5:]) == int(kv[1][1][6:]) == kv[0])
         assert good.count() == self.N // 2
         self.check(small)
 
-    def test_cogroup(self, small: SparkContext) -> None:
+    def test_cogroup(self, small: SparkContext, spills: Any) -> None:
         left = small.parallelize(range(self.N), 2).map(lambda x: (x % 50_000, f"left {x:040d}"))
         right = small.parallelize(range(self.N), 2).map(lambda x: (x % 50_000, x))
-        grouped = self.watched(left.cogroup(right, numPartitions=2))
+        grouped = self.watched(left.cogroup(right, numPartitions=2), spills)
         sizes = grouped.map(lambda kv: tuple(len(side) for side in kv[1])).countByValue()
         assert sizes == {(8, 8): 50_000}
         self.check(small)

@@ -1,0 +1,1 @@
+"""Named, immutable data: its encoding, and where it is kept."""

@@ -11,7 +11,7 @@ bytearray) into bytes, and looking for such values costs twice what it saves.
 
 import pickle
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 from zlib import crc32
 
@@ -73,6 +73,20 @@ def decode_frames(data: memoryview | bytes, writable: bool = False) -> Iterator[
         end = _frame_end(view, start)
         yield _decode_frame(view[start:end], writable)
         start = end
+
+
+def read_frames(read: Callable[[int], bytes], size: int) -> Iterator[list[Any]]:
+    """The rows of frames that `read` brings piece by piece, one frame in memory at a time."""
+    while size > 0:
+        head = read(_HEADER.size)
+        if len(head) < _HEADER.size:
+            raise CorruptBlock(f"{len(head)} bytes are left where a frame's header should be")
+        payload: int = _HEADER.unpack(head)[2]
+        length = _HEADER.size + payload + -payload % _FRAME_ALIGNMENT
+        if length > size:
+            raise CorruptBlock(f"a frame claims {length} bytes where {size} are left")
+        yield decode(head + read(length - _HEADER.size))
+        size -= length
 
 
 class Encoder:

@@ -15,7 +15,7 @@ class Use(NamedTuple):
     last_used: int
 
 
-def choose_victim(uses: Mapping[RddId, Use], storing: RddId, priority: int) -> RddId | None:
+def choose_victim(uses: Mapping[RddId, Use], storing: RddId | None, priority: int) -> RddId | None:
     """The least recently used RDD of lowest priority.
 
     Never the RDD that is being stored: most operations are scans, and a scan would evict just

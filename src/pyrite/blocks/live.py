@@ -30,8 +30,9 @@ class Entry:
 class LiveStore:
     """The rows that one executor keeps, by RDD, with the order in which RDDs were used."""
 
-    def __init__(self, limit_bytes: int) -> None:
+    def __init__(self, limit_bytes: int, protected_bytes: int) -> None:
         self.limit_bytes = limit_bytes
+        self.protected_bytes = protected_bytes
         self.used_bytes = 0
         self.rdds: dict[RddId, dict[int, Entry]] = {}
         self.uses: dict[RddId, Use] = {}
@@ -61,7 +62,7 @@ class LiveStore:
     def has_room(self, size_bytes: int) -> bool:
         return self.used_bytes + size_bytes <= self.limit_bytes
 
-    def victim(self, storing: RddId, priority: int) -> Partition | None:
+    def victim(self, storing: RddId | None, priority: int) -> Partition | None:
         """The partition that should go next to make room for `storing`."""
         rdd = choose_victim(self.uses, storing, priority)
         return None if rdd is None else Partition(rdd, next(reversed(self.rdds[rdd])))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from pyrite.blocks.codec import decode_frames, read_frames
 from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
 from pyrite.errors import ClusterError
 from pyrite.ids import BlockRef
@@ -17,6 +18,7 @@ ALIGNMENT = 64
 SEGMENT_BYTES = 16 << 20
 # The kernel takes at most this many buffers in one call.
 MOST_BUFFERS = 1024
+READ_BYTES = 1 << 18
 
 
 class Folders(NamedTuple):
@@ -35,7 +37,7 @@ class BlockNotWritten(ClusterError):
 
     def __init__(self, folder: str, size_bytes: int, reason: str | None) -> None:
         super().__init__(
-            f"a block of {size_bytes} bytes could not be written to {folder}: {reason}. "
+            f"a block could not be written to {folder} beyond {size_bytes} bytes: {reason}. "
             "Free space there, or set spark.local.dir to a folder on a larger disk."
         )
         self.folder = folder
@@ -58,27 +60,28 @@ class SegmentWriter:
     def write(self, buffers: Sequence[Any], size: int) -> BlockRef:
         """Writes the buffers as one block: to shared memory while there is room, else to disk."""
         if self.offset + size > self.end and not self._open_segment(size):
-            return self.write_to_disk(buffers, size)
+            return self.write_to_disk(buffers)
         ref = BlockRef(self.name, self.offset, size)
         try:
             write_all(self.fd, buffers, self.offset)
         except OSError:
             # Shared memory may be smaller than the pool was told, as in a container.
             self._close()
-            return self.write_to_disk(buffers, size)
+            return self.write_to_disk(buffers)
         self.offset += -(-size // ALIGNMENT) * ALIGNMENT
         return ref
 
-    def write_to_disk(self, buffers: Sequence[Any], size: int) -> BlockRef:
+    def write_to_disk(self, buffers: Sequence[Any]) -> BlockRef:
         """Writes the buffers as a file of their own."""
+        file = self.open_on_disk()
+        file.append(buffers)
+        return file.finish()
+
+    def open_on_disk(self) -> DiskBlock:
+        """A block on disk that is written piece by piece."""
         name = self._new_name(DISK_PREFIX)
-        path = self.folders.path(name)
         self.disk_written.append(name)
-        try:
-            write_file(path, buffers)
-        except OSError as error:
-            raise BlockNotWritten(self.folders.disk, size, error.strerror) from error
-        return BlockRef(name, 0, size)
+        return DiskBlock(name, self.folders)
 
     def take_disk_written(self) -> list[str]:
         """The disk files made since the last call, to be removed if nobody is told of them."""
@@ -108,20 +111,33 @@ class SegmentWriter:
         self.fd, self.offset, self.end = -1, 0, 0
 
 
-def write_file(path: str, buffers: Sequence[Any]) -> None:
-    """Writes a new file, or leaves none."""
-    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-    try:
-        write_all(fd, buffers, 0)
-    except BaseException:
-        os.unlink(path)
-        raise
-    finally:
-        os.close(fd)
+class DiskBlock:
+    """A block that grows in a file of its own; it leaves none behind when it can't."""
+
+    def __init__(self, name: str, folders: Folders) -> None:
+        self.name = name
+        self.folder = folders.disk
+        self.path = folders.path(name)
+        self.size = 0
+        self.file = open(self.path, "xb", buffering=0)  # noqa: SIM115 - closed by finish
+        os.fchmod(self.file.fileno(), 0o600)
+
+    def append(self, buffers: Sequence[Any]) -> None:
+        try:
+            self.size += write_all(self.file.fileno(), buffers, self.size)
+        except OSError as error:
+            self.file.close()
+            os.unlink(self.path)
+            raise BlockNotWritten(self.folder, self.size, error.strerror) from error
+
+    def finish(self) -> BlockRef:
+        self.file.close()
+        return BlockRef(self.name, 0, self.size)
 
 
-def write_all(fd: int, buffers: Sequence[Any], offset: int) -> None:
+def write_all(fd: int, buffers: Sequence[Any], offset: int) -> int:
     """Writes all buffers at the offset, however many bytes the kernel takes at a time."""
+    start = offset
     pending = [memoryview(each).cast("B") for each in buffers if len(each)]
     position = 0
     while position < len(pending):
@@ -134,6 +150,7 @@ def write_all(fd: int, buffers: Sequence[Any], offset: int) -> None:
                 break
             written -= len(view)
             position += 1
+    return offset - start
 
 
 class SegmentReader:
@@ -149,10 +166,22 @@ class SegmentReader:
             return memoryview(b"")
         whole = self.maps.get(ref.segment)
         if whole is None or len(whole) < ref.offset + ref.length:
-            whole = self.maps[ref.segment] = self._map(ref.segment)
+            whole = self._map(ref.segment)
+            # Mapped pages of disk files count as this process's memory: not longer than needed.
+            if ref.segment.startswith(MEMORY_PREFIX):
+                self.maps[ref.segment] = whole
         if len(whole) < ref.offset + ref.length:
             raise FileNotFoundError(f"segment {ref.segment} is shorter than its block")
         return whole[ref.offset : ref.offset + ref.length]
+
+    def rows(self, ref: BlockRef) -> Iterator[list[Any]]:
+        """The block's rows, batch by batch; from disk no more than a batch is in memory."""
+        if ref.segment.startswith(MEMORY_PREFIX):
+            yield from decode_frames(self.view(ref))
+            return
+        with open(self.folders.path(ref.segment), "rb", buffering=READ_BYTES) as file:
+            file.seek(ref.offset)
+            yield from read_frames(file.read, ref.length)
 
     def forget(self, segments: Iterable[str]) -> None:
         """Unmaps segments; rows that still look into one keep it until they go."""

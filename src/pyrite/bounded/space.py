@@ -60,13 +60,18 @@ class Space:
     """
 
     def __init__(
-        self, limit_bytes: int, folder: str, measure: Callable[[], int] = private_bytes
+        self,
+        limit_bytes: int,
+        folder: str,
+        make_room: Callable[[], bool] = lambda: False,
+        measure: Callable[[], int] = private_bytes,
     ) -> None:
         self.limit_bytes = limit_bytes
         self.folder = folder
         self.spilled_bytes = 0
         self.stride_rows = 1
         """How many rows to take in before asking `over` again."""
+        self._make_room = make_room
         self._measure = measure
         self._least_growth_bytes = max(limit_bytes // 16, _MEBIBYTE)
         self._paths: list[str] = []
@@ -83,6 +88,9 @@ class Space:
             self.stride_rows = max(1, self.stride_rows // 2)
         elif self.stride_rows < _MOST_ROWS_PER_STRIDE:
             self.stride_rows *= 2
+        while level > self._threshold and self._make_room():
+            # Others gave up memory for this task: it need not go to disk yet.
+            self._level = level = self._trimmed_level()
         return level > self._threshold
 
     def relieved(self) -> None:

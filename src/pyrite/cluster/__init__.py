@@ -1,0 +1,1 @@
+"""The port between decisions and the world, and its adapters."""

@@ -101,10 +101,10 @@ class Sources:
     ) -> RDD[str]:
         """The lines of text files, wherever fsspec can read them.
 
-        >>> import os, tempfile
-        >>> path = os.path.join(tempfile.mkdtemp(), "sample.txt")
-        >>> _ = open(path, "w").write("one\\ntwo\\n")
-        >>> sc.textFile(path).collect()
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "sample.txt")
+        >>> _ = path.write_text("one\\ntwo\\n")
+        >>> sc.textFile(str(path)).collect()
         ['one', 'two']
         """
         from pyrite.io.splits import text_splits

@@ -18,6 +18,8 @@ from pyrite.schedule.state import Rules
 from pyrite.schedule.taskset import Speculation
 from pyrite.settings import Settings
 
+# Kept rows may take this part of an executor's memory while tasks leave it to them.
+STORAGE_PART = 0.7
 EXCLUDE = "spark.excludeOnFailure"
 
 
@@ -46,9 +48,11 @@ def files_folder(folders: Folders) -> str:
 
 def executor_options(settings: Settings) -> dict[str, Any]:
     memory = settings.bytes("spark.executor.memory")
+    storage = int(memory * STORAGE_PART)
     return {
         "memory_bytes": memory,
-        "storage_bytes": int(memory * settings.float("spark.memory.storageFraction")),
+        "storage_bytes": storage,
+        "protected_bytes": int(storage * settings.float("spark.memory.storageFraction")),
         "inline_bytes": settings.bytes("pyrite.inline.bytes"),
     }
 

@@ -1,0 +1,1 @@
+"""What an executor does: one task at a time."""

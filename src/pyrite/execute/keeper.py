@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from pyrite.blocks.codec import CorruptBlock, Encoder, decode_frames, frame_size
+from pyrite.blocks.codec import CorruptBlock, Encoder, frame_size
 from pyrite.blocks.live import LiveStore, estimate_bytes
 from pyrite.blocks.segments import SegmentReader, SegmentWriter
 from pyrite.bounded.space import Space
-from pyrite.ids import BlockRef, Partition
+from pyrite.ids import BlockRef, Partition, RddId
 from pyrite.storagelevel import StorageLevel
 
 CHUNK_ROWS = 4096
+ANY_PRIORITY = sys.maxsize
 
 
 class KeptBlockLost(BaseException):
@@ -42,9 +44,12 @@ class Keeper:
         self.stored: list[tuple[Partition, BlockRef | None]] = []
         self.dropped: list[Partition] = []
         self.lost: list[tuple[Partition, BlockRef]] = []
+        self.filling: list[Iterator[list[Any]]] = []
+        self.storing: RddId | None = None
 
     def start_task(self, blocks: dict[Partition, BlockRef]) -> None:
         self.blocks = blocks
+        self.filling.clear()
 
     def take_report(self) -> tuple[list[Any], list[Any], list[Any]]:
         """What was stored, dropped and found lost since the last report."""
@@ -61,7 +66,7 @@ class Keeper:
         if ref is None:
             return None
         try:
-            frames = decode_frames(self.reader.view(ref))
+            frames = self.reader.rows(ref)
             first = next(frames, [])
         except (OSError, CorruptBlock):
             self.lost.append((partition, ref))
@@ -74,7 +79,7 @@ class Keeper:
         """The other frames; rows have gone out already, so a loss starts the task again."""
         try:
             yield from frames
-        except CorruptBlock:
+        except (OSError, CorruptBlock):
             self.lost.append((partition, ref))
             raise KeptBlockLost from None
 
@@ -84,21 +89,26 @@ class Keeper:
         """Stores the rows as planned, as far as there is room; gives them back."""
         level = plan.level
         if not level.useMemory:
-            return self._keep_block(partition, rows, to_disk=True)
+            return self._keep_encoded(partition, rows, to_disk=True)
         if level.useOffHeap or not plan.live:
-            return self._keep_block(partition, rows, to_disk=False)
+            return self._keep_encoded(partition, rows, to_disk=False)
         held: list[Any] = []
         size = 0
-        while chunk := list(islice(rows, CHUNK_ROWS)):
-            held += chunk
-            size += estimate_bytes(chunk)
-            if not self._make_room(partition, size, plan, space):
-                rest = chain(held, rows)
-                return self._keep_block(partition, rest, to_disk=True) if level.useDisk else rest
+        before, self.storing = self.storing, partition.rdd
+        try:
+            while chunk := list(islice(rows, CHUNK_ROWS)):
+                held += chunk
+                size += estimate_bytes(chunk)
+                if not self._make_room(partition, size, plan, space):
+                    rest = chain(held, rows)
+                    to_disk = level.useDisk
+                    return self._keep_encoded(partition, rest, True) if to_disk else rest
+        finally:
+            self.storing = before
         self.live.put(partition, held, size, level, plan.priority)
         self.stored.append((partition, None))
         if level.replication > 1:
-            self._keep_block(partition, iter(held), to_disk=False)
+            self._encode_all(partition, held, to_disk=False)
         return iter(held)
 
     def _make_room(self, partition: Partition, size: int, plan: KeepPlan, space: Space) -> bool:
@@ -114,16 +124,48 @@ class Keeper:
         entry = self.live.remove(partition)
         self.dropped.append(partition)
         if entry.level.useDisk and partition not in self.blocks:
-            self._keep_block(partition, iter(entry.rows), to_disk=True)
+            self._encode_all(partition, entry.rows, to_disk=True)
 
-    def _keep_block(
+    def make_room(self) -> bool:
+        """Evicts a partition for a task that needs memory; False where none may go."""
+        if self.live.used_bytes <= self.live.protected_bytes:
+            return False
+        victim = self.live.victim(self.storing, ANY_PRIORITY)
+        if victim is None:
+            return False
+        self._evict(victim)
+        return True
+
+    def finish_task(self) -> None:
+        """Stores the rest of partitions that the task read only in part."""
+        while self.filling:
+            for _ in self.filling.pop():
+                pass
+
+    def _keep_encoded(
         self, partition: Partition, rows: Iterator[Any], to_disk: bool
     ) -> Iterator[Any]:
+        """Encodes the rows while they are read."""
+        chunks = self._encode(partition, rows, to_disk)
+        self.filling.append(chunks)
+        return chain.from_iterable(chunks)
+
+    def _encode_all(self, partition: Partition, rows: list[Any], to_disk: bool) -> None:
+        for _ in self._encode(partition, iter(rows), to_disk):
+            pass
+
+    def _encode(
+        self, partition: Partition, rows: Iterator[Any], to_disk: bool
+    ) -> Iterator[list[Any]]:
         encoder = Encoder()
+        file = self.writer.open_on_disk() if to_disk else None
         buffers: list[Any] = []
         while chunk := list(islice(rows, CHUNK_ROWS)):
-            buffers += encoder.encode(chunk)
-        write = self.writer.write_to_disk if to_disk else self.writer.write
-        ref = write(buffers, frame_size(buffers))
+            frame = encoder.encode(chunk)
+            if file is None:
+                buffers += frame
+            else:
+                file.append(frame)
+            yield chunk
+        ref = file.finish() if file else self.writer.write(buffers, frame_size(buffers))
         self.stored.append((partition, ref))
-        return chain.from_iterable(decode_frames(self.reader.view(ref)))

@@ -50,6 +50,7 @@ class Limits(NamedTuple):
 
     memory_bytes: int
     storage_bytes: int
+    protected_bytes: int
     inline_bytes: int
 
 
@@ -116,7 +117,7 @@ class Worker:
         self.limits = limits
         self.reader = SegmentReader(folders)
         self.writer = SegmentWriter(folders, name, self._lease)
-        self.live = LiveStore(limits.storage_bytes)
+        self.live = LiveStore(limits.storage_bytes, limits.protected_bytes)
         self.keeper = Keeper(self.live, self.reader, self.writer)
         self.stages: dict[int, Stage] = {}
         self.snapshots: dict[ShuffleId, tuple[int, tuple[BlockRef, ...]]] = {}
@@ -168,7 +169,7 @@ class Worker:
 
     def _run(self, task: Task) -> None:
         stage = self.stages[task.stage]
-        space = Space(self.limits.memory_bytes, self.folders.disk)
+        space = Space(self.limits.memory_bytes, self.folders.disk, self.keeper.make_room)
         info = TaskInfo(
             task.stage,
             task.partition,
@@ -224,8 +225,10 @@ class Worker:
             output = write_map_output(
                 rows, task.partition, work.router, work.parts, space, self.writer
             )
+            self.keeper.finish_task()
             return ("ok", task.attempt, None, tuple(output), take_updates())
         result = self._encode_result(work(task.partition, rows))
+        self.keeper.finish_task()
         return ("ok", task.attempt, result, None, take_updates())
 
     def _encode_result(self, result: Any) -> bytes | tuple[Any, ...]:

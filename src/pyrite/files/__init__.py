@@ -13,11 +13,12 @@ ENVIRONMENT = "PYRITE_FILES"
 class SparkFiles:
     """Where added files lie, in the driver and in tasks.
 
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "word.txt")
-    >>> _ = open(path, "w").write("hello")
-    >>> sc.addFile(path)
-    >>> sc.parallelize([0]).map(lambda _: open(SparkFiles.get("word.txt")).read()).collect()
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "word.txt")
+    >>> _ = path.write_text("hello")
+    >>> sc.addFile(str(path))
+    >>> read = lambda name: pathlib.Path(SparkFiles.get(name)).read_text()
+    >>> sc.parallelize(["word.txt"]).map(read).collect()
     ['hello']
     """
 

@@ -1,0 +1,1 @@
+"""What a job computes, cut into stages: pure."""

@@ -1,0 +1,1 @@
+"""Rows between stages: written by map tasks, read by reduce tasks."""

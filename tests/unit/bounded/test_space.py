@@ -47,7 +47,7 @@ def test_a_forked_child_measures_itself() -> None:
 
 
 def test_a_task_is_over_beyond_its_limit(tmp_path: Path, memory: Memory) -> None:
-    space = Space(100 * MEBIBYTE, str(tmp_path), memory)
+    space = Space(100 * MEBIBYTE, str(tmp_path), measure=memory)
     memory.level = 100 * MEBIBYTE
     assert not space.over()
     memory.level += 1
@@ -55,7 +55,7 @@ def test_a_task_is_over_beyond_its_limit(tmp_path: Path, memory: Memory) -> None
 
 
 def test_memory_that_does_not_come_back_raises_the_limit(tmp_path: Path, memory: Memory) -> None:
-    space = Space(160 * MEBIBYTE, str(tmp_path), memory)
+    space = Space(160 * MEBIBYTE, str(tmp_path), measure=memory)
     memory.level = 200 * MEBIBYTE
     assert space.over()
     space.relieved()
@@ -67,7 +67,7 @@ def test_memory_that_does_not_come_back_raises_the_limit(tmp_path: Path, memory:
 
 
 def test_memory_that_comes_back_leaves_the_limit(tmp_path: Path, memory: Memory) -> None:
-    space = Space(160 * MEBIBYTE, str(tmp_path), memory)
+    space = Space(160 * MEBIBYTE, str(tmp_path), measure=memory)
     memory.level = 200 * MEBIBYTE
     space.relieved()
     memory.level = 20 * MEBIBYTE
@@ -80,14 +80,14 @@ def test_a_process_full_from_the_start_may_still_hold_a_little(
     tmp_path: Path, memory: Memory
 ) -> None:
     memory.level = 500 * MEBIBYTE
-    space = Space(160 * MEBIBYTE, str(tmp_path), memory)
+    space = Space(160 * MEBIBYTE, str(tmp_path), measure=memory)
     assert not space.over()
     memory.level += 11 * MEBIBYTE
     assert space.over()
 
 
 def test_large_rows_are_counted_more_often_than_small_ones(tmp_path: Path, memory: Memory) -> None:
-    space = Space(160 * MEBIBYTE, str(tmp_path), memory)
+    space = Space(160 * MEBIBYTE, str(tmp_path), measure=memory)
     for _ in range(20):
         space.over()
     assert space.stride_rows == 8192
@@ -99,7 +99,7 @@ def test_large_rows_are_counted_more_often_than_small_ones(tmp_path: Path, memor
 
 def test_a_batch_is_small_beside_the_limit(tmp_path: Path, memory: Memory) -> None:
     memory.level = 512 * MEBIBYTE
-    space = Space(512 * MEBIBYTE, str(tmp_path), memory)
+    space = Space(512 * MEBIBYTE, str(tmp_path), measure=memory)
     assert space.batch_rows(100) == 1
     assert space.batch_rows(512 * 100) == 100
     assert space.batch_rows(10**9) == 4096

@@ -23,7 +23,7 @@ class Tide:
 
 def tight_space(folder: Path, seed: int = 0, chance: float = 0.5) -> Space:
     """A space that is over its limit with this chance whenever a task looks."""
-    space = Space(LIMIT_BYTES, str(folder), Tide(seed, chance))
+    space = Space(LIMIT_BYTES, str(folder), measure=Tide(seed, chance))
     # Where the tide was high at the start, this brings it down.
     space.relieved()
     space.stride_rows = 1

@@ -144,7 +144,10 @@ def run_executor(executor: int, fd: int, folders: Folders, options: dict[str, An
     sys.setrecursionlimit(100_000)
     raise_limits(options["memory_bytes"])
     limits = Limits(
-        options["memory_bytes"] * 8 // 10, options["storage_bytes"], options["inline_bytes"]
+        options["memory_bytes"] * 8 // 10,
+        options["storage_bytes"],
+        options["protected_bytes"],
+        options["inline_bytes"],
     )
     worker = Worker(f"e{executor}", SocketChannel(socket.socket(fileno=fd)), folders, limits)
     word = CancelWord(folders, executor)

@@ -1,0 +1,40 @@
+"""The examples in the docstrings run on a real context."""
+
+import doctest
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pyrite
+from pyrite import SparkContext
+
+
+def examples() -> Iterator[doctest.DocTest]:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for module in pkgutil.walk_packages(pyrite.__path__, "pyrite."):
+        if module.name != "pyrite.__main__":
+            found = finder.find(importlib.import_module(module.name))
+            yield from (test for test in found if test.examples)
+
+
+@pytest.fixture(scope="module")
+def sc() -> Iterator[SparkContext]:
+    """The context of whoever has one already, else one of our own."""
+    found = SparkContext._active_spark_context
+    context = found or SparkContext("local[2]", "doctests")
+    yield context
+    if found is None:
+        context.stop()
+
+
+@pytest.mark.parametrize("example", list(examples()), ids=lambda example: example.name)
+def test_the_example_runs(
+    example: doctest.DocTest, sc: SparkContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    example.globs["sc"] = sc
+    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example)
+    assert result.failed == 0
