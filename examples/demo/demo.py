@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import accumulate
 from operator import add
 from random import Random
@@ -27,11 +26,15 @@ SEARCHES = ["ERROR", "ERROR mail", "timeout", "lantern", "memory", "unicorn"]
 
 WORD = re.compile(r"[^\W\d_]{2,}")
 SERVICES = ["web", "web", "web", "search", "search", "cart", "mail", "login", "stock"]
-THINGS = (
-    "anchor basket bell blanket bottle brush bucket button candle carpet clock compass cup drum "
-    "flute hammer kettle key kite ladder lamp lantern loom map mirror needle oar pen pillow rope "
-    "saddle scarf shovel spoon stove table teapot thimble umbrella violin wheel whistle"
-).split()
+# fmt: off
+THINGS = [
+    "anchor", "basket", "bell", "blanket", "bottle", "brush", "bucket", "button", "candle",
+    "carpet", "clock", "compass", "cup", "drum", "flute", "hammer", "kettle", "key", "kite",
+    "ladder", "lamp", "lantern", "loom", "map", "mirror", "needle", "oar", "pen", "pillow",
+    "rope", "saddle", "scarf", "shovel", "spoon", "stove", "table", "teapot", "thimble",
+    "umbrella", "violin", "wheel", "whistle",
+]
+# fmt: on
 MESSAGES = {
     "INFO showed the %(thing)s to %(user)s in %(number)d ms": 300,
     "INFO searched for a %(thing)s for %(user)s, found %(number)d": 200,
@@ -62,9 +65,9 @@ def log_lines(part: int) -> Iterator[str]:
         level, _, message = text.partition(" ")
         seconds = LOG_STARTS_S + int(span_s * (part + index / count))
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(seconds))
-        number = int(random.random() * 2000)
-        user = f"user-{int(random.random() * 5000)}"
-        yield f"{when} {level} {service} {message % {'user': user, 'thing': thing, 'number': number}}"
+        number, user = int(random.random() * 2000), f"user-{int(random.random() * 5000)}"
+        message %= {"user": user, "thing": thing, "number": number}
+        yield f"{when} {level} {service} {message}"
 
 
 @contextmanager
@@ -116,8 +119,8 @@ def load(sc: SparkContext, path: str) -> tuple[RDD[str], int]:
     return lines, count
 
 
-def contains_word(word: str, line: str) -> bool:
-    return word in line
+def with_word(lines: RDD[str], word: str) -> RDD[str]:
+    return lines.filter(lambda line: word in line)
 
 
 def search(lines: RDD[str], words: Sequence[str], total: int) -> None:
@@ -125,7 +128,7 @@ def search(lines: RDD[str], words: Sequence[str], total: int) -> None:
     began_s = time.perf_counter()
     found = lines
     for word in words:
-        found = found.filter(partial(contains_word, word))
+        found = with_word(found, word)
     count = found.count()
     took_ms = (time.perf_counter() - began_s) * 1e3
     print(f"    {BOLD}{count:,}{PLAIN} of {total:,} lines, in {BOLD}{took_ms:.0f} ms{PLAIN}")

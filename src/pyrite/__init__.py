@@ -1,17 +1,24 @@
 """Pyrite: in-memory cluster computing for Python, with the RDD API and no JVM."""
 
-from pyrite.accumulators import Accumulator, AccumulatorParam
-from pyrite.broadcast import Broadcast
-from pyrite.conf import SparkConf
-from pyrite.context import SparkContext
-from pyrite.files import SparkFiles
-from pyrite.rdd import RDD, RDDBarrier
-from pyrite.serializers import CPickleSerializer, MarshalSerializer
-from pyrite.status import SparkJobInfo, SparkStageInfo, StatusTracker
-from pyrite.storagelevel import StorageLevel
-from pyrite.taskcontext import BarrierTaskContext, BarrierTaskInfo, TaskContext
-from pyrite.util import InheritableThread, inheritable_thread_target
+from typing import TYPE_CHECKING, Any
+
+from pyrite.lazy import load_lazily
 from pyrite.version import __version__
+
+if TYPE_CHECKING:
+    from pyrite.accumulators import Accumulator, AccumulatorParam
+    from pyrite.broadcast import Broadcast
+    from pyrite.conf import SparkConf
+    from pyrite.context import SparkContext
+    from pyrite.files import SparkFiles
+    from pyrite.rdd.barrier import RDDBarrier
+    from pyrite.rdd.rdd import RDD
+    from pyrite.serializers import CPickleSerializer, MarshalSerializer
+    from pyrite.sql import Row
+    from pyrite.status import SparkJobInfo, SparkStageInfo, StatusTracker
+    from pyrite.storagelevel import StorageLevel
+    from pyrite.taskcontext import BarrierTaskContext, BarrierTaskInfo, TaskContext
+    from pyrite.util import InheritableThread, inheritable_thread_target
 
 __all__ = [
     "RDD",
@@ -24,6 +31,7 @@ __all__ = [
     "InheritableThread",
     "MarshalSerializer",
     "RDDBarrier",
+    "Row",
     "SparkConf",
     "SparkContext",
     "SparkFiles",
@@ -35,3 +43,30 @@ __all__ = [
     "__version__",
     "inheritable_thread_target",
 ]
+
+HOMES = {
+    "Accumulator": "pyrite.accumulators",
+    "AccumulatorParam": "pyrite.accumulators",
+    "BarrierTaskContext": "pyrite.taskcontext",
+    "BarrierTaskInfo": "pyrite.taskcontext",
+    "Broadcast": "pyrite.broadcast",
+    "CPickleSerializer": "pyrite.serializers",
+    "InheritableThread": "pyrite.util",
+    "MarshalSerializer": "pyrite.serializers",
+    "RDD": "pyrite.rdd.rdd",
+    "RDDBarrier": "pyrite.rdd.barrier",
+    "Row": "pyrite.sql",
+    "SparkConf": "pyrite.conf",
+    "SparkContext": "pyrite.context",
+    "SparkFiles": "pyrite.files",
+    "SparkJobInfo": "pyrite.status",
+    "SparkStageInfo": "pyrite.status",
+    "StatusTracker": "pyrite.status",
+    "StorageLevel": "pyrite.storagelevel",
+    "TaskContext": "pyrite.taskcontext",
+    "inheritable_thread_target": "pyrite.util",
+}
+
+
+def __getattr__(name: str) -> Any:
+    return load_lazily(__name__, name, HOMES)

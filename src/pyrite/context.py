@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import atexit
-import getpass
 import itertools
-import logging
 import os
 import sys
 import threading
@@ -30,9 +28,9 @@ from pyrite.errors import ReferencedInTask
 from pyrite.execute.keeper import KeepPlan
 from pyrite.files import SparkFiles
 from pyrite.ids import BroadcastId, RddId
-from pyrite.rdd import RDD
 from pyrite.rdd.dependency import ShuffleDependency
 from pyrite.rdd.partitioner import Router
+from pyrite.rdd.rdd import RDD
 from pyrite.schedule.events import BroadcastForgotten, CancelRequested, ShuffleForgotten
 from pyrite.settings import LOG_LEVELS, Machine, Settings
 from pyrite.status import StatusTracker
@@ -48,7 +46,7 @@ PYTHON_LEVELS: dict[str, int | str] = {
     "TRACE": "DEBUG",
     "WARN": "WARNING",
     "FATAL": "CRITICAL",
-    "OFF": logging.CRITICAL + 1,
+    "OFF": 51,
 }
 
 
@@ -230,10 +228,14 @@ class SparkContext(Sources, Jobs):
 
     def sparkUser(self) -> str:
         """The user who runs this."""
+        import getpass
+
         return os.environ.get("SPARK_USER") or getpass.getuser()
 
     def setLogLevel(self, logLevel: str) -> None:
         """Sets how much is logged: ALL, DEBUG, INFO, WARN, ERROR, FATAL, OFF or TRACE."""
+        import logging
+
         level = logLevel.upper()
         if level not in LOG_LEVELS:
             raise ValueError(f"no log level {logLevel!r}: use one of {', '.join(LOG_LEVELS)}")

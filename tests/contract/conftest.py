@@ -1,4 +1,4 @@
-"""Contexts with real executor processes: one shared by tests that leave it as it was, or own ones."""
+"""Contexts with real executor processes: a shared one, and own ones for tests that change it."""
 
 import sys
 from collections.abc import Callable, Iterator

@@ -125,7 +125,7 @@ class TestRefusedStarts:
         conf = SparkConf(False).setMaster("local[1]")
         conf.set("spark.scheduler.mode", "FAIR")
         conf.set("spark.scheduler.allocation.file", "/nowhere/pools.xml")
-        with pytest.raises(PyriteError, match="pools.xml"):
+        with pytest.raises(PyriteError, match=r"pools\.xml"):
             SparkContext(conf=conf)
 
     def test_unusable_local_dir(self, tmp_path: Path) -> None:

@@ -22,13 +22,11 @@ def executor_pids(sc: SparkContext) -> list[int]:
 
 def kill_executors(sc: SparkContext) -> None:
     """Kills all executors and waits until others have taken their places."""
+    wait_until(lambda: len(executor_pids(sc)) == sc._executors, "all executors")
     before = executor_pids(sc)
     for pid in before:
         os.kill(pid, signal.SIGKILL)
-    wait_until(
-        lambda: len(executor_pids(sc)) == len(before) and not set(before) & set(executor_pids(sc)),
-        "new executors",
-    )
+    wait_until(lambda: len(set(executor_pids(sc)) - set(before)) == sc._executors, "new executors")
 
 
 def exit_process() -> None:

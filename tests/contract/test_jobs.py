@@ -241,6 +241,13 @@ def ignore(marks: Marks) -> None:
             continue
 
 
+WAYS: dict[str, Callable[[SparkContext], None]] = {
+    "group": lambda sc: sc.cancelJobGroup("mine"),
+    "tag": lambda sc: sc.cancelJobsWithTag("tagged"),
+    "all": lambda sc: sc.cancelAllJobs(),
+}
+
+
 class TestCancel:
     @pytest.fixture
     def cancellable(self, start: Start) -> SparkContext:
@@ -260,12 +267,6 @@ class TestCancel:
         marks.wait("started", 2)
         return found
 
-    WAYS: dict[str, Callable[[SparkContext], None]] = {
-        "group": lambda sc: sc.cancelJobGroup("mine"),
-        "tag": lambda sc: sc.cancelJobsWithTag("tagged"),
-        "all": lambda sc: sc.cancelAllJobs(),
-    }
-
     @pytest.mark.parametrize("way", WAYS)
     def test_ends_the_job_and_keeps_the_executors(
         self, cancellable: SparkContext, marks: Marks, way: str
@@ -273,7 +274,7 @@ class TestCancel:
         sc = cancellable
         job = self.begin(sc, marks, sleep)
         before = executor_pids(sc)
-        self.WAYS[way](sc)
+        WAYS[way](sc)
         with pytest.raises(JobCancelled, match="cancelled"):
             job.join()
         assert sc.parallelize(range(4), 4).map(lambda x: x).sum() == 6

@@ -139,6 +139,6 @@ class TestManyJobs:
         assert not engine.desk.waiters and not engine.map_stages
         names = os.listdir(engine.cluster.folders.memory)
         assert len([name for name in names if name.startswith("m-")]) <= 3
-        assert [name for name in os.listdir(engine.cluster.folders.disk)] == ["lock"]
+        assert os.listdir(engine.cluster.folders.disk) == ["lock"]
         states = sc.parallelize(range(2), 2).mapPartitions(executor_state).collect()
         assert states == [(0, 0, 0)] * 2

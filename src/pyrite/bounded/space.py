@@ -2,7 +2,6 @@
 
 import gc
 import os
-import secrets
 from collections.abc import Callable
 from functools import cache
 
@@ -111,7 +110,7 @@ class Space:
     def spill_path(self) -> str:
         """A new file name in the scratch folder, removed by `close`."""
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        path = os.path.join(self.folder, f"spill-{os.getpid()}-{secrets.token_hex(8)}")
+        path = os.path.join(self.folder, f"spill-{os.getpid()}-{os.urandom(8).hex()}")
         self._paths.append(path)
         return path
 

@@ -17,7 +17,7 @@ from pyrite.rdd.sources import Files, Slices
 
 if TYPE_CHECKING:
     from pyrite.context import SparkContext
-    from pyrite.rdd import RDD
+    from pyrite.rdd.rdd import RDD
 
 CHUNK_ROWS = 4096
 

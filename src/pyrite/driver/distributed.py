@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import zipfile
 
 from pyrite.errors import UserError
 
@@ -20,6 +18,8 @@ class DistributedFiles:
 
     def add(self, path: str, recursive: bool = False) -> str:
         """Copies a file, or a folder when recursive; gives its place."""
+        import shutil
+
         from pyrite.io.storage import locate
 
         os.makedirs(self.root, mode=0o700, exist_ok=True)
@@ -49,6 +49,9 @@ class DistributedFiles:
 
     def add_archive(self, path: str) -> None:
         """Unpacks an archive; `path#name` unpacks it as `name`."""
+        import shutil
+        import zipfile
+
         source, _, name = path.partition("#")
         if not os.path.exists(source):
             raise UserError(f"addArchive: there is no archive {source!r}")

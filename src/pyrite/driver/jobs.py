@@ -12,7 +12,7 @@ from pyrite.errors import UserError
 
 if TYPE_CHECKING:
     from pyrite.driver.checkpoints import Checkpoints
-    from pyrite.rdd import RDD
+    from pyrite.rdd.rdd import RDD
 
 R = TypeVar("R")
 

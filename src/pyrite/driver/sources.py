@@ -11,7 +11,7 @@ from pyrite.blocks.codec import encode, frame_size
 from pyrite.driver.engine import Engine
 from pyrite.errors import NotSupported
 from pyrite.ids import BlockRef
-from pyrite.rdd import RDD
+from pyrite.rdd.rdd import RDD
 from pyrite.rdd.sets import unite
 from pyrite.rdd.sources import Files, Ranges, Slices, slice_bounds
 

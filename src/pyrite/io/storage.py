@@ -47,6 +47,9 @@ class Storage(Protocol):
         ...
 
 
+MOST_REMOVALS = 100
+
+
 class LocalStorage:
     """The file system of this machine."""
 
@@ -106,7 +109,11 @@ class LocalStorage:
     def remove(self, path: str) -> None:
         import shutil
 
-        shutil.rmtree(path, ignore_errors=True)
+        # A task that is just being cancelled may still put files there, each a few times at most.
+        for _ in range(MOST_REMOVALS):
+            shutil.rmtree(path, ignore_errors=True)
+            if not os.path.lexists(path):
+                return
 
     def remove_if_empty(self, folder: str) -> None:
         with contextlib.suppress(OSError):

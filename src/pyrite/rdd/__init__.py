@@ -1,36 +1,38 @@
-"""Resilient distributed datasets: the user's face of the engine."""
+"""Resilient distributed datasets: the user's face of the engine.
 
-from __future__ import annotations
+Names are loaded when they are first asked for: executors need the operators, not the face.
+"""
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any
 
-from pyrite.hashing import portable_hash
-from pyrite.rdd.approximate import BoundedFloat
-from pyrite.rdd.barrier import RDDBarrier
-from pyrite.rdd.elements import Elements
-from pyrite.rdd.joins import Joins
-from pyrite.rdd.keyed import KeyedActions
-from pyrite.rdd.ordering import Ordering
-from pyrite.rdd.partitioner import Partitioner
-from pyrite.rdd.saves import Saves
-from pyrite.rdd.sets import Sets
-from pyrite.rdd.statistics import Statistics
+from pyrite.lazy import load_lazily
 
-__all__ = ["RDD", "BoundedFloat", "Partitioner", "PipelinedRDD", "RDDBarrier", "portable_hash"]
+if TYPE_CHECKING:
+    from pyrite.hashing import portable_hash
+    from pyrite.rdd.approximate import BoundedFloat
+    from pyrite.rdd.barrier import RDDBarrier
+    from pyrite.rdd.partitioner import Partitioner
+    from pyrite.rdd.rdd import RDD
+    from pyrite.rdd.rdd import RDD as PipelinedRDD
 
-T = TypeVar("T")
+__all__ = [
+    "RDD",
+    "BoundedFloat",
+    "Partitioner",
+    "PipelinedRDD",
+    "RDDBarrier",
+    "portable_hash",
+]
+
+HOMES = {
+    "RDD": "pyrite.rdd.rdd",
+    "PipelinedRDD": "pyrite.rdd.rdd:RDD",
+    "RDDBarrier": "pyrite.rdd.barrier",
+    "BoundedFloat": "pyrite.rdd.approximate",
+    "Partitioner": "pyrite.rdd.partitioner",
+    "portable_hash": "pyrite.hashing",
+}
 
 
-class RDD(
-    Elements[T],
-    Sets[T],
-    Joins[T],
-    Ordering[T],
-    KeyedActions[T],
-    Statistics[T],
-    Saves[T],
-):
-    """A collection of rows in partitions, computed in parallel when an action asks for it."""
-
-
-PipelinedRDD = RDD
+def __getattr__(name: str) -> Any:
+    return load_lazily(__name__, name, HOMES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from pyrite.ids import (
@@ -26,8 +25,7 @@ class Snapshot(NamedTuple):
     refs: tuple[BlockRef, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchTask:
+class LaunchTask(NamedTuple):
     attempt: AttemptId
     executor: ExecutorId
     stage: StageId
@@ -38,29 +36,25 @@ class LaunchTask:
     blocks: tuple[tuple[Partition, BlockRef], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CancelTask:
+class CancelTask(NamedTuple):
     attempt: AttemptId
     executor: ExecutorId
 
 
-@dataclass(frozen=True, slots=True)
-class KillExecutor:
+class KillExecutor(NamedTuple):
     """The executor does not react; end its process."""
 
     executor: ExecutorId
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class StartExecutor:
+class StartExecutor(NamedTuple):
     """Replace an executor that was lost."""
 
     lost: ExecutorId
 
 
-@dataclass(frozen=True, slots=True)
-class DeliverResult:
+class DeliverResult(NamedTuple):
     """A partition of a job has its result; accumulators count exactly here."""
 
     job: JobId
@@ -68,20 +62,17 @@ class DeliverResult:
     result: bytes | BlockRef | None
 
 
-@dataclass(frozen=True, slots=True)
-class CountAccumulators:
+class CountAccumulators(NamedTuple):
     job: JobId
     updates: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class FinishJob:
+class FinishJob(NamedTuple):
     job: JobId
     error: Exception | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GrantSpace:
+class GrantSpace(NamedTuple):
     """The answer to SpaceWanted; refused means: write to disk."""
 
     owner: str
@@ -89,51 +80,44 @@ class GrantSpace:
     granted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class DropSegments:
+class DropSegments(NamedTuple):
     """No block in these segments is needed any more."""
 
     segments: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DropRdd:
+class DropRdd(NamedTuple):
     """Executors forget the live rows of this RDD."""
 
     rdd: RddId
 
 
-@dataclass(frozen=True, slots=True)
-class DropShuffle:
+class DropShuffle(NamedTuple):
     """Executors forget the snapshot of this shuffle."""
 
     shuffle: ShuffleId
 
 
-@dataclass(frozen=True, slots=True)
-class DropBroadcast:
+class DropBroadcast(NamedTuple):
     """Executors forget their decoded copy."""
 
     broadcast: BroadcastId
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetStage:
+class ForgetStage(NamedTuple):
     """No task of this stage runs any more; executors need not remember its functions."""
 
     stage: StageId
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseBarrier:
+class ReleaseBarrier(NamedTuple):
     """All tasks of the barrier have arrived; each hears what the others said."""
 
     attempts: tuple[tuple[AttemptId, ExecutorId], ...]
     messages: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SetTimer:
+class SetTimer(NamedTuple):
     name: str
     at_s: float
 

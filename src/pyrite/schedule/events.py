@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyrite.ids import (
     AttemptId,
@@ -19,8 +18,7 @@ from pyrite.ids import (
 from pyrite.plan.stages import JobSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """Why an attempt failed, as the executor tells it."""
 
     kind: str
@@ -29,13 +27,11 @@ class Failure:
     error: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class JobSubmitted:
+class JobSubmitted(NamedTuple):
     job: JobSpec
 
 
-@dataclass(frozen=True, slots=True)
-class CancelRequested:
+class CancelRequested(NamedTuple):
     """Ends jobs by id, group or tag; all of them when none is named."""
 
     reason: str
@@ -45,8 +41,7 @@ class CancelRequested:
     future: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TaskSucceeded:
+class TaskSucceeded(NamedTuple):
     """An attempt is done: its small result, or where the large one or the map output lies."""
 
     attempt: AttemptId
@@ -58,56 +53,49 @@ class TaskSucceeded:
     metrics: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class TaskFailed:
+class TaskFailed(NamedTuple):
     attempt: AttemptId
     failure: Failure
     stored: tuple[tuple[Partition, BlockRef | None], ...] = ()
     dropped: tuple[Partition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TaskCancelled:
+class TaskCancelled(NamedTuple):
     attempt: AttemptId
     stored: tuple[tuple[Partition, BlockRef | None], ...] = ()
     dropped: tuple[Partition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FetchFailed:
+class FetchFailed(NamedTuple):
     """A task could not read a map output (`index`), or a kept block that it was promised."""
 
     attempt: AttemptId
     shuffle: ShuffleId
-    index: int
+    index: int  # type: ignore[assignment]
     epoch: int
     message: str
     stored: tuple[tuple[Partition, BlockRef | None], ...] = ()
     dropped: tuple[Partition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class BlockLost:
+class BlockLost(NamedTuple):
     """A kept partition's bytes are missing or corrupt."""
 
     partition: Partition
     ref: BlockRef
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutorJoined:
+class ExecutorJoined(NamedTuple):
     executor: ExecutorId
     node: NodeId
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutorLost:
+class ExecutorLost(NamedTuple):
     executor: ExecutorId
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class SpaceWanted:
+class SpaceWanted(NamedTuple):
     """A writer wants a segment of the pool; `owner` is an executor, or the driver."""
 
     owner: str
@@ -115,50 +103,42 @@ class SpaceWanted:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class BlockPut:
+class BlockPut(NamedTuple):
     """The driver wrote a block itself."""
 
     ref: BlockRef
 
 
-@dataclass(frozen=True, slots=True)
-class BlocksReleased:
+class BlocksReleased(NamedTuple):
     """Nobody will read these blocks again."""
 
     refs: tuple[BlockRef, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ShuffleForgotten:
+class ShuffleForgotten(NamedTuple):
     shuffle: ShuffleId
 
 
-@dataclass(frozen=True, slots=True)
-class RddPersisted:
+class RddPersisted(NamedTuple):
     rdd: RddId
 
 
-@dataclass(frozen=True, slots=True)
-class RddForgotten:
+class RddForgotten(NamedTuple):
     rdd: RddId
 
 
-@dataclass(frozen=True, slots=True)
-class BroadcastForgotten:
+class BroadcastForgotten(NamedTuple):
     broadcast: BroadcastId
 
 
-@dataclass(frozen=True, slots=True)
-class BarrierReached:
+class BarrierReached(NamedTuple):
     """A task of a barrier stage waits for the others, with a word for them."""
 
     attempt: AttemptId
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class TimerFired:
+class TimerFired(NamedTuple):
     name: str
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from pyrite.ids import AttemptId, ExecutorId
 
@@ -197,8 +196,13 @@ class TaskSet:
         """Marks the stragglers that deserve a copy; True where there are some."""
         if self.done < rule.quantile * self.total or not self.durations_s:
             return False
-        limit_s = max(rule.multiplier * median(self.durations_s), rule.least_s)
+        limit_s = max(rule.multiplier * middle(self.durations_s), rule.least_s)
         for partition, copies in self.running.items():
             if len(copies) == 1 and now_s - copies[0].started_s > limit_s:
                 self.slow[partition] = None
         return bool(self.slow)
+
+
+def middle(durations_s: list[float]) -> float:
+    """The median, or the upper one of two."""
+    return sorted(durations_s)[len(durations_s) // 2]

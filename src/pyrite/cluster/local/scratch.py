@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import stat
-import tempfile
 import time
 
 from pyrite.blocks.segments import Folders
@@ -31,6 +29,8 @@ class Scratch:
         return Folders(self.memory, self.disk)
 
     def remove(self) -> None:
+        import shutil
+
         for folder in (self.memory, self.disk):
             shutil.rmtree(folder, ignore_errors=True)
         for fd in self.locks:
@@ -55,7 +55,9 @@ def make_private(parent: str) -> str:
             "remove it, or set spark.local.dir to another folder"
         )
     sweep(home)
-    return tempfile.mkdtemp(prefix="app-", dir=home)
+    folder = os.path.join(home, f"app-{os.urandom(8).hex()}")
+    os.mkdir(folder, mode=0o700)
+    return folder
 
 
 def lock(folder: str) -> int:
@@ -69,6 +71,8 @@ def sweep(home: str) -> None:
     """Removes what applications left behind that were killed."""
     for entry in os.scandir(home):
         if entry.name.startswith("app-") and is_abandoned(entry.path):
+            import shutil
+
             shutil.rmtree(entry.path, ignore_errors=True)
 
 
