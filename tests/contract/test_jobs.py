@@ -236,6 +236,7 @@ def compute(marks: Marks) -> None:
 def ignore(marks: Marks) -> None:
     while True:
         try:
+            marks.add("ignoring")
             marks.wait("never")
         except BaseException:
             continue
@@ -295,6 +296,7 @@ class TestCancel:
     ) -> None:
         sc = cancellable
         job = self.begin(sc, marks, ignore)
+        marks.wait("ignoring", 2)
         before = executor_pids(sc)
         sc.cancelJobGroup("mine")
         with pytest.raises(JobCancelled):

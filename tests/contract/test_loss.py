@@ -47,14 +47,14 @@ def erase(sc: SparkContext, ref: BlockRef) -> None:
         file.write(bytes(ref.length))
 
 
-def marked(sc: SparkContext, marks: Marks, rows: int = 400) -> Any:
+def marked(sc: SparkContext, marks: Marks, rows: int = 400, parts: int = MAPS) -> Any:
     """Pairs whose partitions leave a mark when they are computed."""
 
     def compute(index: int, source: Any) -> Iterator[tuple[int, int]]:
         marks.add(index)
         return ((x % 10, x) for x in source)
 
-    return sc.parallelize(range(rows), MAPS).mapPartitionsWithIndex(compute)
+    return sc.parallelize(range(rows), parts).mapPartitionsWithIndex(compute)
 
 
 EXPECTED = {k: sum(range(k, 400, 10)) for k in range(10)}
@@ -77,6 +77,15 @@ class TestMapOutputs:
             corrupt(sc, outputs[index])
         assert dict(rdd.collect()) == EXPECTED
         assert marks.counts() == {**ONCE, "0": 2, "3": 2}
+
+    def test_all_of_them(self, sc: SparkContext, marks: Marks) -> None:
+        """More than a stage may fail in a row: each is a loss of its own."""
+        rdd = marked(sc, marks, parts=8).reduceByKey(lambda a, b: a + b, 3)
+        assert dict(rdd.collect()) == EXPECTED
+        for ref in map_outputs(sc):
+            erase(sc, ref)
+        assert dict(rdd.collect()) == EXPECTED
+        assert marks.counts() == {str(i): 2 for i in range(8)}
 
     def test_a_deleted_segment(self, sc: SparkContext, marks: Marks) -> None:
         rdd = marked(sc, marks).reduceByKey(lambda a, b: a + b, 3)

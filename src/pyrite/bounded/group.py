@@ -59,6 +59,8 @@ def cogroup(
     gathered = _gather(sides, space, 0, _add_values)
     if isinstance(gathered, _SpilledGroups):
         return gathered.read()
+    if len(gathered) == 2:
+        return _both(*gathered)
     keys = _all_keys(gathered)
     return zip(keys, zip(*_columns(gathered, keys), strict=True), strict=True)
 
@@ -111,7 +113,10 @@ def _add_lists(held: _Groups[K, V], rows: Iterable[tuple[K, list[V]]]) -> None:
 
 def _add_values(held: _Groups[K, V], rows: Iterable[tuple[K, V]]) -> None:
     for key, value in rows:
-        held[key].append(value)
+        if key in held:
+            held[key].append(value)
+        else:
+            held[key] = ResultIterable((value,))
 
 
 def _gather(
@@ -138,6 +143,18 @@ def _gather(
 
 def _count(groups: list[_Groups[K, V]]) -> int:
     return sum(sum(map(len, held.values())) for held in groups)
+
+
+def _both(
+    left: _Groups[K, V], right: _Groups[K, V]
+) -> Iterator[tuple[K, tuple[Values[V], Values[V]]]]:
+    """Two sides' values of each key: the common case, without a table of all keys."""
+    nothing: ResultIterable[V] = ResultIterable()
+    take = right.pop
+    for key, values in left.items():
+        yield key, (values, take(key, nothing) or ResultIterable())
+    for key, values in right.items():
+        yield key, (ResultIterable(), values)
 
 
 def _all_keys(groups: list[_Groups[K, V]]) -> dict[K, None]:

@@ -188,7 +188,15 @@ class Worker:
             self.running = None
         except MissingMapOutput as error:
             self.running = None
-            answer = ("fetch", task.attempt, error.shuffle, error.index, error.epoch, str(error))
+            answer = (
+                "fetch",
+                task.attempt,
+                error.shuffle,
+                error.index,
+                error.epoch,
+                str(error),
+                list(error.also),
+            )
         except KeptBlockLost:
             # The report says what is lost; without it the same task computes the rows.
             self.running = None

@@ -67,7 +67,7 @@ class TaskCancelled(NamedTuple):
 
 
 class FetchFailed(NamedTuple):
-    """A task could not read a map output (`index`), or a kept block that it was promised."""
+    """A task could not read a map output; `also` are others that went with the same segment."""
 
     attempt: AttemptId
     shuffle: ShuffleId
@@ -76,6 +76,7 @@ class FetchFailed(NamedTuple):
     message: str
     stored: tuple[tuple[Partition, BlockRef | None], ...] = ()
     dropped: tuple[Partition, ...] = ()
+    also: tuple[int, ...] = ()
 
 
 class BlockLost(NamedTuple):

@@ -123,18 +123,20 @@ class Outcomes(Launching):
         outputs = self.outputs.shuffles.get(event.shuffle)
         # Words from an earlier epoch speak of an output that was made again since.
         if outputs is not None and event.index >= 0 and event.epoch == outputs.epoch:
-            ref = outputs.lose(event.index)
-            if ref is not None:
-                self._release([ref])
+            lost = [outputs.lose(index) for index in (event.index, *event.also)]
+            self._release(ref for ref in lost if ref is not None)
         if ended is None:
             return
         attempt, run, tasks = ended
         self._retry(run, tasks, attempt)
         if not tasks.paused:
             tasks.paused = True
-            run.fetch_failures += 1
-            if run.fetch_failures >= self.rules.max_fetch_failures:
-                report = reports.fetch_failed(run.spec, run.fetch_failures, event.message)
+            # By output: where many are lost, each is found in a round of its own.
+            lost_output = event.shuffle, event.index
+            rounds = run.fetch_failures.get(lost_output, 0) + 1
+            run.fetch_failures[lost_output] = rounds
+            if rounds >= self.rules.max_fetch_failures:
+                report = reports.fetch_failed(run.spec, rounds, event.message)
                 self._fail_stage(run, report)
                 return
         self._pause_for_inputs(run, event.shuffle)

@@ -27,7 +27,7 @@ class StageRun:
     pool: str
     missing: dict[ShuffleId, None] = field(default_factory=dict)
     tasks: TaskSet | None = None
-    fetch_failures: int = 0
+    fetch_failures: dict[tuple[ShuffleId, int], int] = field(default_factory=dict)
     barrier: dict[AttemptId, str] = field(default_factory=dict)
 
     @property

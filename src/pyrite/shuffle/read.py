@@ -17,11 +17,19 @@ class MissingMapOutput(BaseException):
     No Exception, so that a user's `except` does not take it for an end of the rows.
     """
 
-    def __init__(self, shuffle: ShuffleId, index: int, epoch: int, reason: str) -> None:
+    def __init__(
+        self,
+        shuffle: ShuffleId,
+        index: int,
+        epoch: int,
+        reason: str,
+        also: tuple[int, ...] = (),
+    ) -> None:
         super().__init__(f"map output {index} of shuffle {shuffle}: {reason}")
         self.shuffle = shuffle
         self.index = index
         self.epoch = epoch
+        self.also = also
 
 
 class ShuffleRows:
@@ -53,7 +61,13 @@ class ShuffleRows:
                     yield from decode_frames(view, writable=True)
             except (OSError, CorruptBlock) as error:
                 reason = f"{type(error).__name__}: {error}"
-                raise MissingMapOutput(self.shuffle, index, self.epoch, reason) from None
+                also = self._beside(index) if isinstance(error, OSError) else ()
+                raise MissingMapOutput(self.shuffle, index, self.epoch, reason, also) from None
+
+    def _beside(self, index: int) -> tuple[int, ...]:
+        """The other outputs in a segment that is gone."""
+        segment = self.refs[index][0]
+        return tuple(i for i, ref in enumerate(self.refs) if ref[0] == segment and i != index)
 
 
 def find_part(block: memoryview, part: int) -> memoryview | None:

@@ -167,7 +167,7 @@ class LocalCluster:
             case ("cancelled", attempt, stored, dropped, lost):
                 self._report_lost(lost)
                 return ev.TaskCancelled(AttemptId(attempt), *unpack_report(stored, dropped))
-            case ("fetch", attempt, shuffle, index, epoch, text, stored, dropped, lost):
+            case ("fetch", attempt, shuffle, index, epoch, text, also, stored, dropped, lost):
                 self._report_lost(lost)
                 return ev.FetchFailed(
                     AttemptId(attempt),
@@ -176,6 +176,7 @@ class LocalCluster:
                     epoch,
                     text,
                     *unpack_report(stored, dropped),
+                    also=tuple(also),
                 )
             case ("space", segment, size):
                 return ev.SpaceWanted(f"e{executor.id}", segment, size)
