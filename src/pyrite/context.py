@@ -271,6 +271,7 @@ class SparkContext(Sources, Jobs):
         self._broadcast_ids += 1
         broadcast = Broadcast(self, id, value, ref)
         broadcast._free = self._engine.release_when_gone(broadcast, [ref])
+        self._engine.forget_when_gone(broadcast, BroadcastForgotten(id))
         return broadcast
 
     def _drop_broadcast(self, id: BroadcastId) -> None:

@@ -16,7 +16,7 @@ from pyrite.cluster.local.cluster import LocalCluster
 from pyrite.cluster.port import drive
 from pyrite.driver.desk import Desk, Result, Waiter
 from pyrite.errors import ClusterError, ContextStopped, EngineError, TaskFailed, UserError
-from pyrite.execute.closures import dumps
+from pyrite.execute.closures import dumps, large_captures
 from pyrite.execute.keeper import KeepPlan
 from pyrite.execute.worker import Header, MapWork
 from pyrite.ids import BlockRef, JobId, RddId, ShuffleId, StageId
@@ -36,6 +36,8 @@ from pyrite.schedule.events import (
 )
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.story import Story
+
+LARGE_CLOSURE_BYTES = 1 << 20
 
 Task = Callable[[int, Iterator[Any]], Any]
 
@@ -151,7 +153,7 @@ class Engine:
 
     def _prepare(self, stage: StageSpec, program: Program, dependency: ShuffleDependency) -> bytes:
         self.map_stages[stage.id] = dependency
-        return dumps((program, MapWork(dependency.router, dependency.partitions)), stage.name)
+        return pickled((program, MapWork(dependency.router, dependency.partitions)), stage.name)
 
     # Jobs
 
@@ -162,7 +164,7 @@ class Engine:
         self.check_usable()
         with self.cutting:
             stage, program = self.cutter.result_stage(rdd)
-        closure = dumps((program, task), stage.name)
+        closure = pickled((program, task), stage.name)
         job = JobId(next(self.job_ids))
         self.result_stages[stage.id] = stage, closure
         self.flags[job] = flags
@@ -296,12 +298,12 @@ class Engine:
         """A shuffle whose outputs are dropped when nobody refers to it any more."""
         shuffle = ShuffleId(next(self.shuffle_ids))
         dependency = ShuffleDependency(rdd, router, parts, shuffle)
-        self._when_gone(dependency, ShuffleForgotten(shuffle))
+        self.forget_when_gone(dependency, ShuffleForgotten(shuffle))
         return dependency
 
     def persist(self, rdd: Lineage[Any], plan: KeepPlan) -> None:
         if rdd._id not in self.plans:
-            self._when_gone(rdd, RddForgotten(rdd._id))
+            self.forget_when_gone(rdd, RddForgotten(rdd._id))
         self.plans[rdd._id] = plan
         self.post(RddPersisted(rdd._id))
 
@@ -309,7 +311,8 @@ class Engine:
         if self.plans.pop(rdd, None) is not None:
             self.post(RddForgotten(rdd))
 
-    def _when_gone(self, owner: Any, event: Event) -> Callable[[], Any]:
+    def forget_when_gone(self, owner: Any, event: Event) -> Callable[[], Any]:
+        """Posts the event when the object goes, or when the function that is given is called."""
         finalizer = weakref.finalize(owner, self._forget, event)
         finalizer.atexit = False
         return finalizer
@@ -321,7 +324,24 @@ class Engine:
 
     def release_when_gone(self, owner: Any, refs: Sequence[BlockRef]) -> Callable[[], Any]:
         """Frees blocks together with the object that they belong to, or when called."""
-        return self._when_gone(owner, BlocksReleased(tuple(refs)))
+        return self.forget_when_gone(owner, BlocksReleased(tuple(refs)))
+
+
+def pickled(work: Any, name: str) -> bytes:
+    """A stage's work as bytes; names what makes it large."""
+    closure = dumps(work, name)
+    if len(closure) > LARGE_CLOSURE_BYTES:
+        import logging
+
+        captures = large_captures(work, LARGE_CLOSURE_BYTES)
+        blame = ", ".join(f"{path} ({size >> 20} MiB)" for path, size in captures)
+        logging.getLogger("pyrite").warning(
+            "%s: its functions take %d MiB, which every executor gets%s; broadcast large values",
+            name,
+            len(closure) >> 20,
+            f": {blame}" if blame else "",
+        )
+    return closure
 
 
 def result_bytes(result: Result) -> int:

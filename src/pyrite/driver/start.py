@@ -31,6 +31,9 @@ def start_local(master: Master, settings: Settings) -> Engine:
     def make_cluster(engine: Engine) -> LocalCluster:
         scratch = Scratch(settings.str("spark.local.dir").split(",")[0])
         environment = settings.executor_env()
+        if "OMP_NUM_THREADS" not in os.environ:
+            # Executors share the cores already; numeric libraries' threads would fight for them.
+            environment.setdefault("OMP_NUM_THREADS", "1")
         environment[FILES_VARIABLE] = files_folder(scratch.folders)
         try:
             return LocalCluster(master.executors, scratch, engine, options, environment)

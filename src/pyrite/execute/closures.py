@@ -152,11 +152,17 @@ def _refusal(value: Any) -> Exception | None:
 
 def _captured(found: _Found) -> Iterator[_Found]:
     """What the user's functions inside an object capture, without going into it further."""
-    for part in _parts(found):
-        if part.functions and not isinstance(part.value, FunctionType | MethodType | partial):
-            yield part
-        elif type(part.value) not in _PLAIN and len(part.functions) < 3:
-            yield from _captured(part)
+    seen: dict[int, Any] = {}
+    pending = [found]
+    while pending and len(seen) < _MOST_VALUES:
+        for part in _parts(pending.pop()):
+            if id(part.value) in seen:
+                continue
+            seen[id(part.value)] = part.value
+            if part.functions and not isinstance(part.value, FunctionType | MethodType | partial):
+                yield part
+            elif type(part.value) not in _PLAIN:
+                pending.append(part)
 
 
 def _parts(found: _Found) -> Iterator[_Found]:

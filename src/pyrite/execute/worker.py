@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import pickle
 import sys
@@ -123,6 +124,8 @@ class Worker:
         self.snapshots: dict[ShuffleId, tuple[int, tuple[BlockRef, ...]]] = {}
         self.running: int | None = None
         self.interrupted: int | None = None
+        # The attempt that was last cancelled, as the cluster knows it.
+        self.cancelled: Callable[[], int] = lambda: -1
         Broadcast._load = self._load_broadcast
         gc.set_threshold(*GC_THRESHOLD)
 
@@ -184,6 +187,8 @@ class Worker:
         accumulators.start_task()
         self.running = task.attempt
         try:
+            # The signal may have come before the task did.
+            self.interrupt(self.cancelled())
             answer = self._attempt(task, stage, space)
             self.running = None
         except MissingMapOutput as error:
@@ -207,6 +212,8 @@ class Worker:
             self.running = None
             answer = self._failure(task, error)
         finally:
+            # Prints of a task should be seen when it ends, not when its executor does.
+            flush_output()
             TaskContext._set(None)
             space.close()
         if answer[0] == "ok":
@@ -301,6 +308,12 @@ class Worker:
             raise ClusterError(
                 f"the value of a broadcast is lost ({summary(error)}): broadcast it again"
             ) from None
+
+
+def flush_output() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
 
 
 class UnsendableResult(TypeError):

@@ -69,7 +69,7 @@ class Launching(Staging):
     def _wait_or_give_up(self, run: StageRun, tasks: TaskSet) -> None:
         until_s = tasks.waits_until_s()
         if until_s is not None and until_s > self.now_s:
-            self.commands.append(SetTimer("locality", until_s))
+            self.commands.append(SetTimer(f"locality {run.spec.id}", until_s))
         if not self.rules.exclusion.enabled:
             return
         for partition in tasks.pending:

@@ -71,12 +71,17 @@ class Scheduler(Fleet):
                 self.commands.append(
                     KillExecutor(attempt.executor, "its task did not react to cancellation")
                 )
-        elif name == "speculation" and self.jobs:
-            assert self.rules.speculation is not None
-            for run in self.runs.values():
-                if run.tasks is not None and not run.spec.barrier:
-                    run.tasks.find_slow(self.rules.speculation, self.now_s)
-            self._set_timer("speculation", self.rules.speculation_interval_s)
+        elif name == "speculation":
+            self._look_for_slow()
+
+    def _look_for_slow(self) -> None:
+        self.looks_for_slow = bool(self.jobs)
+        if not self.jobs or self.rules.speculation is None:
+            return
+        for run in self.runs.values():
+            if run.tasks is not None and not run.spec.barrier:
+                run.tasks.find_slow(self.rules.speculation, self.now_s)
+        self._set_timer("speculation", self.rules.speculation_interval_s)
 
     def check(self) -> None:
         """Raises AssertionError where the state contradicts itself."""

@@ -40,7 +40,8 @@ class Staging(BlockBook):
         else:
             self._start_missing_executors()
             self._want(spec.stage, job)
-            if self.rules.speculation is not None:
+            if self.rules.speculation is not None and not self.looks_for_slow:
+                self.looks_for_slow = True
                 self._set_timer("speculation", self.rules.speculation_interval_s)
 
     def _start_missing_executors(self) -> None:

@@ -74,6 +74,7 @@ class State:
         self.slots: list[ExecutorId | None] = []
         self.attempts: dict[AttemptId, Attempt] = {}
         self.cancelled_groups: set[str] = set()
+        self.looks_for_slow = False
         self.failed_starts = 0
         self.not_started: list[ExecutorId] = []
         self.next_attempt = 0

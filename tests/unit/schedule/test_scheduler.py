@@ -243,7 +243,7 @@ def test_a_task_runs_elsewhere_when_its_executor_stays_busy() -> None:
     answer = talk.submit(result_stage(0, 2), id=2, partitions=(0,))
     assert launched(answer) == []
     timer = of_type(answer, do.SetTimer)[0]
-    assert launched(talk.tell(ev.TimerFired("locality"), at_s=timer.at_s)) == [(0, 0, 1)]
+    assert launched(talk.tell(ev.TimerFired("locality 0"), at_s=timer.at_s)) == [(0, 0, 1)]
 
 
 def test_lost_kept_rows_pull_nobody() -> None:

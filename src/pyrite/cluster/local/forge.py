@@ -151,6 +151,7 @@ def run_executor(executor: int, fd: int, folders: Folders, options: dict[str, An
     )
     worker = Worker(f"e{executor}", SocketChannel(socket.socket(fileno=fd)), folders, limits)
     word = CancelWord(folders, executor)
+    worker.cancelled = word.get
     signal.signal(signal.SIGUSR1, lambda *_: worker.interrupt(word.get()))
     worker.channel.send(("ready", os.getpid()))
     try:
