@@ -103,6 +103,28 @@ class TestSideBySide:
             with pytest.raises(TaskFailed, match="shared"):
                 job.join()
 
+    def test_an_abandoned_iterator_may_be_collected_anywhere(
+        self, sc: SparkContext, marks: Marks
+    ) -> None:
+        """The collector runs in any thread, also in the engine's own: it must not wait there."""
+
+        def hold(index: int, rows: Any) -> Any:
+            if index == 1:
+                marks.add("held")
+                marks.wait("never")
+            return rows
+
+        rdd = sc.parallelize(range(4), 2).mapPartitionsWithIndex(hold)
+        held = [rdd.toLocalIterator(prefetchPartitions=True)]
+        assert next(held[0]) == 0
+        marks.wait("held")
+        drop = lambda *_: held.clear()  # noqa: E731
+        sc._engine.story.listeners.append(drop)
+        assert Background(sc.parallelize([1], 1).count).join() == 1
+        sc._engine.story.listeners.remove(drop)
+        assert held == []
+        wait_until(lambda: not sc._engine.desk.waiters, "the end of the iterator's jobs")
+
 
 class TestOrder:
     """One executor, so that the order of tasks is the order of jobs."""

@@ -59,7 +59,8 @@ class SegmentWriter:
 
     def write(self, buffers: Sequence[Any], size: int) -> BlockRef:
         """Writes the buffers as one block: to shared memory while there is room, else to disk."""
-        if self.offset + size > self.end and not self._open_segment(size):
+        full = self.fd < 0 or self.offset + size > self.end
+        if full and not self._open_segment(size):
             return self.write_to_disk(buffers)
         ref = BlockRef(self.name, self.offset, size)
         try:

@@ -1,0 +1,56 @@
+"""An engine that nobody uses any more holds nothing."""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from typing import Any
+
+from pyrite import SparkContext
+
+PATIENCE_S = 20.0
+
+
+def assert_nothing_left(sc: SparkContext) -> None:
+    """After a program is gone, so is all that the engine knew of it."""
+    sc._checkpoints.finish()
+    gc.collect()
+    assert sc.parallelize(range(4), 2).map(str).collect() == ["0", "1", "2", "3"]
+    deadline = time.monotonic() + PATIENCE_S
+    while left := what_is_left(sc._engine):
+        assert time.monotonic() < deadline, f"left behind: {left}"
+        gc.collect()
+        time.sleep(0.002)
+    sc._engine.scheduler.check()
+
+
+def what_is_left(engine: Any) -> dict[str, Any]:
+    """What the engine still knows, by where it knows it; empty when idle."""
+    scheduler = engine.scheduler
+    segments = dict(scheduler.pool.segments)
+    known = {
+        "jobs": dict(scheduler.jobs),
+        "runs": dict(scheduler.runs),
+        "attempts": dict(scheduler.attempts),
+        "shuffles": dict(scheduler.outputs.shuffles),
+        "live rows": dict(scheduler.kept.live),
+        "kept blocks": dict(scheduler.kept.blocks),
+        "persisted": set(scheduler.persisted),
+        "plans": dict(engine.plans),
+        "stages": dict(engine.result_stages),
+        "map stages": dict(engine.map_stages),
+        "flags": dict(engine.flags),
+        "live blocks": {name: each.live for name, each in segments.items() if each.live},
+        "files": stray_files(engine, segments),
+    }
+    return {name: each for name, each in known.items() if each}
+
+
+def stray_files(engine: Any, segments: dict[str, Any]) -> list[str]:
+    """Blocks and spills in the scratch folders that the ledger does not know."""
+    folders = engine.cluster.folders
+    names = [*os.listdir(folders.memory), *os.listdir(folders.disk)]
+    return [
+        name for name in names if name.startswith(("m-", "d-", "spill")) and name not in segments
+    ]

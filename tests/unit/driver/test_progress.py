@@ -1,0 +1,42 @@
+"""The tally counts jobs, stages and tasks from the story alone."""
+
+from pyrite.driver.progress import REMEMBERED, Tally
+from pyrite.ids import AttemptId, ExecutorId, JobId, StageId
+from pyrite.plan.program import Shape
+from pyrite.plan.stages import JobSpec, StageSpec
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+from pyrite.status import StatusTracker
+
+STAGE = StageSpec(StageId(4), "map at x.py:1", 3, Shape([]), {})
+
+
+def launch(attempt: int) -> do.LaunchTask:
+    return do.LaunchTask(AttemptId(attempt), ExecutorId(0), StageId(4), attempt, 0, JobId(7))
+
+
+def test_numbers_follow_the_tasks() -> None:
+    tally = Tally(lambda _: STAGE)
+    status = StatusTracker(tally)
+    job = JobSpec(JobId(7), STAGE, (0, 1), group="g")
+    tally.tell(0.0, ev.JobSubmitted(job), [launch(0), launch(1)])
+    assert status.getActiveJobsIds() == [7] and status.getJobIdsForGroup("g") == [7]
+    assert status.getActiveStageIds() == [4]
+    tally.tell(1.0, ev.TaskSucceeded(AttemptId(0), b""), [])
+    tally.tell(1.0, ev.TaskFailed(AttemptId(1), ev.Failure("E", "e")), [launch(2)])
+    info = status.getStageInfo(4)
+    assert info is not None
+    assert (info.numTasks, info.numActiveTasks) == (2, 1)
+    assert (info.numCompletedTasks, info.numFailedTasks) == (1, 1)
+    finish = [do.ForgetStage(StageId(4)), do.FinishJob(JobId(7))]
+    tally.tell(2.0, ev.TaskSucceeded(AttemptId(2), b""), list(finish))
+    assert status.getActiveStageIds() == [] and status.getActiveJobsIds() == []
+    assert status.getJobInfo(7) == (7, [4], "SUCCEEDED")
+    assert status.getJobInfo(8) is None and status.getStageInfo(8) is None
+
+
+def test_only_the_last_jobs_are_remembered() -> None:
+    tally = Tally(lambda _: STAGE)
+    for id in range(REMEMBERED + 10):
+        tally.tell(0.0, ev.JobSubmitted(JobSpec(JobId(id), STAGE, ())), [])
+    assert len(tally.jobs()) == REMEMBERED
