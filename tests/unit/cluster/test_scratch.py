@@ -12,8 +12,8 @@ from pyrite.errors import UserError
 
 
 @pytest.fixture(autouse=True)
-def no_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scratch, "SHARED_MEMORY", "/nowhere")
+def no_shared_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(scratch, "SHARED_MEMORY", str(tmp_path / "absent"))
 
 
 def test_folders_are_private_and_gone_after_removal(tmp_path: Path) -> None:
