@@ -111,7 +111,7 @@ class SparkContext(Sources, Jobs):
             self._conf.setAppName(app_name)
         for key, value in (environment or {}).items():
             self._conf.setExecutorEnv(key, str(value))
-        self._site = call_site()
+        _, self._site = call_site()
         parsed = parse_master(self._conf.get("spark.master") or "local[*]")
         self._settings = Settings(self._conf, Machine.here(parsed.executors))
         self._settings.check()

@@ -38,11 +38,11 @@ class Bars:
     def _draw_until_idle(self) -> None:
         while True:
             running = [stage for stage in self.tally.stages() if not stage.ended]
-            for stage in running:
-                self._draw(stage)
             left = {stage.id for stage in running}
             for id in [id for id in self.drawn if id not in left]:
                 self.drawn.pop(id).close()
+            for stage in running:
+                self._draw(stage)
             if not running or self.ended.wait(REFRESH_S):
                 break
         for bar in self.drawn.values():
@@ -53,7 +53,11 @@ class Bars:
         bar = self.drawn.get(stage.id)
         if bar is None:
             bar = self.drawn[stage.id] = self.bar_class(
-                total=stage.total, desc=f"stage {stage.id}: {stage.name}", leave=False, unit="task"
+                total=stage.total,
+                desc=f"stage {stage.id}: {stage.name}",
+                leave=False,
+                bar_format="{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} tasks "
+                "[{elapsed}{postfix}]",
             )
         bar.n = min(stage.done, stage.total)
         bar.set_postfix_str(f"{stage.active} running", refresh=False)

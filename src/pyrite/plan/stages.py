@@ -86,7 +86,7 @@ class StageCutter:
     ) -> StageSpec:
         return StageSpec(
             id=self.new_id(),
-            name=f"{rdd._name or rdd.op.name} at {rdd._site}",
+            name=f"{rdd._name or rdd._method} at {rdd._site}",
             partitions=rdd.getNumPartitions(),
             shape=Shape(program.nodes),
             parents={shuffle: each.stage for shuffle, each in shuffles.items()},

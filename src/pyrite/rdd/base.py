@@ -46,7 +46,7 @@ class Lineage(Generic[T]):
         self._id: RddId = ctx._new_rdd_id()
         self._name: str | None = None
         self._level = StorageLevel.NONE
-        self._site = call_site()
+        self._method, self._site = call_site()
         self._count: int | None = None
 
     def __reduce__(self) -> NoReturn:
@@ -246,9 +246,11 @@ class Lineage(Generic[T]):
         )
 
 
-def call_site() -> str:
-    """File and line of the user's code that called into Pyrite."""
+def call_site() -> tuple[str, str]:
+    """The method by which the user called into Pyrite, and the file and line of the call."""
     frame = sys._getframe(1)
+    method = frame.f_code.co_name
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        method = frame.f_code.co_name
         frame = frame.f_back
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+    return method, f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
