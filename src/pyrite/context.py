@@ -24,6 +24,7 @@ from pyrite.driver.master import parse_master
 from pyrite.driver.progress import Tally
 from pyrite.driver.sources import Sources
 from pyrite.driver.start import files_folder, start_local
+from pyrite.driver.storyfile import StoryFile
 from pyrite.errors import ReferencedInTask
 from pyrite.execute.keeper import KeepPlan
 from pyrite.files import SparkFiles
@@ -132,6 +133,13 @@ class SparkContext(Sources, Jobs):
         SparkFiles._root_directory = self._files_added.root
         self._tally = Tally(self._engine.find_stage)
         self._engine.story.listeners.append(self._tally.tell)
+        self._story_file: StoryFile | None = None
+        if self._settings.bool("spark.eventLog.enabled"):
+            folder = self._settings.str("spark.eventLog.dir").removeprefix("file://")
+            self._story_file = StoryFile(folder, self._application_id)
+            self._engine.story.listeners.append(self._story_file.tell)
+        if self._conf.contains("spark.log.level"):
+            self.setLogLevel(self._settings.str("spark.log.level"))
         self._bars = watch(self._tally, self._settings.bool("spark.ui.showConsoleProgress"))
         atexit.register(self.stop)
         for path in split_list(self._settings.str("spark.files")):
@@ -157,6 +165,8 @@ class SparkContext(Sources, Jobs):
             self._checkpoints.finish()
             self._bars.stop()
             self._engine.stop()
+            if self._story_file is not None:
+                self._story_file.close()
             atexit.unregister(self.stop)
             SparkFiles._root_directory = None
             if SparkContext._active_spark_context is self:

@@ -439,7 +439,7 @@ def test_every_setting_is_listed_with_its_meaning(capsys: pytest.CaptureFixture[
         assert f"{setting.name} (" in listed
         assert setting.meaning in listed
     assert "spark.task.maxFailures (int) default: 4 " in listed
-    assert "spark.locality.wait.node (seconds) default: that of spark.locality.wait" in listed
+    assert "spark.locality.wait.process (seconds) default: that of spark.locality.wait" in listed
     assert "spark.scheduler.mode (FIFO | FAIR) default: FIFO" in listed
 
 

@@ -74,9 +74,9 @@ def test_this_machine_has_memory_and_executors():
 
 def test_a_special_wait_inherits_the_general_one():
     given = settings(spark_locality_wait="7s")
-    assert given.seconds("spark.locality.wait.node") == 7.0
-    both = settings(spark_locality_wait="7s", spark_locality_wait_node="1s")
-    assert both.seconds("spark.locality.wait.node") == 1.0
+    assert given.seconds("spark.locality.wait.process") == 7.0
+    both = settings(spark_locality_wait="7s", spark_locality_wait_process="1s")
+    assert both.seconds("spark.locality.wait.process") == 1.0
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pyrite.ids import (
     AttemptId,
@@ -50,7 +50,6 @@ class TaskSucceeded(NamedTuple):
     accumulators: bytes | None = None
     stored: tuple[tuple[Partition, BlockRef | None], ...] = ()
     dropped: tuple[Partition, ...] = ()
-    metrics: Any = None
 
 
 class TaskFailed(NamedTuple):

@@ -126,7 +126,9 @@ class TaskSet:
 
     def waits_until_s(self) -> float | None:
         """When tasks that wait for their preferred executor may run elsewhere."""
-        return None if self.paused or not self.pending else self.local_at_s + self.wait_s
+        if self.paused or len(self.pending) == len(self.anywhere):
+            return None
+        return self.local_at_s + self.wait_s
 
     def _pop(self, queue: deque[int] | None, refused: Iterable[int]) -> int | None:
         skipped = []
