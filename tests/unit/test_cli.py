@@ -446,7 +446,7 @@ def test_every_setting_is_listed_with_its_meaning(capsys: pytest.CaptureFixture[
 def test_settings_can_be_searched(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["settings", "Locality"]) == 0
     names = [line for line in capsys.readouterr().out.splitlines() if line[:1] == "s"]
-    assert len(names) == 3 and all("spark.locality.wait" in name for name in names)
+    assert len(names) == 2 and all("spark.locality.wait" in name for name in names)
     assert main(["settings", "nonsense"]) == 1
     assert "'nonsense'" in capsys.readouterr().err
 
