@@ -127,12 +127,11 @@ TABLE: tuple[Setting, ...] = (
     Setting("spark.files", "str", "", "Files for every executor's folder, separated by commas."),
     Setting("spark.submit.pyFiles", "str", "",
             "Python files, zips and eggs for every executor's path, separated by commas."),
-    Setting("spark.log.level", "str", "WARN", "Kept for PySpark's programs; not used: "
-            "sc.setLogLevel sets how much is logged.", choices=LOG_LEVELS),
+    Setting("spark.log.level", "str", "WARN", "How much is logged, until sc.setLogLevel says.",
+            choices=LOG_LEVELS),
     Setting("spark.eventLog.enabled", "bool", "false",
-            "Kept for PySpark's programs; not used: stories are not written to disk yet."),
-    Setting("spark.eventLog.dir", "str", "/tmp/spark-events",
-            "Kept for PySpark's programs; not used: see spark.eventLog.enabled."),
+            "Whether the story of the application is written to spark.eventLog.dir."),
+    Setting("spark.eventLog.dir", "str", "/tmp/spark-events", "The folder of written stories."),
     Setting("pyrite.pool.memory", "bytes", _pool_memory,
             "Shared memory of a node for map outputs, broadcasts, large results and OFF_HEAP "
             "blocks, beyond which they go to disk; by default a quarter of the machine's."),

@@ -1,6 +1,7 @@
 """Contexts for random programs, and how many programs to try.
 
-PYRITE_EXAMPLES=500 tries so many, from a new seed each time.
+PYRITE_EXAMPLES=500 tries so many, from a new seed each time; PYRITE_SHRINK=1 makes a program that
+fails smaller, which takes minutes.
 """
 
 import os
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 sys.path.append(str(Path(__file__).parent))
 
@@ -24,11 +25,15 @@ COMMON = {
     "pyrite.cancel.grace": "200ms",
 }
 EXAMPLES = int(os.environ.get("PYRITE_EXAMPLES", "0"))
+PHASES = [Phase.explicit, Phase.generate]
+if os.environ.get("PYRITE_SHRINK"):
+    PHASES.append(Phase.shrink)
 
 settings.register_profile(
     "lineages",
     deadline=None,
     database=None,
+    phases=PHASES,
     print_blob=False,
     derandomize=not EXAMPLES,
     suppress_health_check=list(HealthCheck),

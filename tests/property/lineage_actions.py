@@ -23,6 +23,8 @@ class Action(NamedTuple):
     check: Callable[..., None]
     arguments: st.SearchStrategy[tuple[Any, ...]] = st.just(())
     suits: Callable[[Plain], bool] = lambda plain: True
+    # As in PySpark, some fail on an RDD without partitions, such as that of an empty file.
+    needs_partitions: bool = False
 
 
 def check_collect(rdd: Rdd, plain: Plain) -> None:
@@ -170,10 +172,10 @@ ACTIONS: dict[str, Action] = {
     "first": Action(check_first),
     "ends": Action(check_ends, few),
     "extremes": Action(check_extremes),
-    "numbers": Action(check_numbers),
-    "countByKey": Action(check_count_by_key, suits=is_pairs),
-    "countByValue": Action(check_count_by_value),
-    "lookup": Action(check_lookup, few, suits=is_pairs),
+    "numbers": Action(check_numbers, needs_partitions=True),
+    "countByKey": Action(check_count_by_key, suits=is_pairs, needs_partitions=True),
+    "countByValue": Action(check_count_by_value, needs_partitions=True),
+    "lookup": Action(check_lookup, few, suits=is_pairs, needs_partitions=True),
     "collectAsMap": Action(check_map, suits=is_pairs),
     "foreach": Action(check_foreach),
     "toLocalIterator": Action(check_iterator, yes_or_no),

@@ -77,8 +77,8 @@ class Saboteur:
         self.engine.scheduler.check()
         for each in self.by_event.get(self.events, ()):
             timer = threading.Timer(each.delay_ms / 1000, kill, (self.engine, each.executor))
-            self.timers.append(timer)
             timer.start()
+            self.timers.append(timer)
         self.events += 1
 
     def spoil(self, ask: int) -> None:

@@ -69,6 +69,11 @@ class Pool:
         segment.live -= 1
         return self._drop_if_dead(ref.segment)
 
+    def written_by(self, owner: str) -> tuple[str, ...]:
+        """The segments whose names say that the owner wrote them."""
+        prefixes = f"{MEMORY_PREFIX}{owner}-", f"{DISK_PREFIX}{owner}-"
+        return tuple(name for name in self.segments if name.startswith(prefixes))
+
     def _drop_if_dead(self, name: str) -> list[str]:
         segment = self.segments[name]
         if not segment.sealed or segment.live > 0:

@@ -202,3 +202,12 @@ def remove_segments(folders: Folders, segments: Iterable[str]) -> None:
     for segment in segments:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(folders.path(segment))
+
+
+def clear_segments(folders: Folders, owner: str, known: Iterable[str]) -> None:
+    """Removes the owner's files but for the known ones."""
+    kept = set(known)
+    for folder, prefix in zip(folders, (MEMORY_PREFIX, DISK_PREFIX), strict=True):
+        start = f"{prefix}{owner}-"
+        names = [n for n in os.listdir(folder) if n.startswith(start) and n not in kept]
+        remove_segments(folders, names)

@@ -86,6 +86,13 @@ class DropSegments(NamedTuple):
     segments: tuple[str, ...]
 
 
+class ClearExecutor(NamedTuple):
+    """A lost executor's files can go, but for the segments that the ledger knows."""
+
+    executor: ExecutorId
+    known: tuple[str, ...]
+
+
 class DropRdd(NamedTuple):
     """Executors forget the live rows of this RDD."""
 
@@ -132,6 +139,7 @@ Command = (
     | FinishJob
     | GrantSpace
     | DropSegments
+    | ClearExecutor
     | DropRdd
     | DropShuffle
     | DropBroadcast

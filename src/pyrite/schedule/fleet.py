@@ -8,6 +8,7 @@ from pyrite.ids import (
 from pyrite.schedule import events as ev
 from pyrite.schedule import reports
 from pyrite.schedule.commands import (
+    ClearExecutor,
     StartExecutor,
 )
 from pyrite.schedule.outcomes import Outcomes
@@ -39,6 +40,8 @@ class Fleet(Outcomes):
         self.kept.forget_executor(executor.id)
         self.health.forget_executor(executor.id)
         self._drop(self.pool.seal(f"e{executor.id}"))
+        # It may have been killed while it wrote what nobody will ask for.
+        self.commands.append(ClearExecutor(executor.id, self.pool.written_by(f"e{executor.id}")))
         for run in self.runs.values():
             if run.tasks is not None:
                 run.tasks.forget_executor(executor.id)

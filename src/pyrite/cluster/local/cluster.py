@@ -13,7 +13,7 @@ from collections import deque
 from math import inf
 from typing import Any, assert_never
 
-from pyrite.blocks.segments import SegmentReader, remove_segments
+from pyrite.blocks.segments import SegmentReader, clear_segments, remove_segments
 from pyrite.cluster.local.cancel import CancelWord
 from pyrite.cluster.local.launcher import Launcher
 from pyrite.cluster.local.link import Link
@@ -249,6 +249,8 @@ class LocalCluster:
                 remove_segments(self.folders, command.segments)
                 self.reader.forget(command.segments)
                 self._tell_all(("forget", list(command.segments)))
+            case do.ClearExecutor():
+                clear_segments(self.folders, f"e{command.executor}", command.known)
             case do.DropRdd():
                 self._tell_all(("drop", command.rdd))
             case do.DropShuffle():
