@@ -1,22 +1,16 @@
-"""Contexts for random programs, and how many programs to try.
+"""Contexts for random programs."""
 
-PYRITE_EXAMPLES=500 tries so many, from a new seed each time; PYRITE_SHRINK=1 makes a program that
-fails smaller, which takes minutes.
-"""
-
-import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 
 sys.path.append(str(Path(__file__).parent))
 
-from pyrite import SparkConf, SparkContext
+from trials import Start
 
-Start = Callable[[dict[str, str]], SparkContext]
+from pyrite import SparkConf, SparkContext
 
 COMMON = {
     "spark.locality.wait": "0s",
@@ -24,22 +18,6 @@ COMMON = {
     "spark.stage.maxConsecutiveAttempts": "20",
     "pyrite.cancel.grace": "200ms",
 }
-EXAMPLES = int(os.environ.get("PYRITE_EXAMPLES", "0"))
-PHASES = [Phase.explicit, Phase.generate]
-if os.environ.get("PYRITE_SHRINK"):
-    PHASES.append(Phase.shrink)
-
-settings.register_profile(
-    "lineages",
-    deadline=None,
-    database=None,
-    phases=PHASES,
-    print_blob=False,
-    derandomize=not EXAMPLES,
-    suppress_health_check=list(HealthCheck),
-)
-
-
 @pytest.fixture(scope="module")
 def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
     """Gives the context that runs with these settings, or starts it in place of another."""

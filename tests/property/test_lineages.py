@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from conftest import EXAMPLES, Start
-from hypothesis import given, settings
-from idle import assert_nothing_left
-from lineage import Program, build, check, evaluate, programs
-from sabotage import Faults, Saboteur, some_faults
-
-from pyrite import SparkContext
+from hypothesis import given
+from lineage import Program, programs
+from sabotage import Faults, some_faults
+from trials import Start, run, tries
 
 SPECULATING = {
     "spark.speculation": "true",
@@ -27,22 +22,6 @@ CROWDED = {
     "pyrite.inline.bytes": "1k",
     "pyrite.cache.liveRows": "false",
 }
-
-
-def run(program: Program, faults: Faults, sc: SparkContext, folder: Path) -> None:
-    """Runs a program, compares every answer, and looks whether anything stays behind."""
-    plains = evaluate(program)
-    with Saboteur(sc, faults) as saboteur:
-        rdds = build(program, sc, folder)
-        for number, ask in enumerate(program.asks):
-            check(ask, rdds, plains)
-            saboteur.spoil(number)
-    del rdds
-    assert_nothing_left(sc)
-
-
-def tries(usual: int) -> settings:
-    return settings(settings.get_profile("lineages"), max_examples=EXAMPLES or usual)
 
 
 @tries(120)

@@ -120,7 +120,10 @@ class DiskBlock:
         self.folder = folders.disk
         self.path = folders.path(name)
         self.size = 0
-        self.file = open(self.path, "xb", buffering=0)  # noqa: SIM115 - closed by finish
+        try:
+            self.file = open(self.path, "xb", buffering=0)  # noqa: SIM115 - closed by finish
+        except OSError as error:
+            raise BlockNotWritten(self.folder, 0, error.strerror) from error
         os.fchmod(self.file.fileno(), 0o600)
 
     def append(self, buffers: Sequence[Any]) -> None:

@@ -110,7 +110,7 @@ class Space:
     def spill_path(self) -> str:
         """A new file name in the scratch folder, removed by `close`."""
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        path = os.path.join(self.folder, f"spill-{os.getpid()}-{os.urandom(8).hex()}")
+        path = os.path.join(self.folder, f"{_spill_prefix(os.getpid())}{os.urandom(8).hex()}")
         self._paths.append(path)
         return path
 
@@ -128,6 +128,20 @@ class Space:
     def _trimmed_level(self) -> int:
         _return_freed_memory()
         return self._measure()
+
+
+def _spill_prefix(pid: int) -> str:
+    return f"spill-{pid}-"
+
+
+def remove_spills(folder: str, pid: int | None) -> None:
+    """Removes what a process that was killed had spilled."""
+    if pid is None:
+        return
+    prefix = _spill_prefix(pid)
+    for name in os.listdir(folder):
+        if name.startswith(prefix):
+            os.unlink(os.path.join(folder, name))
 
 
 @cache

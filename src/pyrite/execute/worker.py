@@ -47,9 +47,10 @@ class Channel(Protocol):
 
 
 class Limits(NamedTuple):
-    """What an executor may use."""
+    """What an executor may use; `spill_bytes` is where its tasks begin to move rows to disk."""
 
     memory_bytes: int
+    spill_bytes: int
     storage_bytes: int
     protected_bytes: int
     inline_bytes: int
@@ -172,7 +173,7 @@ class Worker:
 
     def _run(self, task: Task) -> None:
         stage = self.stages[task.stage]
-        space = Space(self.limits.memory_bytes, self.folders.disk, self.keeper.make_room)
+        space = Space(self.limits.spill_bytes, self.folders.disk, self.keeper.make_room)
         info = TaskInfo(
             task.stage,
             task.partition,

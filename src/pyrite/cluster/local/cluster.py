@@ -14,6 +14,7 @@ from math import inf
 from typing import Any, assert_never
 
 from pyrite.blocks.segments import SegmentReader, clear_segments, remove_segments
+from pyrite.bounded.space import remove_spills
 from pyrite.cluster.local.cancel import CancelWord
 from pyrite.cluster.local.launcher import Launcher
 from pyrite.cluster.local.link import Link
@@ -216,6 +217,7 @@ class LocalCluster:
         del self.by_id[executor.id]
         with contextlib.suppress(FileNotFoundError):
             os.unlink(executor.word.path)
+        remove_spills(self.folders.disk, executor.pid)
         if not executor.joined:
             # The scheduler counts failed starts by executors that joined and never ran.
             self.events.append(ev.ExecutorJoined(executor.id, NODE))

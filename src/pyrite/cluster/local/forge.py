@@ -144,6 +144,7 @@ def run_executor(executor: int, fd: int, folders: Folders, options: dict[str, An
     sys.setrecursionlimit(100_000)
     raise_limits(options["memory_bytes"])
     limits = Limits(
+        options["memory_bytes"],
         options["memory_bytes"] * 8 // 10,
         options["storage_bytes"],
         options["protected_bytes"],

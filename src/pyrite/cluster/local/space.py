@@ -25,6 +25,7 @@ class DriverSpace:
     def put(self, buffers: Sequence[Any], size: int) -> BlockRef:
         with self.lock:
             ref = self.writer.write(buffers, size)
+            self.writer.take_disk_written()
             self.post(BlockPut(ref))
             return ref
 

@@ -1,0 +1,49 @@
+"""How many programs to try, and how a trial goes.
+
+PYRITE_EXAMPLES=500 tries so many of each kind, other ones each time; PYRITE_SHRINK=1 makes a
+program that fails smaller, which takes minutes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from hypothesis import HealthCheck, Phase, settings
+from idle import assert_nothing_left
+from lineage import Program, build, check, evaluate
+from sabotage import Faults, Saboteur
+
+from pyrite import SparkContext
+
+Start = Callable[[dict[str, str]], SparkContext]
+
+EXAMPLES = int(os.environ.get("PYRITE_EXAMPLES", "0"))
+PHASES = [Phase.explicit, Phase.generate]
+if os.environ.get("PYRITE_SHRINK"):
+    PHASES.append(Phase.shrink)
+
+
+def tries(usual: int) -> settings:
+    """So many examples, always the same ones unless others were asked for."""
+    return settings(
+        deadline=None,
+        database=None,
+        phases=PHASES,
+        derandomize=not EXAMPLES,
+        max_examples=EXAMPLES or usual,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def run(program: Program, faults: Faults, sc: SparkContext, folder: Path) -> None:
+    """Runs a program, compares every answer, and looks whether anything stays behind."""
+    plains = evaluate(program)
+    with Saboteur(sc, faults) as saboteur:
+        rdds = build(program, sc, folder)
+        for number, ask in enumerate(program.asks):
+            check(ask, rdds, plains)
+            saboteur.spoil(number)
+    del rdds
+    assert_nothing_left(sc)
