@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from pyrite.accumulators import Accumulator, AccumulatorParam, param_for
@@ -18,7 +17,8 @@ from pyrite.conf import SparkConf
 from pyrite.driver.bars import watch
 from pyrite.driver.checkpoints import Checkpoints
 from pyrite.driver.distributed import DistributedFiles
-from pyrite.driver.flags import Flags, checked_tag
+from pyrite.driver.flags import Flags
+from pyrite.driver.jobcontrol import JobControl
 from pyrite.driver.jobs import Jobs
 from pyrite.driver.master import parse_master
 from pyrite.driver.progress import Tally
@@ -32,7 +32,7 @@ from pyrite.ids import BroadcastId, RddId
 from pyrite.rdd.dependency import ShuffleDependency
 from pyrite.rdd.partitioner import Router
 from pyrite.rdd.rdd import RDD
-from pyrite.schedule.events import BroadcastForgotten, CancelRequested, ShuffleForgotten
+from pyrite.schedule.events import BroadcastForgotten, ShuffleForgotten
 from pyrite.settings import LOG_LEVELS, Machine, Settings
 from pyrite.status import StatusTracker
 from pyrite.storagelevel import StorageLevel
@@ -51,7 +51,7 @@ PYTHON_LEVELS: dict[str, int | str] = {
 }
 
 
-class SparkContext(Sources, Jobs):
+class SparkContext(Sources, Jobs, JobControl):
     """Starts executors, makes RDDs and runs their jobs; one at a time in a process.
 
     >>> from pyrite import SparkContext
@@ -314,76 +314,6 @@ class SparkContext(Sources, Jobs):
         """
         results = self._run(rdd, lambda _, rows: list(partitionFunc(rows)), partitions)
         return [each for result in results for each in result]
-
-    def setJobGroup(self, groupId: str, description: str, interruptOnCancel: bool = False) -> None:
-        """Puts this thread's jobs into a group that can be cancelled as one."""
-        self._flags.put("spark.jobGroup.id", groupId)
-        self._flags.put("spark.job.description", description)
-        self.setInterruptOnCancel(interruptOnCancel)
-
-    @contextmanager
-    def _job_group(self, group: str, description: str, interrupt: bool) -> Iterator[None]:
-        """A job group for a while; the thread's own flags come back afterwards."""
-        before = self._flags.copy()
-        self.setJobGroup(group, description, interrupt)
-        try:
-            yield
-        finally:
-            self._flags.adopt(before)
-
-    def setInterruptOnCancel(self, interruptOnCancel: bool) -> None:
-        """Kept for PySpark's programs: cancelled tasks are always interrupted."""
-        self._flags.put("spark.job.interruptOnCancel", str(interruptOnCancel).lower())
-
-    def setJobDescription(self, value: str | None) -> None:
-        """Describes this thread's jobs."""
-        self._flags.put("spark.job.description", value)
-
-    def setLocalProperty(self, key: str, value: str | None) -> None:
-        """Sets a property of this thread's jobs, such as spark.scheduler.pool."""
-        self._flags.put(key, value)
-
-    def getLocalProperty(self, key: str) -> str | None:
-        """A property of this thread's jobs, or None."""
-        return self._flags.properties.get(key)
-
-    def addJobTag(self, tag: str) -> None:
-        """Tags this thread's jobs."""
-        self._flags.add_tag(tag)
-
-    def removeJobTag(self, tag: str) -> None:
-        """Takes a tag off this thread's jobs."""
-        self._flags.remove_tag(tag)
-
-    def getJobTags(self) -> set[str]:
-        """The tags of this thread's jobs."""
-        return set(self._flags.tags)
-
-    def clearJobTags(self) -> None:
-        """Takes all tags off this thread's jobs."""
-        self._flags.tags.clear()
-
-    def cancelAllJobs(self) -> None:
-        """Cancels every job that runs."""
-        self._engine.check_usable()
-        self._engine.post(CancelRequested("all jobs were cancelled"))
-
-    def cancelJobGroup(self, groupId: str) -> None:
-        """Cancels the jobs of a group that run."""
-        self._engine.check_usable()
-        self._engine.post(CancelRequested(f"group {groupId!r} was cancelled", group=groupId))
-
-    def cancelJobGroupAndFutureJobs(self, groupId: str) -> None:
-        """Cancels the jobs of a group, and those that come."""
-        self._engine.check_usable()
-        reason = f"group {groupId!r} was cancelled"
-        self._engine.post(CancelRequested(reason, group=groupId, future=True))
-
-    def cancelJobsWithTag(self, tag: str) -> None:
-        """Cancels the jobs with a tag that run."""
-        self._engine.check_usable()
-        reason = f"jobs with tag {tag!r} were cancelled"
-        self._engine.post(CancelRequested(reason, tag=checked_tag(tag)))
 
     # Files for executors
 
