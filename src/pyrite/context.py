@@ -140,7 +140,8 @@ class SparkContext(Sources, Jobs, JobControl):
             self._engine.story.listeners.append(self._story_file.tell)
         if self._conf.contains("spark.log.level"):
             self.setLogLevel(self._settings.str("spark.log.level"))
-        self._bars = watch(self._tally, self._settings.bool("spark.ui.showConsoleProgress"))
+        shown = self._settings.bool("spark.ui.showConsoleProgress")
+        self._bars = watch(self._tally, self._engine.story, shown)
         atexit.register(self.stop)
         for path in split_list(self._settings.str("spark.files")):
             self.addFile(path)

@@ -32,7 +32,7 @@ class SharedContext:
             self.context = None
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shared_context() -> Iterator[SharedContext]:
     shared = SharedContext()
     yield shared

@@ -17,10 +17,16 @@ MOST_STEPS = 8
 MOST_ACTIONS = 5
 # As printed: about what a few thousand rows take.
 MOST_CHARACTERS = 60_000
+# Enough for executors of little memory to spill.
+MOST_FAT_CHARACTERS = 8_000_000
+FAT = 4000
 
 
 class Source(NamedTuple):
-    """Rows from `parallelize`, `range` or `textFile`, in so many slices."""
+    """Rows from `parallelize`, `range` or `textFile`, in so many slices.
+
+    Those of "fat" are `parallelize`d too: so many long strings, some of which are equal.
+    """
 
     kind: str
     rows: Any
@@ -56,7 +62,13 @@ def plain_source(source: Source) -> Plain:
         return Plain(source.rows, ordered=True)
     if source.kind == "range":
         return Plain.sliced(list(range(source.rows)), source.slices)
+    if source.kind == "fat":
+        return Plain.sliced(fat_rows(source.rows), source.slices)
     return Plain.sliced(list(source.rows), source.slices)
+
+
+def fat_rows(count: int) -> list[str]:
+    return [f"{number % (count // 2 + 1)} ".ljust(FAT, "x") for number in range(count)]
 
 
 def plain_step(step: Step, made: list[Plain]) -> Plain:
@@ -84,6 +96,8 @@ def build(program: Program, sc: SparkContext, folder: Path) -> list[RDD[Any]]:
             made.append(sc.textFile(str(path), source.slices))
         elif source.kind == "range":
             made.append(sc.range(source.rows, numSlices=source.slices))
+        elif source.kind == "fat":
+            made.append(sc.parallelize(fat_rows(source.rows), source.slices))
         else:
             made.append(sc.parallelize(source.rows, source.slices))
     for step in program.steps:
@@ -121,34 +135,41 @@ sources = st.one_of(
     st.builds(Source, st.just("range"), st.integers(0, 60) | st.just(3000), slices),
     st.builds(Source, st.just("textFile"), st.lists(lines, max_size=20), slices),
 )
+fat_sources = st.builds(Source, st.just("fat"), st.integers(400, 1500), slices)
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> Program:
+def programs(draw: st.DrawFn, fat: bool = False) -> Program:
     """Programs of some steps; each is evaluated as it is drawn, so that none grows too large."""
-    chosen = tuple(draw(st.lists(sources, min_size=1, max_size=2)))
+    most_characters = MOST_FAT_CHARACTERS if fat else MOST_CHARACTERS
+    chosen = tuple(draw(st.lists(sources, min_size=1 - fat, max_size=2 - fat)))
+    if fat:
+        chosen = (*chosen, draw(fat_sources))
     made = [plain_source(source) for source in chosen]
     steps: list[Step] = []
-    for _ in range(draw(st.integers(1, MOST_STEPS))):
-        name = draw(st.sampled_from(list(OPERATORS)))
+    for _ in range(draw(st.integers(2, MOST_STEPS))):
+        both = draw(recent(len(made))), draw(recent(len(made)))
+        suitable = [name for name in OPERATORS if suits(name, both, made)]
+        name = draw(st.sampled_from(suitable))
         operator = OPERATORS[name]
-        parents = tuple(draw(recent(len(made))) for _ in range(operator.parents))
-        if not operator.suits(*(made[i] for i in parents)):
-            continue
-        step = Step(name, parents, draw(operator.arguments))
+        step = Step(name, both[: operator.parents], draw(operator.arguments))
         result = plain_step(step, made)
-        if len(repr(result.rows)) <= MOST_CHARACTERS:
+        if len(repr(result.rows)) <= most_characters:
             steps.append(step)
             made.append(result)
     asks: list[Ask] = []
     for _ in range(draw(st.integers(1, MOST_ACTIONS))):
-        action = draw(st.sampled_from(list(ACTIONS)))
         dataset = draw(recent(len(made)))
-        if ACTIONS[action].suits(made[dataset]):
-            asks.append(Ask(action, dataset, draw(ACTIONS[action].arguments)))
+        action = draw(st.sampled_from([a for a in ACTIONS if ACTIONS[a].suits(made[dataset])]))
+        asks.append(Ask(action, dataset, draw(ACTIONS[action].arguments)))
     # What everything else is for.
     asks.append(Ask("collect", len(made) - 1))
     return Program(chosen, tuple(steps), tuple(asks))
+
+
+def suits(name: str, parents: tuple[int, ...], made: list[Plain]) -> bool:
+    operator = OPERATORS[name]
+    return operator.suits(*(made[i] for i in parents[: operator.parents]))
 
 
 def recent(length: int) -> st.SearchStrategy[int]:

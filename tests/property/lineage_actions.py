@@ -170,7 +170,7 @@ ACTIONS: dict[str, Action] = {
     "aggregate": Action(check_aggregate, yes_or_no),
     "take": Action(check_take, few),
     "first": Action(check_first),
-    "ends": Action(check_ends, few),
+    "ends": Action(check_ends, few, needs_partitions=True),
     "extremes": Action(check_extremes),
     "numbers": Action(check_numbers, needs_partitions=True),
     "countByKey": Action(check_count_by_key, suits=is_pairs, needs_partitions=True),

@@ -14,7 +14,7 @@ from pyrite import SparkContext
 from pyrite.ids import BlockRef
 
 MOST_KILLS = 6
-LATEST_EVENT = 120
+LATEST_EVENT = 60
 
 
 class Kill(NamedTuple):
@@ -81,10 +81,10 @@ class Saboteur:
             self.timers.append(timer)
         self.events += 1
 
-    def spoil(self, ask: int) -> None:
-        """Does what was planned after an action."""
+    def spoil(self, ask: int, asks: int) -> None:
+        """Does what was planned after an action, as long as there is one more."""
         for loss in self.faults.losses:
-            if loss.ask == ask:
+            if loss.ask % (asks - 1) == ask:
                 lose(self.engine, loss)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from lineage import Program, programs
 from sabotage import Faults, some_faults
 from trials import Start, run, tries
@@ -15,9 +16,9 @@ SPECULATING = {
     "spark.speculation.quantile": "0.1",
     "spark.speculation.minTaskRuntime": "0ms",
 }
-TIGHT = {"spark.executor.memory": "2m", "pyrite.pool.memory": "0", "pyrite.inline.bytes": "64"}
+TIGHT = {"spark.executor.memory": "12m", "pyrite.pool.memory": "0", "pyrite.inline.bytes": "64"}
 CROWDED = {
-    "spark.executor.memory": "2m",
+    "spark.executor.memory": "12m",
     "pyrite.pool.memory": "33m",
     "pyrite.inline.bytes": "1k",
     "pyrite.cache.liveRows": "false",
@@ -48,7 +49,7 @@ def test_with_faults_and_copies_of_slow_tasks(
 
 @pytest.mark.parametrize("room", [TIGHT, CROWDED], ids=["no pool", "small pool"])
 @tries(60)
-@given(program=programs(), faults=some_faults)
+@given(program=st.booleans().flatmap(programs), faults=some_faults)
 def test_with_faults_and_little_room(
     program: Program,
     faults: Faults,

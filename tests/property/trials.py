@@ -44,6 +44,6 @@ def run(program: Program, faults: Faults, sc: SparkContext, folder: Path) -> Non
         rdds = build(program, sc, folder)
         for number, ask in enumerate(program.asks):
             check(ask, rdds, plains)
-            saboteur.spoil(number)
+            saboteur.spoil(number, len(program.asks))
     del rdds
     assert_nothing_left(sc)

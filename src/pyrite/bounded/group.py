@@ -53,7 +53,7 @@ def group_values(
 
 
 def cogroup(
-    sides: Sequence[Iterable[list[tuple[K, V]]]], space: Space
+    sides: Sequence[Iterable[Iterable[tuple[K, V]]]], space: Space
 ) -> Iterator[tuple[K, tuple[Values[V], ...]]]:
     """All values of each key from each side, keys ordered as first seen, side by side."""
     gathered = _gather(sides, space, 0, _add_values)
@@ -120,7 +120,7 @@ def _add_values(held: _Groups[K, V], rows: Iterable[tuple[K, V]]) -> None:
 
 
 def _gather(
-    sides: Sequence[Iterable[list[tuple[K, Any]]]],
+    sides: Sequence[Iterable[Iterable[tuple[K, Any]]]],
     space: Space,
     split: int,
     add: Callable[[_Groups[K, V], Iterable[tuple[K, Any]]], None] = _add_lists,

@@ -12,7 +12,7 @@ from pyrite.bounded.group import cogroup
 from pyrite.bounded.space import Space
 
 Row = tuple[Any, Any]
-Batches = Iterable[list[Row]]
+Batches = Iterable[Iterable[Row]]
 NOTHING = (None,)
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from typing import Any
 
 from pyrite.driver.progress import StageTally, Tally
+from pyrite.schedule.commands import Command, FinishJob
+from pyrite.schedule.events import Event
+from pyrite.schedule.story import Story
 
 # Stages shorter than this show nothing.
 MOMENT_S = 0.5
@@ -20,6 +24,7 @@ class Bars:
         self.tally = tally
         self.bar_class = bar_class
         self.drawn: dict[int, Any] = {}
+        self.drawing = threading.Lock()
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._loop, name="pyrite-progress", daemon=True)
         self.thread.start()
@@ -29,25 +34,37 @@ class Bars:
         self.tally.stir()
         self.thread.join()
 
+    def tell(self, _now_s: float, _event: Event, commands: list[Command]) -> None:
+        """Wipes the bars before the thread whose job has ended hears of it, and prints."""
+        if self.drawn and any(isinstance(each, FinishJob) for each in commands):
+            with self.drawing:
+                self._wipe_all_but(set())
+
     def _loop(self) -> None:
         while not self.ended.is_set():
             self.tally.wait_for_work()
-            if not self.ended.wait(MOMENT_S):
+            if not self.ended.wait(REFRESH_S):
                 self._draw_until_idle()
 
     def _draw_until_idle(self) -> None:
-        while True:
-            running = [stage for stage in self.tally.stages() if not stage.ended]
-            left = {stage.id for stage in running}
-            for id in [id for id in self.drawn if id not in left]:
-                self.drawn.pop(id).close()
-            for stage in running:
-                self._draw(stage)
-            if not running or self.ended.wait(REFRESH_S):
-                break
-        for bar in self.drawn.values():
-            bar.close()
-        self.drawn.clear()
+        seen_s: dict[int, float] = {}
+        running = True
+        while running and not self.ended.is_set():
+            now_s = time.monotonic()
+            with self.drawing:
+                stages = [stage for stage in self.tally.stages() if not stage.ended]
+                self._wipe_all_but({stage.id for stage in stages})
+                for stage in stages:
+                    if now_s - seen_s.setdefault(stage.id, now_s) >= MOMENT_S:
+                        self._draw(stage)
+            running = bool(stages)
+            self.ended.wait(REFRESH_S)
+        with self.drawing:
+            self._wipe_all_but(set())
+
+    def _wipe_all_but(self, running: set[int]) -> None:
+        for id in [id for id in self.drawn if id not in running]:
+            self.drawn.pop(id).close()
 
     def _draw(self, stage: StageTally) -> None:
         bar = self.drawn.get(stage.id)
@@ -71,13 +88,15 @@ class NoBars:
         return None
 
 
-def watch(tally: Tally, enabled: bool) -> Bars | NoBars:
+def watch(tally: Tally, story: Story, enabled: bool) -> Bars | NoBars:
     """Bars on a terminal or in a notebook, nothing elsewhere."""
     if not enabled or not (in_notebook() or sys.stderr.isatty()):
         return NoBars()
     from tqdm.auto import tqdm
 
-    return Bars(tally, tqdm)
+    bars = Bars(tally, tqdm)
+    story.listeners.append(bars.tell)
+    return bars
 
 
 def in_notebook() -> bool:

@@ -137,10 +137,7 @@ class Checkpoints:
         found: Checkpoint,
         write: Callable[[RDD[Any], Checkpoint], Any],
     ) -> None:
-        op = write(rdd, found)
-        # From here on the RDD reads what was written; its parents may go.
-        rdd.op = op
-        rdd.dependencies = ()
+        self.context._engine.replace(rdd, write(rdd, found))
         rdd.is_checkpointed = True
         found.done = True
 

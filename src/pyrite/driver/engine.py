@@ -21,9 +21,10 @@ from pyrite.execute.keeper import KeepPlan
 from pyrite.execute.worker import Header, MapWork
 from pyrite.ids import BlockRef, JobId, RddId, ShuffleId, StageId
 from pyrite.plan.program import Program
-from pyrite.plan.stages import JobSpec, StageCutter, StageSpec
+from pyrite.plan.stages import Cut, JobSpec, StageCutter, StageSpec, stale_stages
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.dependency import ShuffleDependency
+from pyrite.rdd.op import Op
 from pyrite.rdd.partitioner import Router
 from pyrite.schedule.events import (
     BlocksReleased,
@@ -71,9 +72,9 @@ class Engine:
         self.job_ids = itertools.count()
         self.cutter = StageCutter(lambda: StageId(next(self.stage_ids)), self._prepare)
         self.cutting = threading.Lock()
-        self.map_stages: weakref.WeakValueDictionary[StageId, ShuffleDependency] = (
-            weakref.WeakValueDictionary()
-        )
+        self.map_stages: weakref.WeakValueDictionary[StageId, Cut] = weakref.WeakValueDictionary()
+        # What running jobs may still need, although their RDDs have been checkpointed since.
+        self.replaced: list[Any] = []
         self.result_stages: dict[StageId, tuple[StageSpec, bytes]] = {}
         self.flags: dict[JobId, JobFlags] = {}
         self.pid = os.getpid()
@@ -131,8 +132,7 @@ class Engine:
         found = self.result_stages.get(stage)
         if found is not None:
             return found[1]
-        closure: bytes = self.map_stages[stage].closure
-        return closure
+        return self.map_stages[stage].closure
 
     def header(self, stage: StageId, job: JobId) -> bytes:
         spec = self.find_stage(stage)
@@ -148,12 +148,30 @@ class Engine:
         found = self.result_stages.get(stage)
         if found is not None:
             return found[0]
-        dependency = self.map_stages.get(stage)
-        return None if dependency is None else dependency.stage
+        cut = self.map_stages.get(stage)
+        return None if cut is None else cut.stage
 
-    def _prepare(self, stage: StageSpec, program: Program, dependency: ShuffleDependency) -> bytes:
-        self.map_stages[stage.id] = dependency
-        return pickled((program, MapWork(dependency.router, dependency.partitions)), stage.name)
+    def _prepare(self, stage: StageSpec, program: Program, dependency: ShuffleDependency) -> Cut:
+        work = MapWork(dependency.router, dependency.partitions)
+        cut = Cut(stage, pickled((program, work), stage.name))
+        self.map_stages[stage.id] = cut
+        self._retire(dependency.cut)
+        return cut
+
+    def replace(self, rdd: Lineage[Any], op: Op) -> None:
+        """From here on the RDD reads what was written of it; its parents may go."""
+        with self.cutting:
+            cuts = list(self.map_stages.values())
+            stale = stale_stages([cut.stage for cut in cuts], rdd._id)
+            for cut in cuts:
+                cut.stale = cut.stale or cut.stage.id in stale
+            self._retire((rdd.op, rdd.dependencies))
+            rdd.op = op
+            rdd.dependencies = ()
+
+    def _retire(self, old: Any) -> None:
+        if old is not None and self.result_stages:
+            self.replaced.append(old)
 
     # Jobs
 
@@ -164,9 +182,8 @@ class Engine:
         self.check_usable()
         with self.cutting:
             stage, program = self.cutter.result_stage(rdd)
-        closure = pickled((program, task), stage.name)
+            self.result_stages[stage.id] = stage, pickled((program, task), stage.name)
         job = JobId(next(self.job_ids))
-        self.result_stages[stage.id] = stage, closure
         self.flags[job] = flags
         properties = flags.properties
         spec = JobSpec(
@@ -197,6 +214,8 @@ class Engine:
         self.release([ref for _, ref in waiter.results if isinstance(ref, BlockRef)])
         self.desk.close(waiter.job)
         self.result_stages.pop(waiter.stage, None)
+        if not self.result_stages:
+            self.replaced.clear()
         self.flags.pop(waiter.job, None)
 
     def run(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyrite.ids import JobId, ShuffleId, StageId
+from pyrite.ids import JobId, RddId, ShuffleId, StageId
 from pyrite.plan.program import Program, Shape, flatten
 from pyrite.rdd.dependency import ShuffleDependency
 
@@ -43,13 +43,27 @@ class JobSpec:
     description: str = ""
 
 
+class Cut:
+    """The stage that writes a shuffle, with its pickled functions.
+
+    It is stale once an RDD in it, or behind it, has been replaced by what was written of it.
+    """
+
+    __slots__ = ("__weakref__", "closure", "stage", "stale")
+
+    def __init__(self, stage: StageSpec, closure: bytes) -> None:
+        self.stage = stage
+        self.closure = closure
+        self.stale = False
+
+
 class StageCutter:
     """Makes stages from RDDs; each shuffle's stage is made once and remembered with it."""
 
     def __init__(
         self,
         new_id: Callable[[], StageId],
-        prepare: Callable[[StageSpec, Program, ShuffleDependency], Any],
+        prepare: Callable[[StageSpec, Program, ShuffleDependency], Cut],
     ) -> None:
         self.new_id = new_id
         self.prepare = prepare
@@ -65,17 +79,16 @@ class StageCutter:
         pending: list[tuple[ShuffleDependency, Any]] = [(each, None) for each in wanted]
         while pending:
             dependency, flat = pending.pop()
-            if dependency.stage is not None:
+            if not needs_cut(dependency):
                 continue
             if flat is None:
                 flat = flatten(dependency.rdd)
                 pending.append((dependency, flat))
-                pending.extend((each, None) for each in flat[1].values() if each.stage is None)
+                pending.extend((each, None) for each in flat[1].values() if needs_cut(each))
                 continue
             program, shuffles = flat
             stage = self.spec(dependency.rdd, program, shuffles, dependency)
-            dependency.closure = self.prepare(stage, program, dependency)
-            dependency.stage = stage
+            dependency.cut = self.prepare(stage, program, dependency)
 
     def spec(
         self,
@@ -89,7 +102,21 @@ class StageCutter:
             name=f"{rdd._name or rdd._method} at {rdd._site}",
             partitions=rdd.getNumPartitions(),
             shape=Shape(program.nodes),
-            parents={shuffle: each.stage for shuffle, each in shuffles.items()},
+            parents={shuffle: each.cut.stage for shuffle, each in shuffles.items()},
             writes=None if writes is None else writes.shuffle,
             barrier=program.barrier,
         )
+
+
+def needs_cut(dependency: ShuffleDependency) -> bool:
+    return dependency.cut is None or dependency.cut.stale
+
+
+def stale_stages(stages: Iterable[StageSpec], rdd: RddId) -> set[StageId]:
+    """The stages that compute the RDD themselves, and those behind them."""
+    stale: set[StageId] = set()
+    # Stages are numbered parents first.
+    for stage in sorted(stages, key=lambda each: each.id):
+        if rdd in stage.shape.rdds or any(each.id in stale for each in stage.parents.values()):
+            stale.add(stage.id)
+    return stale

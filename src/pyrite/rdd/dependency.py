@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyrite.ids import ShuffleId
-    from pyrite.plan.stages import StageSpec
+    from pyrite.plan.stages import Cut
     from pyrite.rdd.base import Lineage
     from pyrite.rdd.partitioner import Router
 
@@ -85,7 +85,7 @@ class NarrowDependency:
 class ShuffleDependency:
     """A child's partition needs a part of every partition of the parent."""
 
-    __slots__ = ("__weakref__", "closure", "partitions", "rdd", "router", "shuffle", "stage")
+    __slots__ = ("__weakref__", "cut", "partitions", "rdd", "router", "shuffle")
 
     def __init__(
         self, rdd: Lineage[Any], router: Router, partitions: int, shuffle: ShuffleId
@@ -94,8 +94,7 @@ class ShuffleDependency:
         self.router = router
         self.partitions = partitions
         self.shuffle = shuffle
-        self.stage: StageSpec | None = None
-        self.closure: Any = None
+        self.cut: Cut | None = None
 
 
 Dependency = NarrowDependency | ShuffleDependency

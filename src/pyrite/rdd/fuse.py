@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import chain, repeat
 from typing import Any
 
 FILENAME = "<pyrite pipeline>"
@@ -26,6 +27,12 @@ BODY = {
     "values": ["x = x[1]"],
 }
 
+# What a last step yields for each row where it gives many: iterables, which C code then walks.
+MANY = {
+    "flatMap": "yield {f}(x)",
+    "flatMapValues": "yield zip(repeat(x[0]), {f}(x[1]))",
+}
+
 LOOPS = {kind: sum(line.startswith("for") for line in lines) for kind, lines in BODY.items()}
 
 # CPython refuses more than 20 nested blocks, and long functions compile slowly.
@@ -37,17 +44,22 @@ Step = tuple[str, Any]
 
 @lru_cache(maxsize=512)
 def compile_pipeline(kinds: tuple[str, ...]) -> Callable[..., Iterator[Any]]:
-    """The generator function for this sequence of kinds; it takes the rows and the functions."""
+    """The generator function for this sequence of kinds; it takes the rows and the functions.
+
+    Where the last kind gives many rows for one, what is yielded are iterables of them.
+    """
     names = [f"f{i}" for i in range(len(kinds))]
     lines = [f"def pipeline(rows, {', '.join(names)}):", " for x in rows:"]
     depth = 2
     for place, (kind, name) in enumerate(zip(kinds, names, strict=True)):
-        for template in BODY[kind]:
+        last = place == len(kinds) - 1
+        for template in [MANY[kind]] if last and kind in MANY else BODY[kind]:
             line = template.format(f=name, i=place)
             lines.append(" " * depth + line)
             depth += line.endswith(":")
-    lines.append(" " * depth + "yield x")
-    namespace: dict[str, Any] = {}
+    if kinds[-1] not in MANY:
+        lines.append(" " * depth + "yield x")
+    namespace: dict[str, Any] = {"repeat": repeat}
     exec(compile("\n".join(lines), FILENAME, "exec"), namespace)
     pipeline: Callable[..., Iterator[Any]] = namespace["pipeline"]
     return pipeline
@@ -70,8 +82,9 @@ def run_steps(rows: Iterable[Any], steps: list[Step]) -> Iterator[Any]:
 
 
 def fuse(rows: Iterable[Any], steps: list[Step]) -> Iterator[Any]:
-    pipeline = compile_pipeline(tuple(kind for kind, _ in steps))
-    return pipeline(rows, *(function for _, function in steps))
+    kinds = tuple(kind for kind, _ in steps)
+    made = compile_pipeline(kinds)(rows, *(function for _, function in steps))
+    return chain.from_iterable(made) if kinds[-1] in MANY else made
 
 
 def is_plain_callable(function: Any) -> bool:

@@ -57,7 +57,7 @@ class Joined(Op):
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         left, right = inputs
-        return self.join(left.batches(), right.batches(), env.space)
+        return self.join((left.rows(),), (right.rows(),), env.space)
 
     def partitions(self) -> int:
         return self.count
@@ -72,7 +72,7 @@ class CoGrouped(Op):
         self.count = count
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
-        return cogroup([each.batches() for each in inputs], env.space)
+        return cogroup([(each.rows(),) for each in inputs], env.space)
 
     def partitions(self) -> int:
         return self.count

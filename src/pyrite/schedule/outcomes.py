@@ -71,6 +71,10 @@ class Outcomes(Launching):
     def _keep_output(self, run: StageRun, partition: int, event: ev.TaskSucceeded) -> None:
         assert run.spec.writes is not None and event.output is not None
         outputs = self.outputs.of(run.spec.writes, run.spec.partitions)
+        if outputs.refs[partition] is not None:
+            # The shuffle was cut anew meanwhile, and another job has made it.
+            self._release([event.output])
+            return
         outputs.add(partition, event.output)
         # A map output that is made again after a loss has been counted before.
         if event.accumulators is not None and partition not in outputs.counted:
