@@ -23,7 +23,7 @@ from pyrite.driver.jobs import Jobs
 from pyrite.driver.master import parse_master
 from pyrite.driver.progress import Tally
 from pyrite.driver.sources import Sources
-from pyrite.driver.start import files_folder, start_local
+from pyrite.driver.start import start_local
 from pyrite.driver.storyfile import StoryFile
 from pyrite.errors import ReferencedInTask
 from pyrite.execute.keeper import KeepPlan
@@ -128,7 +128,7 @@ class SparkContext(Sources, Jobs, JobControl):
         self._checkpoints = Checkpoints(self)
         if folder := self._settings.str("spark.checkpoint.dir"):
             self._checkpoints.set_folder(folder)
-        self._files_added = DistributedFiles(files_folder(self._engine.cluster.folders))
+        self._files_added = DistributedFiles(self._engine.cluster.files_folder())
         self._python_paths = self._files_added.python_paths
         SparkFiles._root_directory = self._files_added.root
         self._tally = Tally(self._engine.find_stage)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 from lineage_actions import ACTIONS
-from lineage_operators import OPERATORS
+from lineage_operators import OPERATORS, pairs
 from plain_rows import Plain
 
 from pyrite import RDD, SparkContext
@@ -25,7 +25,7 @@ FAT = 4000
 class Source(NamedTuple):
     """Rows from `parallelize`, `range` or `textFile`, in so many slices.
 
-    Those of "fat" are `parallelize`d too: so many long strings, some of which are equal.
+    Those of "fat" are `parallelize`d too: so many pairs with long values, some of them equal.
     """
 
     kind: str
@@ -67,8 +67,9 @@ def plain_source(source: Source) -> Plain:
     return Plain.sliced(list(source.rows), source.slices)
 
 
-def fat_rows(count: int) -> list[str]:
-    return [f"{number % (count // 2 + 1)} ".ljust(FAT, "x") for number in range(count)]
+def fat_rows(count: int) -> list[tuple[Any, str]]:
+    numbers = [number % (count // 2 + 1) for number in range(count)]
+    return [(number, f"{number} ".ljust(FAT, "x")) for number in numbers]
 
 
 def plain_step(step: Step, made: list[Plain]) -> Plain:
@@ -150,7 +151,8 @@ def programs(draw: st.DrawFn, fat: bool = False) -> Program:
     for _ in range(draw(st.integers(2, MOST_STEPS))):
         both = draw(recent(len(made))), draw(recent(len(made)))
         suitable = [name for name in OPERATORS if suits(name, both, made)]
-        name = draw(st.sampled_from(suitable))
+        by_key = [name for name in suitable if OPERATORS[name].suits is pairs]
+        name = draw(st.sampled_from(by_key or suitable) | st.sampled_from(suitable))
         operator = OPERATORS[name]
         step = Step(name, both[: operator.parents], draw(operator.arguments))
         result = plain_step(step, made)

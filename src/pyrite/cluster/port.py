@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from pyrite.ids import JobId, StageId
+from pyrite.ids import BlockRef, JobId, StageId
 from pyrite.schedule.commands import Command, CountAccumulators, DeliverResult, FinishJob
 from pyrite.schedule.events import Event
 from pyrite.schedule.scheduler import Scheduler
@@ -26,8 +27,23 @@ class Cluster(Protocol):
     def wait_event(self) -> Event | None:
         """The next thing that happened; None once the cluster is closed."""
 
+    def put(self, buffers: Sequence[Any], size: int) -> BlockRef:
+        """Writes a block of the driver's own into the pool; callable from any thread."""
+
+    def read(self, ref: BlockRef) -> memoryview:
+        """The bytes of a block, for the driver; callable from any thread."""
+
+    def files_folder(self) -> str:
+        """The folder that added files are laid into for all tasks."""
+
     def close(self) -> None:
-        """Ends every process and removes every trace; callable from any thread."""
+        """Ends the loop: `wait_event` gives None; callable from any thread."""
+
+    def refuse(self) -> None:
+        """The loop has ended: nobody is to wait for an answer any more."""
+
+    def release(self) -> None:
+        """Ends every process and removes every trace, after the loop has ended."""
 
 
 class Desk(Protocol):

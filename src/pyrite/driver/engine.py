@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from pyrite import accumulators
 from pyrite.blocks.codec import CorruptBlock, decode, encode, frame_size
-from pyrite.cluster.local.cluster import LocalCluster
-from pyrite.cluster.port import drive
+from pyrite.cluster.port import Cluster, drive
 from pyrite.driver.desk import Desk, Result, Waiter
 from pyrite.errors import ClusterError, ContextStopped, EngineError, TaskFailed, UserError
 from pyrite.execute.closures import dumps, large_captures
@@ -58,7 +57,7 @@ class Engine:
     def __init__(
         self,
         scheduler: Scheduler,
-        make_cluster: Callable[[Engine], LocalCluster],
+        make_cluster: Callable[[Engine], Cluster],
         max_result_bytes: int,
     ) -> None:
         self.scheduler = scheduler
@@ -99,7 +98,7 @@ class Engine:
         else:
             self.desk.fail_all(ContextStopped("the context was stopped while the job ran"))
         finally:
-            self.cluster.space.close()
+            self.cluster.refuse()
 
     def stop(self) -> None:
         """Ends all jobs and processes."""
@@ -284,7 +283,7 @@ class Engine:
     def _copied(self, ref: BlockRef) -> memoryview:
         """A block's bytes: arrays that the user gets can be written to, and the block can go."""
         try:
-            return memoryview(bytearray(self.cluster.reader.view(ref)))
+            return memoryview(bytearray(self.cluster.read(ref)))
         except FileNotFoundError:
             self.check_usable()
             raise
@@ -299,7 +298,7 @@ class Engine:
     def put_frames(self, buffers: Sequence[Any]) -> BlockRef:
         self.check_usable()
         try:
-            return self.cluster.space.put(buffers, frame_size(buffers))
+            return self.cluster.put(buffers, frame_size(buffers))
         except (OSError, ClusterError):
             # Another thread may have stopped the context meanwhile.
             self.check_usable()

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pyrite.blocks.segments import Folders
 from pyrite.cluster.local.cluster import LocalCluster
 from pyrite.cluster.local.scratch import Scratch
 from pyrite.driver.engine import Engine
 from pyrite.driver.master import Master
 from pyrite.driver.pools import read_pools
-from pyrite.files import ENVIRONMENT as FILES_VARIABLE
 from pyrite.schedule.health import ExclusionRule
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.state import Rules
@@ -34,7 +32,6 @@ def start_local(master: Master, settings: Settings) -> Engine:
         if "OMP_NUM_THREADS" not in os.environ:
             # Executors share the cores already; numeric libraries' threads would fight for them.
             environment.setdefault("OMP_NUM_THREADS", "1")
-        environment[FILES_VARIABLE] = files_folder(scratch.folders)
         try:
             return LocalCluster(master.executors, scratch, engine, options, environment)
         except BaseException:
@@ -42,11 +39,6 @@ def start_local(master: Master, settings: Settings) -> Engine:
             raise
 
     return Engine(Scheduler(rules), make_cluster, settings.bytes("spark.driver.maxResultSize"))
-
-
-def files_folder(folders: Folders) -> str:
-    """Where added files lie for all processes of the node."""
-    return os.path.join(folders.disk, "files")
 
 
 def executor_options(settings: Settings) -> dict[str, Any]:

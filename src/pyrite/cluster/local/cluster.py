@@ -10,6 +10,7 @@ import signal
 import socket
 import time
 from collections import deque
+from collections.abc import Sequence
 from math import inf
 from typing import Any, assert_never
 
@@ -22,6 +23,7 @@ from pyrite.cluster.local.scratch import Scratch
 from pyrite.cluster.local.space import DriverSpace
 from pyrite.cluster.local.wire import Message
 from pyrite.cluster.port import StageSource
+from pyrite.files import ENVIRONMENT as FILES_VARIABLE
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, NodeId, Partition, RddId, ShuffleId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
@@ -61,7 +63,7 @@ class LocalCluster:
         self.folders = scratch.folders
         self.source = source
         self.options = {**options, "folders": list(self.folders)}
-        self.environment = environment
+        self.environment = {**environment, FILES_VARIABLE: self.files_folder()}
         self.reader = SegmentReader(self.folders)
         self.space = DriverSpace(self.folders, self.post)
         self.links: dict[int, ExecutorLink] = {}
@@ -88,6 +90,18 @@ class LocalCluster:
     def post(self, event: Event) -> None:
         self.posted.append(event)
         self._wake()
+
+    def put(self, buffers: Sequence[Any], size: int) -> BlockRef:
+        return self.space.put(buffers, size)
+
+    def read(self, ref: BlockRef) -> memoryview:
+        return self.reader.view(ref)
+
+    def files_folder(self) -> str:
+        return os.path.join(self.folders.disk, "files")
+
+    def refuse(self) -> None:
+        self.space.close()
 
     def close(self) -> None:
         self.closing = True
