@@ -706,3 +706,13 @@ class TestStatus:
         assert tracker.getJobInfo(10**9) is None
         assert tracker.getStageInfo(StageId(10**9)) is None
         assert tracker.getJobIdsForGroup("nobody") == []
+
+
+def test_tasks_do_not_share_what_a_function_captures(sc: SparkContext) -> None:
+    seen: list[int] = []
+
+    def position(row: int) -> int:
+        seen.append(row)
+        return len(seen)
+
+    assert sc.parallelize(range(8), 4).map(position).collect() == [1, 2] * 4

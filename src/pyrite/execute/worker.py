@@ -83,20 +83,19 @@ Action = Callable[[int, Iterator[Any]], Any]
 
 
 class Stage:
-    """A stage as this executor knows it: the closure is loaded when its first task comes."""
+    """A stage as this executor knows it."""
 
     def __init__(self, closure: bytes, header: bytes) -> None:
         self.closure = closure
         self.header: Header = pickle.loads(header)
-        self._loaded: tuple[Program, MapWork | Action] | None = None
 
     def load(self) -> tuple[Program, MapWork | Action]:
+        """The stage's functions, anew for each task: what one changes in them, no other sees."""
         for path in self.header.python_paths:
             if path not in sys.path:
                 sys.path.insert(1, path)
-        if self._loaded is None:
-            self._loaded = pickle.loads(self.closure)
-        return self._loaded
+        loaded: tuple[Program, MapWork | Action] = pickle.loads(self.closure)
+        return loaded
 
 
 class Task(NamedTuple):
