@@ -18,6 +18,8 @@ COMMON = {
     "spark.stage.maxConsecutiveAttempts": "20",
     "pyrite.cancel.grace": "200ms",
 }
+
+
 @pytest.fixture(scope="module")
 def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
     """Gives the context that runs with these settings, or starts it in place of another."""

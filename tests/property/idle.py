@@ -5,11 +5,20 @@ from __future__ import annotations
 import gc
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 from pyrite import SparkContext
 
 PATIENCE_S = 20.0
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    """Waits for a condition, and fails where it never comes true."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.002)
 
 
 def assert_nothing_left(sc: SparkContext) -> None:

@@ -18,7 +18,7 @@ MOST_ACTIONS = 5
 # As printed: about what a few thousand rows take.
 MOST_CHARACTERS = 60_000
 # Enough for executors of little memory to spill.
-MOST_FAT_CHARACTERS = 8_000_000
+MOST_FAT_CHARACTERS = 4_000_000
 FAT = 4000
 
 
@@ -136,7 +136,7 @@ sources = st.one_of(
     st.builds(Source, st.just("range"), st.integers(0, 60) | st.just(3000), slices),
     st.builds(Source, st.just("textFile"), st.lists(lines, max_size=20), slices),
 )
-fat_sources = st.builds(Source, st.just("fat"), st.integers(400, 1500), slices)
+fat_sources = st.builds(Source, st.just("fat"), st.integers(400, 900), slices)
 
 
 @st.composite

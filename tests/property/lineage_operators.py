@@ -17,7 +17,6 @@ from row_functions import (
     count_in,
     digest,
     each_digest,
-    few_keys,
     groups_in_order,
     in_order,
     is_chosen,
@@ -26,7 +25,6 @@ from row_functions import (
     length,
     numbered,
     one,
-    paired,
     rank,
     repeated,
     reversed_rows,
@@ -134,6 +132,11 @@ def without(left: Plain, right: Plain, of: Callable[[Any], Any]) -> Plain:
     return Plain(row for row in left.rows if rank(of(row)) not in there)
 
 
+def intersected(left: Plain, right: Plain) -> Plain:
+    there = {rank(row) for row in right.rows}
+    return Plain(row for row in distinct_rows(left.rows) if rank(row) in there)
+
+
 def sort_by_key(parent: Plain, ascending: bool, count: int) -> Plain:
     rows = sorted(parent.rows, key=lambda row: rank(row[0]), reverse=not ascending)
     return Plain(rows, by_key=True)
@@ -152,7 +155,7 @@ def checkpointed(rdd: Rdd, local: bool) -> Rdd:
 
 
 def looked_up(rdd: Rdd) -> Rdd:
-    table = rdd.context.broadcast({number: key for number, key in enumerate(KEYS)})
+    table = rdd.context.broadcast(dict(enumerate(KEYS)))
     return rdd.map(lambda row: (table.value[digest(row) % len(KEYS)], row))
 
 
@@ -200,7 +203,9 @@ OPERATORS: dict[str, Operator] = {
         lambda plain: plain.each(lambda rows: [v for _, v in rows]),
         suits=pairs,
     ),
-    "lookUp": Operator(looked_up, lambda plain: plain.each(lambda rows: [(key_of(x), x) for x in rows])),
+    "lookUp": Operator(
+        looked_up, lambda plain: plain.each(lambda rows: [(key_of(x), x) for x in rows])
+    ),
     # One partition after another
     "mapPartitions": Operator(
         lambda rdd, keep: rdd.mapPartitions(iter, keep),
@@ -238,9 +243,7 @@ OPERATORS: dict[str, Operator] = {
     ),
     "zipWithIndex": Operator(
         lambda rdd: rdd.zipWithIndex(),
-        lambda plain: Plain(
-            ((x, i) for i, x in enumerate(plain.rows)), ordered=True
-        ),
+        lambda plain: Plain(((x, i) for i, x in enumerate(plain.rows)), ordered=True),
         suits=is_ordered,
     ),
     # Layout
@@ -373,11 +376,7 @@ OPERATORS: dict[str, Operator] = {
     ),
     "intersection": Operator(
         lambda left, right: left.intersection(right),
-        lambda left, right: Plain(
-            row
-            for row in distinct_rows(left.rows)
-            if rank(row) in {rank(each) for each in right.rows}
-        ),
+        intersected,
         parents=2,
     ),
     "cartesian": Operator(

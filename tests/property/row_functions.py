@@ -139,3 +139,14 @@ def sorted_by_key(rows: Iterable[Any]) -> list[Any]:
     ranks = [rank(key) for key, _ in found]
     assert ranks == sorted(ranks), f"a partition is not sorted: {found}"
     return found
+
+
+class Hungry:
+    """A row for whose pickling there is not enough memory."""
+
+    def __reduce__(self) -> str:
+        raise MemoryError
+
+
+def hungry(row: Any) -> Hungry:
+    return Hungry()

@@ -44,11 +44,9 @@ kills = st.builds(
     Kill, st.integers(0, LATEST_EVENT), st.integers(0, 1), st.sampled_from([0, 0, 0, 1, 2, 5])
 )
 losses = st.builds(Loss, st.integers(0, 4), st.integers(0, 9), st.booleans())
-some_faults = st.builds(
-    Faults,
-    st.lists(kills, max_size=MOST_KILLS).map(tuple),
-    st.lists(losses, max_size=3).map(tuple),
-)
+several_kills = st.lists(kills, max_size=MOST_KILLS).map(tuple)
+some_kills = st.builds(Faults, several_kills)
+some_faults = st.builds(Faults, several_kills, st.lists(losses, max_size=3).map(tuple))
 
 
 class Saboteur:

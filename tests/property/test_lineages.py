@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lineage import Program, programs
-from sabotage import Faults, some_faults
-from trials import Start, run, tries
+from sabotage import Faults, some_faults, some_kills
+from trials import Start, run, run_at_once, tries
 
 SPECULATING = {
     "spark.speculation": "true",
@@ -27,7 +27,9 @@ CROWDED = {
 
 @tries(120)
 @given(program=programs())
-def test_undisturbed(program: Program, start: Start, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_undisturbed(
+    program: Program, start: Start, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     run(program, Faults(), start({}), tmp_path_factory.getbasetemp())
 
 
@@ -45,6 +47,14 @@ def test_with_faults_and_copies_of_slow_tasks(
     program: Program, faults: Faults, start: Start, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     run(program, faults, start(SPECULATING), tmp_path_factory.getbasetemp())
+
+
+@tries(60)
+@given(program=programs(), kills=some_kills)
+def test_two_threads_at_once(
+    program: Program, kills: Faults, start: Start, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    run_at_once(program, kills, start({}), tmp_path_factory.getbasetemp())
 
 
 @pytest.mark.parametrize("room", [TIGHT, CROWDED], ids=["no pool", "small pool"])

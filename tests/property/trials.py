@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings
 from idle import assert_nothing_left
-from lineage import Program, build, check, evaluate
+from lineage import Ask, Program, build, check, evaluate
+from plain_rows import Plain
 from sabotage import Faults, Saboteur
 
-from pyrite import SparkContext
+from pyrite import RDD, SparkContext
 
 Start = Callable[[dict[str, str]], SparkContext]
 
@@ -45,5 +49,21 @@ def run(program: Program, faults: Faults, sc: SparkContext, folder: Path) -> Non
         for number, ask in enumerate(program.asks):
             check(ask, rdds, plains)
             saboteur.spoil(number, len(program.asks))
+    del rdds
+    assert_nothing_left(sc)
+
+
+def ask_all(asks: tuple[Ask, ...], rdds: list[RDD[Any]], plains: list[Plain]) -> None:
+    for ask in asks:
+        check(ask, rdds, plains)
+
+
+def run_at_once(program: Program, faults: Faults, sc: SparkContext, folder: Path) -> None:
+    """Runs all actions of a program in two threads over the same RDDs."""
+    plains = evaluate(program)
+    with Saboteur(sc, faults), ThreadPoolExecutor(2) as threads:
+        rdds = build(program, sc, folder)
+        orders = [program.asks, program.asks[::-1]]
+        list(threads.map(partial(ask_all, rdds=rdds, plains=plains), orders))
     del rdds
     assert_nothing_left(sc)

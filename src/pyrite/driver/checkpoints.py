@@ -42,6 +42,7 @@ class Checkpoints:
         self.marked: weakref.WeakKeyDictionary[RDD[Any], Checkpoint] = weakref.WeakKeyDictionary()
         self.waiting: weakref.WeakSet[RDD[Any]] = weakref.WeakSet()
         self.writing: weakref.WeakSet[RDD[Any]] = weakref.WeakSet()
+        self.lock = threading.Lock()
 
     def set_folder(self, folder: str) -> None:
         from pyrite.io.storage import locate
@@ -98,9 +99,15 @@ class Checkpoints:
         if not self.waiting:
             return
         for each in lineage_of(rdd):
-            if each in self.waiting:
-                self.waiting.discard(each)
+            if self._take(each):
                 self._start(each)
+
+    def _take(self, rdd: RDD[Any]) -> bool:
+        """True for the one of several threads that is to write the RDD."""
+        with self.lock:
+            waits = rdd in self.waiting
+            self.waiting.discard(rdd)
+            return waits
 
     def _start(self, rdd: RDD[Any]) -> None:
         found = self.marked[rdd]
@@ -122,8 +129,10 @@ class Checkpoints:
                 self.writing.discard(rdd)
 
         self.writing.add(rdd)
-        found.thread = threading.Thread(target=run, name=f"checkpoint-{rdd.id()}", daemon=True)
-        found.thread.start()
+        thread = threading.Thread(target=run, name=f"checkpoint-{rdd.id()}", daemon=True)
+        thread.start()
+        # Others join it as soon as they see it.
+        found.thread = thread
 
     def finish(self) -> None:
         """Waits for writes that are under way."""

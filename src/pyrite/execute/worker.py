@@ -251,6 +251,8 @@ class Worker:
             return tuple(self.writer.write(result.buffers, frame_size(result.buffers)))
         try:
             buffers = encode([result])
+        except MemoryError:
+            raise
         except (Exception, RecursionError) as error:
             raise UnsendableResult(
                 f"the task's result, of type {type(result).__name__}, can't be sent to the "
