@@ -17,7 +17,6 @@ from pyrite.rdd.partitioner import ByKey, ByRange, Partitioner, RangeFunc, Route
 from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 from pyrite.shuffle.write import write_map_output
 
-
 OWNERS = count()
 
 
