@@ -79,7 +79,7 @@ def test_a_killed_executor_leaves_no_files(start: Start) -> None:
 
 
 def test_a_result_too_large_for_its_executor_is_not_called_unsendable(start: Start) -> None:
-    with pytest.raises(TaskFailed, match="raise spark.executor.memory"):
+    with pytest.raises(TaskFailed, match=r"raise spark\.executor\.memory"):
         start({}).parallelize([1], 1).map(hungry).collect()
 
 
