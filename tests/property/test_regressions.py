@@ -78,6 +78,16 @@ def test_a_killed_executor_leaves_no_files(start: Start) -> None:
     assert sc.parallelize(range(4), 2).count() == 4
 
 
+def test_nothing_is_repartitioned_and_sorted(start: Start, tmp_path: Path) -> None:
+    """An RDD without partitions has no default for the number of them either."""
+    program = Program(
+        sources=(Source("textFile", [], 1),),
+        steps=(Step("repartitionAndSortWithinPartitions", (0,), (None,)),),
+        asks=(Ask("collect", 1),),
+    )
+    run(program, Faults(), start({}), tmp_path)
+
+
 def test_a_result_too_large_for_its_executor_is_not_called_unsendable(start: Start) -> None:
     with pytest.raises(TaskFailed, match=r"raise spark\.executor\.memory"):
         start({}).parallelize([1], 1).map(hungry).collect()

@@ -112,7 +112,7 @@ class Ordering(Layout[T]):
         >>> rdd.repartitionAndSortWithinPartitions(2, lambda key: key % 2).glom().collect()
         [[(0, 5), (0, 8), (2, 6)], [(1, 3), (3, 8), (3, 8)]]
         """
-        placed = self.partitionBy(self._partitioner(numPartitions).numPartitions, partitionFunc)
+        placed = self.partitionBy(numPartitions, partitionFunc)
         return sort_partitions(placed, ascending, keyfunc)
 
 
