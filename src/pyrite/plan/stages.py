@@ -25,6 +25,8 @@ class StageSpec:
     parents: dict[ShuffleId, StageSpec]
     writes: ShuffleId | None = None
     barrier: bool = False
+    # Whether a map output that is made again has the same rows for each reducer.
+    replayable: bool = True
 
     def __repr__(self) -> str:
         return f"StageSpec({self.id}, {self.name!r}, {self.partitions} partitions)"
@@ -105,6 +107,9 @@ class StageCutter:
             parents={shuffle: each.cut.stage for shuffle, each in shuffles.items()},
             writes=None if writes is None else writes.shuffle,
             barrier=program.barrier,
+            replayable=writes is None
+            or not writes.router.by_place
+            or not any(op.order_varies for op in program.ops),
         )
 
 

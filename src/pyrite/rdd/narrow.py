@@ -48,6 +48,7 @@ class CombineLocally(Op):
     """The map side of an aggregation: one combiner per key of the partition."""
 
     name = "combineLocally"
+    order_varies = True
 
     def __init__(self, aggregator: Aggregator[Any, Any]) -> None:
         self.aggregator = aggregator
@@ -60,6 +61,7 @@ class DistinctLocally(Op):
     """The map side of distinct: (row, None), with few rows twice."""
 
     name = "distinctLocally"
+    order_varies = True
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         rows = inputs[0].rows()
@@ -78,6 +80,7 @@ class GroupLocally(Op):
     """The map side of a grouping: (key, list of values)."""
 
     name = "groupLocally"
+    order_varies = True
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         return group_locally(inputs[0].rows(), env.space)

@@ -34,6 +34,9 @@ class Op:
 
     name = "op"
 
+    # Whether the rows come in another order where some of them go to disk.
+    order_varies = False
+
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         """The rows of partition `index`, given one input per dependency."""
         raise NotImplementedError

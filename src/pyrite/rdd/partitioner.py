@@ -52,6 +52,9 @@ class RangeFunc:
 class Router:
     """Deals the rows of a map task out to the reducers' buckets."""
 
+    # Whether a row's bucket depends on its place among the others.
+    by_place = False
+
     def deal(self, rows: list[Any], buckets: list[list[Any]]) -> None:
         raise NotImplementedError
 
@@ -127,6 +130,8 @@ class ByRange(Router):
 
 class Spread(Router):
     """Deals rows round robin, whatever they are: repartition."""
+
+    by_place = True
 
     def __init__(self) -> None:
         self.position = 0

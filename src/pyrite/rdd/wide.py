@@ -30,6 +30,7 @@ class Combined(Op):
     """One (key, combiner) per key, from combiners made on the map side."""
 
     name = "combined"
+    order_varies = True
 
     def __init__(self, aggregator: Aggregator[Any, Any]) -> None:
         self.aggregator = aggregator
@@ -42,6 +43,7 @@ class Grouped(Op):
     """One (key, values) per key, from lists made on the map side."""
 
     name = "grouped"
+    order_varies = True
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         return group_values(inputs[0].batches(), env.space)
@@ -49,6 +51,8 @@ class Grouped(Op):
 
 class Joined(Op):
     """The rows of two parents brought together by key, as the kind of join says."""
+
+    order_varies = True
 
     def __init__(self, count: int, name: str, join: Join) -> None:
         self.count = count
@@ -67,6 +71,7 @@ class CoGrouped(Op):
     """For each key of any parent, the values it has in each of them."""
 
     name = "cogroup"
+    order_varies = True
 
     def __init__(self, count: int) -> None:
         self.count = count

@@ -132,6 +132,11 @@ class Outcomes(Launching):
         if ended is None:
             return
         attempt, run, tasks = ended
+        parent = run.spec.parents[event.shuffle]
+        if outputs is not None and event.index >= 0 and not parent.replayable:
+            outputs.torn = True
+            self._fail_stage(run, reports.torn(parent, event.message))
+            return
         self._retry(run, tasks, attempt)
         if not tasks.paused:
             tasks.paused = True

@@ -17,6 +17,8 @@ class ShuffleOutputs:
         self.absent = maps
         self.epoch = 0
         self.counted: set[int] = set()
+        # An output was lost that would be dealt out differently if it were made again.
+        self.torn = False
         self._snapshot: Snapshot | None = None
 
     @property

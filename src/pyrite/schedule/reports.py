@@ -73,3 +73,12 @@ def barrier_too_wide(stage: StageSpec, executors: int) -> Exception:
 
 def cannot_start(reason: str) -> Exception:
     return StageAborted(f"executors end as soon as they start: {reason}")
+
+
+def torn(stage: StageSpec, message: str) -> Exception:
+    return StageAborted(
+        f"a map output of stage {stage.id} ({stage.name}) is lost: {message}. repartition dealt "
+        "its rows out by their places, and they may come in another order when they are computed "
+        "again, so rows could be doubled or missing: compute the RDD anew, or checkpoint() it "
+        "before repartition()"
+    )

@@ -65,6 +65,10 @@ class Staging(BlockBook):
                 continue
             missing = self._missing_inputs(spec)
             run.missing = dict.fromkeys(missing)
+            for shuffle in missing:
+                if self.outputs.shuffles[shuffle].torn:
+                    self._end_job(job, reports.torn(spec.parents[shuffle], "it was lost before"))
+                    return
             if missing:
                 pending.extend(spec.parents[shuffle] for shuffle in missing)
             else:
