@@ -100,7 +100,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=3, metavar="N")
     parser.add_argument("--scale", choices=("small", "standard"), default="standard")
     parser.add_argument("--engines", type=_names, default=list(ENGINES), metavar="ENGINE,...")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results.md")
+    parser.add_argument("--out", type=Path, default=ROOT / ".bench" / "results.md")
     parser.add_argument("--data", type=Path, default=ROOT / ".bench" / "data")
     parser.add_argument("--timeout", type=float, default=600, metavar="SECONDS", help="per run")
     options = parser.parse_args(arguments)
