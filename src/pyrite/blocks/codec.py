@@ -11,11 +11,15 @@ bytearray) into bytes, and looking for such values costs twice what it saves.
 
 import pickle
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, TypeAlias
 from zlib import crc32
 
 Buffer: TypeAlias = bytes | memoryview
+
+# Rows of a frame, where nothing else decides how many.
+BATCH_ROWS = 4096
 
 _PICKLE = b"p"
 
@@ -39,6 +43,16 @@ class CorruptBlock(Exception):
 def encode(rows: list[Any]) -> list[Buffer]:
     """One frame, as buffers to be written one after another while the rows stay unchanged."""
     return _encode_plain(rows) or _encode_by_reference(rows) or _encode_by_value(rows)
+
+
+def encode_all(rows: Iterable[Any]) -> list[Buffer]:
+    """All rows as frames, in batches that are decoded one at a time."""
+    encoder = Encoder()
+    buffers: list[Buffer] = []
+    pending = iter(rows)
+    while batch := list(islice(pending, BATCH_ROWS)):
+        buffers += encoder.encode(batch)
+    return buffers
 
 
 def encode_bytes(rows: list[Any]) -> bytes:

@@ -18,25 +18,24 @@ NOTHING = (None,)
 
 def join(left: Batches, right: Batches, space: Space) -> Iterator[Row]:
     """Each pair of values that have the same key on both sides."""
-    table, rest = build_table(right, space)
-    if rest is not None:
-        return pairs_of_groups(cogroup([left, rest], space), (), ())
-    find = table.get
-    return (
-        (key, (value, other)) for key, value in chain.from_iterable(left) for other in find(key, ())
-    )
+    return look_up(left, right, space, ())
 
 
 def left_outer_join(left: Batches, right: Batches, space: Space) -> Iterator[Row]:
     """As `join`, and each value on the left whose key is not on the right, with None."""
+    return look_up(left, right, space, NOTHING)
+
+
+def look_up(left: Batches, right: Batches, space: Space, missing: tuple[Any, ...]) -> Iterator[Row]:
+    """Each left value with the right ones of its key, or with `missing` where there are none."""
     table, rest = build_table(right, space)
     if rest is not None:
-        return pairs_of_groups(cogroup([left, rest], space), (), NOTHING)
+        return pairs_of_groups(cogroup([left, rest], space), (), missing)
     find = table.get
     return (
         (key, (value, other))
         for key, value in chain.from_iterable(left)
-        for other in find(key, NOTHING)
+        for other in find(key, missing)
     )
 
 

@@ -7,10 +7,9 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from pyrite.blocks.codec import Encoder
+from pyrite.blocks.codec import BATCH_ROWS, encode_all
 from pyrite.errors import UserError
 from pyrite.execute.worker import Frames
 from pyrite.rdd.sources import Files, Slices
@@ -18,8 +17,6 @@ from pyrite.rdd.sources import Files, Slices
 if TYPE_CHECKING:
     from pyrite.context import SparkContext
     from pyrite.rdd.rdd import RDD
-
-CHUNK_ROWS = 4096
 
 
 class Checkpoint:
@@ -174,15 +171,11 @@ class Checkpoints:
 def write_rows_of_checkpoint(path: str, rows: Iterator[Any]) -> None:
     from pyrite.io.pickles import write_rows
 
-    write_rows(path, rows, batch_rows=CHUNK_ROWS)
+    write_rows(path, rows, batch_rows=BATCH_ROWS)
 
 
 def encode_partition(index: int, rows: Iterator[Any]) -> Frames:
-    encoder = Encoder()
-    frames: list[Any] = []
-    while chunk := list(islice(rows, CHUNK_ROWS)):
-        frames += encoder.encode(chunk)
-    return Frames(frames)
+    return Frames(encode_all(rows))
 
 
 def lineage_of(rdd: RDD[Any]) -> Iterator[RDD[Any]]:

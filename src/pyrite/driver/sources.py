@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from pyrite.blocks.codec import encode, frame_size
+from pyrite.blocks.codec import encode_all, frame_size
 from pyrite.driver.engine import Engine
 from pyrite.errors import NotSupported
 from pyrite.ids import BlockRef
@@ -22,7 +21,6 @@ T = TypeVar("T")
 
 # Slices that together are smaller than this travel with the stage.
 SMALL_BYTES = 64 << 10
-BATCH_ROWS = 4096
 
 
 class Sources:
@@ -77,7 +75,7 @@ class Sources:
             return RDD(self._me(), Ranges(c, count))
         rows = c if isinstance(c, (list, tuple)) else list(c)
         encoded = [
-            encode_slice(rows[slice(*slice_bounds(len(rows), count, index))])
+            encode_all(rows[slice(*slice_bounds(len(rows), count, index))])
             for index in range(count)
         ]
         if sum(map(frame_size, encoded)) <= SMALL_BYTES:
@@ -174,15 +172,6 @@ class Sources:
     def hadoopRDD(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Not available: Hadoop input formats need Spark's JVM."""
         raise needs_jvm("hadoopRDD")
-
-
-def encode_slice(rows: Sequence[Any]) -> list[Any]:
-    """One partition's frames, in batches that a task decodes one at a time."""
-    buffers: list[Any] = []
-    pending = iter(rows)
-    while batch := list(islice(pending, BATCH_ROWS)):
-        buffers += encode(batch)
-    return buffers
 
 
 def needs_jvm(method: str) -> NotSupported:

@@ -49,7 +49,7 @@ class Ordering(Layout[T]):
             return self._me()
         dependency = self.ctx._new_shuffle(self._me(), ByRange(ranges), count)
         placed = self._derive(Shuffled(count), (dependency,))
-        return placed._derive(SortLocally(keyfunc, not ascending))
+        return sort_partitions(placed, keyfunc, not ascending)
 
     def sortByKey(
         self: Ordering[tuple[K, V]],
@@ -62,7 +62,7 @@ class Ordering(Layout[T]):
         >>> sc.parallelize([("b", 2), ("c", 3), ("a", 1)], 2).sortByKey().collect()
         [('a', 1), ('b', 2), ('c', 3)]
         """
-        key = KEY if keyfunc is identity else OnKey(keyfunc)
+        key = key_of_pair(keyfunc)
         order = None if keyfunc is identity else keyfunc
         count = self._partitioner(numPartitions).numPartitions
         if count == 1:
@@ -70,13 +70,12 @@ class Ordering(Layout[T]):
         ranges = self._ranges(key, order, bool(ascending), count)
         if ranges is None:
             return self._me()
-        placed = self.partitionBy(count, ranges)
-        return sort_partitions(placed, bool(ascending), keyfunc)
+        return sort_partitions(self.partitionBy(count, ranges), key, not ascending)
 
     def _sort_as_one(self, key: Callable[[T], Any], reverse: bool) -> RDD[T]:
         """All rows sorted in one partition."""
         merged = self.coalesce(1) if self.getNumPartitions() > 1 else self._me()
-        return merged._derive(SortLocally(key, reverse), partitioner=merged.partitioner)
+        return sort_partitions(merged, key, reverse)
 
     def _ranges(
         self,
@@ -113,11 +112,14 @@ class Ordering(Layout[T]):
         [[(0, 5), (0, 8), (2, 6)], [(1, 3), (3, 8), (3, 8)]]
         """
         placed = self.partitionBy(numPartitions, partitionFunc)
-        return sort_partitions(placed, ascending, keyfunc)
+        return sort_partitions(placed, key_of_pair(keyfunc), not ascending)
 
 
-def sort_partitions(
-    rdd: RDD[tuple[K, V]], ascending: bool, keyfunc: Callable[[Any], Any]
-) -> RDD[tuple[K, V]]:
-    key = KEY if keyfunc is identity else OnKey(keyfunc)
-    return rdd._derive(SortLocally(key, not ascending), partitioner=rdd.partitioner)
+def key_of_pair(keyfunc: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What a pair is sorted by: its key, or what the function makes of it."""
+    return KEY if keyfunc is identity else OnKey(keyfunc)
+
+
+def sort_partitions(rdd: RDD[T], key: Callable[[T], Any], reverse: bool) -> RDD[T]:
+    """Each partition sorted on its own, in the place that it has."""
+    return rdd._derive(SortLocally(key, reverse), partitioner=rdd.partitioner)
