@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from pyrite.errors import UserError
-from pyrite.ids import BlockRef, BroadcastId
+from pyrite.ids import BlockRef, BroadcastId, NodeId
 
 if TYPE_CHECKING:
     from pyrite.context import SparkContext
@@ -77,7 +77,7 @@ class Broadcast(Generic[T]):
 class RemoteBroadcast(Broadcast[T]):
     """A broadcast as a task sees it: decoded when it is first read, once per executor."""
 
-    def __init__(self, id: BroadcastId, ref: tuple[str, int, int]) -> None:
+    def __init__(self, id: BroadcastId, ref: tuple[NodeId, str, int, int]) -> None:
         self._sc = None
         self._id = id
         self._ref = BlockRef(*ref)

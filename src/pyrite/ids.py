@@ -22,8 +22,9 @@ class Partition(NamedTuple):
 
 
 class BlockRef(NamedTuple):
-    """Where a block lies: a stretch of a segment in the pool, or of a file on disk."""
+    """Where a block lies: on a node, a stretch of a segment in its pool or of a file on disk."""
 
+    node: NodeId
     segment: str
     offset: int
     length: int

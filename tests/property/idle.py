@@ -37,7 +37,7 @@ def assert_nothing_left(sc: SparkContext) -> None:
 def what_is_left(engine: Any) -> dict[str, Any]:
     """What the engine still knows, by where it knows it; empty when idle."""
     scheduler = engine.scheduler
-    segments = dict(scheduler.pool.segments)
+    segments = dict(scheduler.ledger.segments())
     known = {
         "jobs": dict(scheduler.jobs),
         "runs": dict(scheduler.runs),

@@ -24,6 +24,8 @@ from pyrite.schedule import events as ev
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.state import Rules
 
+NODE = NodeId("node-0")
+
 
 def spoil_first_output(sc: SparkContext) -> None:
     lose(sc._engine, Loss(0, 0))
@@ -39,7 +41,7 @@ def test_a_map_output_is_lost_after_its_source_was_checkpointed_locally(
             Step("checkpoint", (0,), (True,)),
             Step("distinct", (0,), (2,)),
         ),
-        asks=(Ask("collect", 2), Ask("collect", 2)),
+        threads=((Ask("collect", 2), Ask("collect", 2)),),
     )
     # Without a pool each block is a file, which goes as soon as the block does.
     run(program, Faults(losses=(Loss(0, 1),)), start({"pyrite.pool.memory": "0"}), tmp_path)
@@ -83,7 +85,7 @@ def test_nothing_is_repartitioned_and_sorted(start: Start, tmp_path: Path) -> No
     program = Program(
         sources=(Source("textFile", [], 1),),
         steps=(Step("repartitionAndSortWithinPartitions", (0,), (None,)),),
-        asks=(Ask("collect", 1),),
+        threads=((Ask("collect", 1),),),
     )
     run(program, Faults(), start({}), tmp_path)
 
@@ -130,14 +132,15 @@ def test_one_shuffle_made_by_two_stages_at_once() -> None:
         commands.extend(scheduler.handle(event, now_s=0.0))
         scheduler.check()
 
+    tell(ev.NodeJoined(NODE, 0))
     for id in (0, 1):
-        tell(ev.ExecutorJoined(ExecutorId(id), NodeId("node-0")))
+        tell(ev.ExecutorJoined(ExecutorId(id), NODE))
         last = stage(10 + id, {shuffle: stage(id, {}, shuffle)}, None)
         tell(ev.JobSubmitted(JobSpec(JobId(id), last, (0,))))
     for attempt in (0, 1):
-        output = BlockRef(f"d-{attempt}", 0, 8)
+        output = BlockRef(NODE, f"d-{attempt}", 0, 8)
         tell(ev.TaskSucceeded(AttemptId(attempt), None, output, None, (), ()))
     for attempt in (2, 3):
         tell(ev.TaskSucceeded(AttemptId(attempt), b"", None, None, (), ()))
     assert [each.job for each in commands if isinstance(each, do.FinishJob)] == [0, 1]
-    assert do.DropSegments(("d-1",)) in commands
+    assert do.DropSegments(NODE, ("d-1",)) in commands

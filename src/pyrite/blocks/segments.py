@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pyrite.blocks.codec import decode_frames, read_frames
 from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
 from pyrite.errors import ClusterError
-from pyrite.ids import BlockRef
+from pyrite.ids import BlockRef, NodeId
 
 # Blocks start at multiples of this, so that arrays read in place are aligned.
 ALIGNMENT = 64
@@ -22,10 +22,11 @@ READ_BYTES = 1 << 18
 
 
 class Folders(NamedTuple):
-    """Where the node's segments lie."""
+    """Where a node's segments lie."""
 
     memory: str
     disk: str
+    node: NodeId
 
     def path(self, segment: str) -> str:
         folder = self.memory if segment.startswith(MEMORY_PREFIX) else self.disk
@@ -46,10 +47,17 @@ class BlockNotWritten(ClusterError):
 class SegmentWriter:
     """Writes blocks one after another into its own segments; one writer per process."""
 
-    def __init__(self, folders: Folders, owner: str, lease: Callable[[str, int], bool]) -> None:
+    def __init__(
+        self,
+        folders: Folders,
+        owner: str,
+        lease: Callable[[str, int], bool],
+        segment_bytes: int = SEGMENT_BYTES,
+    ) -> None:
         self.folders = folders
         self.owner = owner
         self.lease = lease
+        self.segment_bytes = segment_bytes
         self.number = 0
         self.fd = -1
         self.name = ""
@@ -62,7 +70,7 @@ class SegmentWriter:
         full = self.fd < 0 or self.offset + size > self.end
         if full and not self._open_segment(size):
             return self.write_to_disk(buffers)
-        ref = BlockRef(self.name, self.offset, size)
+        ref = BlockRef(self.folders.node, self.name, self.offset, size)
         try:
             write_all(self.fd, buffers, self.offset)
         except OSError:
@@ -92,7 +100,7 @@ class SegmentWriter:
     def _open_segment(self, size: int) -> bool:
         name = self._new_name(MEMORY_PREFIX)
         self._close()
-        length = max(size, SEGMENT_BYTES)
+        length = max(size, self.segment_bytes)
         if not self.lease(name, length):
             return False
         path = self.folders.path(name)
@@ -117,6 +125,7 @@ class DiskBlock:
 
     def __init__(self, name: str, folders: Folders) -> None:
         self.name = name
+        self.node = folders.node
         self.folder = folders.disk
         self.path = folders.path(name)
         self.size = 0
@@ -136,7 +145,7 @@ class DiskBlock:
 
     def finish(self) -> BlockRef:
         self.file.close()
-        return BlockRef(self.name, 0, self.size)
+        return BlockRef(self.node, self.name, 0, self.size)
 
 
 def write_all(fd: int, buffers: Sequence[Any], offset: int) -> int:
@@ -210,7 +219,7 @@ def remove_segments(folders: Folders, segments: Iterable[str]) -> None:
 def clear_segments(folders: Folders, owner: str, known: Iterable[str]) -> None:
     """Removes the owner's files but for the known ones."""
     kept = set(known)
-    for folder, prefix in zip(folders, (MEMORY_PREFIX, DISK_PREFIX), strict=True):
+    for folder, prefix in (folders.memory, MEMORY_PREFIX), (folders.disk, DISK_PREFIX):
         start = f"{prefix}{owner}-"
         names = [n for n in os.listdir(folder) if n.startswith(start) and n not in kept]
         remove_segments(folders, names)

@@ -33,7 +33,14 @@ def start_local(master: Master, settings: Settings) -> Engine:
             # Executors share the cores already; numeric libraries' threads would fight for them.
             environment.setdefault("OMP_NUM_THREADS", "1")
         try:
-            return LocalCluster(master.executors, scratch, engine, options, environment)
+            return LocalCluster(
+                master.executors,
+                scratch,
+                engine,
+                options,
+                environment,
+                settings.bytes("pyrite.pool.memory"),
+            )
         except BaseException:
             scratch.remove()
             raise
@@ -73,7 +80,6 @@ def read_rules(master: Master, settings: Settings) -> Rules:
         max_fetch_failures=settings.int("spark.stage.maxConsecutiveAttempts"),
         locality_wait_s=settings.seconds("spark.locality.wait.process"),
         cancel_grace_s=settings.seconds("pyrite.cancel.grace"),
-        pool_bytes=settings.bytes("pyrite.pool.memory"),
         fair=settings.str("spark.scheduler.mode").upper() == "FAIR",
         shares=read_pools(allocation) if allocation else {},
         speculation=speculation,

@@ -12,14 +12,15 @@ from typing import Any, NamedTuple, Protocol
 from pyrite import accumulators
 from pyrite.blocks.codec import CorruptBlock, decode, encode, frame_size
 from pyrite.blocks.live import LiveStore
-from pyrite.blocks.segments import Folders, SegmentReader, SegmentWriter, remove_segments
+from pyrite.blocks.segments import remove_segments
 from pyrite.bounded.space import Space
 from pyrite.broadcast import Broadcast
 from pyrite.errors import ClusterError
 from pyrite.execute.evaluate import Evaluator
 from pyrite.execute.keeper import Keeper, KeepPlan, KeptBlockLost
+from pyrite.execute.store import Store
 from pyrite.execute.traces import hint, summary, user_traceback
-from pyrite.ids import BlockRef, Partition, RddId, ShuffleId
+from pyrite.ids import BlockRef, NodeId, Partition, RddId, ShuffleId
 from pyrite.plan.program import Program
 from pyrite.rdd.partitioner import Router
 from pyrite.shuffle.read import MissingMapOutput
@@ -106,18 +107,18 @@ class Task(NamedTuple):
     partition: int
     number: int
     inputs: list[ShuffleId]
-    blocks: list[tuple[int, int, str, int, int]]
+    blocks: list[tuple[int, int, NodeId, str, int, int]]
 
 
 class Worker:
     """The executor's state between tasks, and its loop."""
 
-    def __init__(self, name: str, channel: Channel, folders: Folders, limits: Limits) -> None:
+    def __init__(self, name: str, channel: Channel, store: Store, limits: Limits) -> None:
         self.channel = channel
-        self.folders = folders
+        self.store = store
         self.limits = limits
-        self.reader = SegmentReader(folders)
-        self.writer = SegmentWriter(folders, name, self._lease)
+        self.reader = store.reader()
+        self.writer = store.writer(name, self._lease)
         self.live = LiveStore(limits.storage_bytes, limits.protected_bytes)
         self.keeper = Keeper(self.live, self.reader, self.writer)
         self.stages: dict[int, Stage] = {}
@@ -172,7 +173,7 @@ class Worker:
 
     def _run(self, task: Task) -> None:
         stage = self.stages[task.stage]
-        space = Space(self.limits.spill_bytes, self.folders.disk, self.keeper.make_room)
+        space = self.store.space(self.limits.spill_bytes, self.keeper.make_room)
         info = TaskInfo(
             task.stage,
             task.partition,
@@ -230,8 +231,8 @@ class Worker:
         shuffles = {shuffle: self.snapshots[shuffle] for shuffle in task.inputs}
         self.keeper.start_task(
             {
-                Partition(RddId(rdd), index): BlockRef(segment, offset, length)
-                for rdd, index, segment, offset, length in task.blocks
+                Partition(RddId(rdd), index): BlockRef(node, segment, offset, length)
+                for rdd, index, node, segment, offset, length in task.blocks
             }
         )
         evaluator = Evaluator(program, stage.header.plans, shuffles, self.keeper, space)
@@ -283,7 +284,7 @@ class Worker:
         """Removes disk blocks of a failed attempt; those of kept partitions are reported."""
         reported = {ref.segment for _, ref in self.keeper.stored if ref is not None}
         remove_segments(
-            self.folders, [n for n in self.writer.take_disk_written() if n not in reported]
+            self.store.folders, [n for n in self.writer.take_disk_written() if n not in reported]
         )
 
     def _lease(self, segment: str, size_bytes: int) -> bool:

@@ -19,6 +19,9 @@ from pyrite.schedule.commands import (
 )
 from pyrite.schedule.state import State
 
+# The owner of the driver's own segments; those of executors are e0, e1...
+DRIVER = "driver"
+
 BlockEvent = (
     ev.SpaceWanted
     | ev.BlockPut
@@ -37,11 +40,9 @@ class BlockBook(State):
     def _on_block_event(self, event: BlockEvent) -> None:
         match event:
             case ev.SpaceWanted():
-                granted, gone = self.pool.want(event.owner, event.segment, event.bytes)
-                self._drop(gone)
-                self.commands.append(GrantSpace(event.owner, event.segment, granted))
+                self._grant(event)
             case ev.BlockPut():
-                self.pool.pin(event.ref)
+                self.ledger.pin(event.ref)
             case ev.BlocksReleased():
                 self._release(event.refs)
             case ev.ShuffleForgotten():
@@ -59,9 +60,18 @@ class BlockBook(State):
             case _:
                 assert_never(event)
 
+    def _grant(self, event: ev.SpaceWanted) -> None:
+        # Late words of an executor that is lost: nobody would ever give the segment back.
+        known = event.owner == DRIVER or ExecutorId(int(event.owner[1:])) in self.executors
+        granted, gone = False, list[str]()
+        if known:
+            granted, gone = self.ledger.want(event.node, event.owner, event.segment, event.bytes)
+        self._drop(event.node, gone)
+        self.commands.append(GrantSpace(event.owner, event.segment, granted))
+
     def _keep(self, partition: Partition, ref: BlockRef | None, executor: ExecutorId) -> None:
         if ref is not None:
-            self.pool.pin(ref)
+            self.ledger.pin(ref)
         if partition.rdd not in self.persisted:
             # Forgotten while the task ran.
             self.commands.append(DropRdd(partition.rdd))

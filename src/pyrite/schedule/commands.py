@@ -10,6 +10,7 @@ from pyrite.ids import (
     BroadcastId,
     ExecutorId,
     JobId,
+    NodeId,
     Partition,
     RddId,
     ShuffleId,
@@ -49,9 +50,10 @@ class KillExecutor(NamedTuple):
 
 
 class StartExecutor(NamedTuple):
-    """Replace an executor that was lost."""
+    """Replace an executor that was lost, on its node."""
 
     lost: ExecutorId
+    node: NodeId
 
 
 class DeliverResult(NamedTuple):
@@ -81,8 +83,9 @@ class GrantSpace(NamedTuple):
 
 
 class DropSegments(NamedTuple):
-    """No block in these segments is needed any more."""
+    """No block in these segments of a node is needed any more."""
 
+    node: NodeId
     segments: tuple[str, ...]
 
 
@@ -90,6 +93,7 @@ class ClearExecutor(NamedTuple):
     """A lost executor's files can go, but for the segments that the ledger knows."""
 
     executor: ExecutorId
+    node: NodeId
     known: tuple[str, ...]
 
 

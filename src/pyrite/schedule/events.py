@@ -85,6 +85,20 @@ class BlockLost(NamedTuple):
     ref: BlockRef
 
 
+class NodeJoined(NamedTuple):
+    """A host has come, or come back, with an empty pool of this size."""
+
+    node: NodeId
+    pool_bytes: int
+
+
+class NodeLost(NamedTuple):
+    """A host has gone, and with it its executors and all blocks that it held."""
+
+    node: NodeId
+    reason: str
+
+
 class ExecutorJoined(NamedTuple):
     executor: ExecutorId
     node: NodeId
@@ -96,8 +110,9 @@ class ExecutorLost(NamedTuple):
 
 
 class SpaceWanted(NamedTuple):
-    """A writer wants a segment of the pool; `owner` is an executor, or the driver."""
+    """A writer wants a segment of its node's pool; `owner` is an executor, or the driver."""
 
+    node: NodeId
     owner: str
     segment: str
     bytes: int
@@ -150,6 +165,8 @@ Event = (
     | TaskCancelled
     | FetchFailed
     | BlockLost
+    | NodeJoined
+    | NodeLost
     | ExecutorJoined
     | ExecutorLost
     | SpaceWanted

@@ -1,8 +1,9 @@
-"""Executors that come and go."""
+"""Nodes and executors that come and go."""
 
 from __future__ import annotations
 
 from pyrite.ids import (
+    NodeId,
     StageId,
 )
 from pyrite.schedule import events as ev
@@ -12,6 +13,7 @@ from pyrite.schedule.commands import (
     StartExecutor,
 )
 from pyrite.schedule.outcomes import Outcomes
+from pyrite.schedule.runs import StageRun
 from pyrite.schedule.state import Executor
 from pyrite.schedule.taskset import Attempt
 
@@ -20,9 +22,45 @@ FAILED_STARTS = 8
 
 
 class Fleet(Outcomes):
-    """Keeps count of the executors, and redoes what a lost one was doing."""
+    """Keeps count of nodes and executors, and redoes what a lost one was doing or held."""
+
+    def _on_node_joined(self, event: ev.NodeJoined) -> None:
+        # It may have gone and come back before anyone noticed.
+        self._lose_node(event.node, "the node started anew")
+        self.ledger.join(event.node, event.pool_bytes)
+
+    def _on_node_lost(self, event: ev.NodeLost) -> None:
+        self._lose_node(event.node, event.reason)
+
+    def _lose_node(self, node: NodeId, reason: str) -> None:
+        if node not in self.ledger.pools:
+            return
+        self.ledger.lose(node)
+        self.kept.forget_node(node)
+        for outputs in self.outputs.shuffles.values():
+            outputs.lose_node(node)
+        self.not_started = [each for each in self.not_started if each.node != node]
+        for executor in [each for each in self.executors.values() if each.node == node]:
+            self._forget_executor(executor)
+            if executor.attempt is not None:
+                self._lose_attempt(executor.attempt, reason, blamed=False)
+        for run in list(self.runs.values()):
+            self._redo_lost(run)
+
+    def _redo_lost(self, run: StageRun) -> None:
+        """Has lost inputs of the stage made again, and its own lost outputs."""
+        if run.spec.id not in self.runs:
+            return
+        if self._missing_inputs(run.spec):
+            if run.tasks is not None:
+                run.tasks.paused = True
+            self._resume(run)
+        elif run.tasks is not None and not run.tasks.paused:
+            self._start_tasks(run)
 
     def _on_joined(self, event: ev.ExecutorJoined) -> None:
+        if event.node not in self.ledger.pools:
+            return
         slot = next((i for i, each in enumerate(self.slots) if each is None), len(self.slots))
         if slot == len(self.slots):
             self.slots.append(event.executor)
@@ -32,32 +70,38 @@ class Fleet(Outcomes):
         self.executors[event.executor] = self.free[event.executor] = executor
 
     def _on_lost(self, event: ev.ExecutorLost) -> None:
-        executor = self.executors.pop(event.executor, None)
+        executor = self.executors.get(event.executor)
         if executor is None:
             return
-        self.slots[executor.slot] = None
-        self.free.pop(executor.id, None)
-        self.kept.forget_executor(executor.id)
-        self.health.forget_executor(executor.id)
-        self._drop(self.pool.seal(f"e{executor.id}"))
+        self._forget_executor(executor)
+        owner = f"e{executor.id}"
+        self._drop(executor.node, self.ledger.seal(executor.node, owner))
         # It may have been killed while it wrote what nobody will ask for.
-        self.commands.append(ClearExecutor(executor.id, self.pool.written_by(f"e{executor.id}")))
-        for run in self.runs.values():
-            if run.tasks is not None:
-                run.tasks.forget_executor(executor.id)
+        known = self.ledger.written_by(executor.node, owner)
+        self.commands.append(ClearExecutor(executor.id, executor.node, known))
         if executor.attempt is not None:
             self._lose_attempt(executor.attempt, event.reason)
         elif executor.ran == 0:
             self.failed_starts += 1
         if self.failed_starts >= FAILED_STARTS:
             # The next job asks for them again.
-            self.not_started.append(executor.id)
+            self.not_started.append(StartExecutor(executor.id, executor.node))
             for job in list(self.jobs.values()):
                 self._end_job(job, reports.cannot_start(event.reason))
             return
-        self.commands.append(StartExecutor(executor.id))
+        self.commands.append(StartExecutor(executor.id, executor.node))
 
-    def _lose_attempt(self, attempt: Attempt, reason: str) -> None:
+    def _forget_executor(self, executor: Executor) -> None:
+        del self.executors[executor.id]
+        self.slots[executor.slot] = None
+        self.free.pop(executor.id, None)
+        self.kept.forget_executor(executor.id)
+        self.health.forget_executor(executor.id)
+        for run in self.runs.values():
+            if run.tasks is not None:
+                run.tasks.forget_executor(executor.id)
+
+    def _lose_attempt(self, attempt: Attempt, reason: str, blamed: bool = True) -> None:
         del self.attempts[attempt.id]
         tasks = attempt.tasks
         if tasks is None:
@@ -66,7 +110,7 @@ class Fleet(Outcomes):
         run = self.runs.get(StageId(tasks.stage))
         if run is None:
             return
-        deaths = tasks.deaths.get(attempt.partition, 0) + 1
+        deaths = tasks.deaths.get(attempt.partition, 0) + blamed
         tasks.deaths[attempt.partition] = deaths
         if deaths >= self.rules.max_deaths:
             report = reports.executor_died(

@@ -72,7 +72,7 @@ def check_jobs(state: State) -> None:
 
 
 def check_blocks(state: State) -> None:
-    state.pool.check()
+    state.ledger.check()
     assert state.kept.live.keys() | state.kept.blocks.keys() <= state.persisted
     for indices in state.kept.live.values():
         for holders in indices.values():
@@ -82,5 +82,5 @@ def check_blocks(state: State) -> None:
     live = sum(len(refs) for refs in state.kept.blocks.values()) + sum(
         len(each.refs) - each.absent for each in state.outputs.shuffles.values()
     )
-    pinned = sum(segment.live for segment in state.pool.segments.values())
+    pinned = sum(segment.live for _, segment in state.ledger.segments())
     assert pinned >= live, "a block is known that the ledger has dropped"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pyrite.ids import BlockRef, ExecutorId, Partition, RddId
+from pyrite.ids import BlockRef, ExecutorId, NodeId, Partition, RddId
 
 
 class Kept:
@@ -58,6 +58,15 @@ class Kept:
                 self.drop_live(Partition(rdd, index), executor)
                 if rdd not in self.live:
                     break
+
+    def forget_node(self, node: NodeId) -> None:
+        """The blocks that lay on a node are gone."""
+        for rdd in list(self.blocks):
+            left = {i: ref for i, ref in self.blocks[rdd].items() if ref.node != node}
+            if left:
+                self.blocks[rdd] = left
+            else:
+                del self.blocks[rdd]
 
     def forget_rdd(self, rdd: RddId) -> Iterable[BlockRef]:
         self.live.pop(rdd, None)

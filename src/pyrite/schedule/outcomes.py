@@ -50,7 +50,7 @@ class Outcomes(Launching):
         result = event.result if isinstance(event.result, BlockRef) else None
         for ref in (event.output, result):
             if ref is not None:
-                self.pool.pin(ref)
+                self.ledger.pin(ref)
         ended = self._end_attempt(event)
         if ended is None:
             self._release(ref for ref in (event.output, result) if ref is not None)
@@ -69,8 +69,8 @@ class Outcomes(Launching):
                 self._start_tasks(run)
 
     def _keep_output(self, run: StageRun, partition: int, event: ev.TaskSucceeded) -> None:
-        assert run.spec.writes is not None and event.output is not None
-        outputs = self.outputs.of(run.spec.writes, run.spec.partitions)
+        assert event.output is not None
+        outputs = self.outputs.of(run.spec)
         if outputs.refs[partition] is not None:
             # The shuffle was cut anew meanwhile, and another job has made it.
             self._release([event.output])
@@ -132,10 +132,8 @@ class Outcomes(Launching):
         if ended is None:
             return
         attempt, run, tasks = ended
-        parent = run.spec.parents[event.shuffle]
-        if outputs is not None and event.index >= 0 and not parent.replayable:
-            outputs.torn = True
-            self._fail_stage(run, reports.torn(parent, event.message))
+        if outputs is not None and outputs.torn:
+            self._fail_stage(run, reports.torn(run.spec.parents[event.shuffle], event.message))
             return
         self._retry(run, tasks, attempt)
         if not tasks.paused:
@@ -153,7 +151,7 @@ class Outcomes(Launching):
     def _pause_for_inputs(self, run: StageRun, shuffle: ShuffleId) -> None:
         """Has the missing input made; a kept RDD no longer hides the shuffle behind it."""
         parent = run.spec.parents[shuffle]
-        if self.outputs.of(shuffle, parent.partitions).complete:
+        if self.outputs.of(parent).complete:
             self._resume(run)
             return
         run.missing[shuffle] = None

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyrite.ids import BlockRef, ShuffleId
+from pyrite.ids import BlockRef, NodeId, ShuffleId
+from pyrite.plan.stages import StageSpec
 from pyrite.schedule.commands import Snapshot
 
 
 class ShuffleOutputs:
     """The map outputs of one shuffle; the epoch grows whenever one of them is lost."""
 
-    def __init__(self, shuffle: ShuffleId, maps: int) -> None:
+    def __init__(self, shuffle: ShuffleId, maps: int, replayable: bool = True) -> None:
         self.shuffle = shuffle
+        self.replayable = replayable
         self.refs: list[BlockRef | None] = [None] * maps
         self.absent = maps
         self.epoch = 0
         self.counted: set[int] = set()
-        # An output was lost that would be dealt out differently if it were made again.
+        # An output was lost that would be dealt out differently if it were made again, and some
+        # reducer may have read it.
         self.torn = False
+        self.was_read = False
         self._snapshot: Snapshot | None = None
 
     @property
@@ -41,10 +45,18 @@ class ShuffleOutputs:
             self.absent += 1
             self.epoch += 1
             self._snapshot = None
+            self.torn = self.torn or (self.was_read and not self.replayable)
         return ref
+
+    def lose_node(self, node: NodeId) -> None:
+        """Forgets the outputs that lay there."""
+        for index, ref in enumerate(self.refs):
+            if ref is not None and ref.node == node:
+                self.lose(index)
 
     def snapshot(self) -> Snapshot:
         """All outputs as they are now; a task never looks them up while it runs."""
+        self.was_read = True
         if self._snapshot is None:
             refs = tuple(ref for ref in self.refs if ref is not None)
             assert len(refs) == len(self.refs), f"shuffle {self.shuffle} is incomplete"
@@ -58,10 +70,13 @@ class Outputs:
     def __init__(self) -> None:
         self.shuffles: dict[ShuffleId, ShuffleOutputs] = {}
 
-    def of(self, shuffle: ShuffleId, maps: int) -> ShuffleOutputs:
-        found = self.shuffles.get(shuffle)
+    def of(self, stage: StageSpec) -> ShuffleOutputs:
+        """The outputs of a stage that writes a shuffle."""
+        assert stage.writes is not None
+        found = self.shuffles.get(stage.writes)
         if found is None:
-            found = self.shuffles[shuffle] = ShuffleOutputs(shuffle, maps)
+            found = ShuffleOutputs(stage.writes, stage.partitions, stage.replayable)
+            self.shuffles[stage.writes] = found
         return found
 
     def is_complete(self, shuffle: ShuffleId) -> bool:

@@ -53,6 +53,10 @@ class Scheduler(Fleet):
                 | ev.BroadcastForgotten()
             ):
                 self._on_block_event(event)
+            case ev.NodeJoined():
+                self._on_node_joined(event)
+            case ev.NodeLost():
+                self._on_node_lost(event)
             case ev.ExecutorJoined():
                 self._on_joined(event)
             case ev.ExecutorLost():

@@ -20,7 +20,6 @@ from pyrite.schedule.commands import (
     CancelTask,
     FinishJob,
     ForgetStage,
-    StartExecutor,
 )
 from pyrite.schedule.runs import Job, StageRun
 from pyrite.schedule.taskset import Attempt, TaskSet
@@ -47,7 +46,7 @@ class Staging(BlockBook):
     def _start_missing_executors(self) -> None:
         if self.not_started:
             self.failed_starts = 0
-            self.commands.extend(StartExecutor(each) for each in self.not_started)
+            self.commands.extend(self.not_started)
             self.not_started.clear()
 
     def _want(self, stage: StageSpec, job: Job) -> None:
@@ -80,7 +79,7 @@ class Staging(BlockBook):
         missing = []
         for shuffle in needed:
             parent = spec.parents[shuffle]
-            if not self.outputs.of(shuffle, parent.partitions).complete:
+            if not self.outputs.of(parent).complete:
                 missing.append(shuffle)
         return missing
 
@@ -114,7 +113,7 @@ class Staging(BlockBook):
     def _unfinished(self, run: StageRun) -> list[int]:
         if run.spec.writes is None:
             return list(self.jobs[JobId(run.job)].unfinished)
-        return self.outputs.of(run.spec.writes, run.spec.partitions).missing()
+        return self.outputs.of(run.spec).missing()
 
     def _preferences(
         self, spec: StageSpec, partitions: Iterable[int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pyrite.blocks.pool import Pool
+from pyrite.blocks.ledger import Ledger
 from pyrite.ids import (
     AttemptId,
     BlockRef,
@@ -19,6 +19,7 @@ from pyrite.schedule.commands import (
     Command,
     DropSegments,
     SetTimer,
+    StartExecutor,
 )
 from pyrite.schedule.health import ExclusionRule, Health
 from pyrite.schedule.kept import Kept
@@ -38,7 +39,6 @@ class Rules:
     max_fetch_failures: int = 4
     locality_wait_s: float = 3.0
     cancel_grace_s: float = 2.0
-    pool_bytes: int = 1 << 30
     fair: bool = False
     shares: dict[str, PoolShare] = field(default_factory=dict)
     speculation: Speculation | None = None
@@ -67,7 +67,7 @@ class State:
         self.outputs = Outputs()
         self.kept = Kept()
         self.persisted: set[RddId] = set()
-        self.pool = Pool(rules.pool_bytes)
+        self.ledger = Ledger()
         self.health = Health(rules.exclusion)
         self.executors: dict[ExecutorId, Executor] = {}
         self.free: dict[ExecutorId, Executor] = {}
@@ -76,7 +76,7 @@ class State:
         self.cancelled_groups: set[str] = set()
         self.looks_for_slow = False
         self.failed_starts = 0
-        self.not_started: list[ExecutorId] = []
+        self.not_started: list[StartExecutor] = []
         self.next_attempt = 0
         self.commands: list[Command] = []
         self.now_s = 0.0
@@ -85,11 +85,12 @@ class State:
         self.commands.append(SetTimer(name, self.now_s + delay_s))
 
     def _release(self, refs: Iterable[BlockRef]) -> None:
-        gone: list[str] = []
+        gone: dict[NodeId, list[str]] = {}
         for ref in refs:
-            gone += self.pool.release(ref)
-        self._drop(gone)
+            gone.setdefault(ref.node, []).extend(self.ledger.release(ref))
+        for node, segments in gone.items():
+            self._drop(node, segments)
 
-    def _drop(self, segments: list[str]) -> None:
+    def _drop(self, node: NodeId, segments: list[str]) -> None:
         if segments:
-            self.commands.append(DropSegments(tuple(segments)))
+            self.commands.append(DropSegments(node, tuple(segments)))

@@ -66,8 +66,8 @@ class ShuffleRows:
 
     def _beside(self, index: int) -> tuple[int, ...]:
         """The other outputs in a segment that is gone."""
-        segment = self.refs[index][0]
-        return tuple(i for i, ref in enumerate(self.refs) if ref[0] == segment and i != index)
+        place = self.refs[index][:2]
+        return tuple(i for i, ref in enumerate(self.refs) if ref[:2] == place and i != index)
 
 
 def find_part(block: memoryview, part: int) -> memoryview | None:

@@ -4,7 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyrite.blocks.pool import Pool
-from pyrite.ids import BlockRef
+from pyrite.ids import BlockRef, NodeId
+
+NODE = NodeId("node-0")
 
 
 def test_a_segment_is_granted_while_there_is_room() -> None:
@@ -24,7 +26,7 @@ def test_asking_for_the_next_segment_seals_the_last_and_drops_it_when_empty() ->
 def test_a_sealed_segment_lives_as_long_as_its_blocks() -> None:
     pool = Pool(100)
     pool.want("e0", "m-e0-1", 60)
-    first, second = BlockRef("m-e0-1", 0, 10), BlockRef("m-e0-1", 64, 10)
+    first, second = BlockRef(NODE, "m-e0-1", 0, 10), BlockRef(NODE, "m-e0-1", 64, 10)
     pool.pin(first)
     pool.pin(second)
     assert pool.seal("e0") == []
@@ -36,7 +38,7 @@ def test_a_sealed_segment_lives_as_long_as_its_blocks() -> None:
 def test_an_open_segment_stays_although_its_blocks_are_gone() -> None:
     pool = Pool(100)
     pool.want("e0", "m-e0-1", 60)
-    ref = BlockRef("m-e0-1", 0, 10)
+    ref = BlockRef(NODE, "m-e0-1", 0, 10)
     pool.pin(ref)
     assert pool.release(ref) == []
     assert pool.seal("e0") == ["m-e0-1"]
@@ -44,14 +46,14 @@ def test_an_open_segment_stays_although_its_blocks_are_gone() -> None:
 
 def test_blocks_on_disk_take_no_room() -> None:
     pool = Pool(0)
-    ref = BlockRef("d-e0-1", 0, 1000)
+    ref = BlockRef(NODE, "d-e0-1", 0, 1000)
     pool.pin(ref)
     assert pool.used_bytes == 0
     assert pool.release(ref) == ["d-e0-1"]
 
 
 def test_releasing_what_is_not_known_does_nothing() -> None:
-    assert Pool(0).release(BlockRef("m-x-1", 0, 1)) == []
+    assert Pool(0).release(BlockRef(NODE, "m-x-1", 0, 1)) == []
 
 
 actions = st.lists(
@@ -71,7 +73,7 @@ def test_the_ledger_agrees_with_itself_whatever_happens(steps: list[tuple[str, i
         elif step == "seal":
             dropped += pool.seal(owner)
         elif step == "pin" and owner in pool.open:
-            ref = BlockRef(pool.open[owner], number, 1)
+            ref = BlockRef(NODE, pool.open[owner], number, 1)
             pool.pin(ref)
             pinned.append(ref)
         elif step == "release" and pinned:

@@ -15,14 +15,16 @@ from pyrite.blocks.segments import (
     SegmentWriter,
     remove_segments,
 )
-from pyrite.ids import BlockRef
+from pyrite.ids import BlockRef, NodeId
+
+NODE = NodeId("node-0")
 
 
 @pytest.fixture
 def folders(tmp_path: Path) -> Folders:
     (tmp_path / "memory").mkdir()
     (tmp_path / "disk").mkdir()
-    return Folders(str(tmp_path / "memory"), str(tmp_path / "disk"))
+    return Folders(str(tmp_path / "memory"), str(tmp_path / "disk"), NODE)
 
 
 def writer_of(folders: Folders, granted: bool = True) -> SegmentWriter:
@@ -77,10 +79,10 @@ def test_an_empty_block_is_empty(folders: Folders) -> None:
 def test_a_segment_that_is_gone_or_cut_is_an_error(folders: Folders) -> None:
     reader = SegmentReader(folders)
     with pytest.raises(FileNotFoundError):
-        reader.view(BlockRef("m-e0-1", 0, 5))
+        reader.view(BlockRef(NODE, "m-e0-1", 0, 5))
     Path(folders.memory, "m-e0-2").write_bytes(b"abc")
     with pytest.raises(FileNotFoundError, match="shorter"):
-        reader.view(BlockRef("m-e0-2", 0, 5))
+        reader.view(BlockRef(NODE, "m-e0-2", 0, 5))
 
 
 def test_forgotten_segments_are_mapped_anew(folders: Folders) -> None:

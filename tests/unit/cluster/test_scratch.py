@@ -18,11 +18,11 @@ def no_shared_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_folders_are_private_and_gone_after_removal(tmp_path: Path) -> None:
     made = Scratch(str(tmp_path))
-    for folder in made.folders:
+    for folder in (made.memory, made.disk):
         assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
         assert stat.S_IMODE(os.stat(os.path.dirname(folder)).st_mode) == 0o700
     made.remove()
-    assert not any(os.path.exists(folder) for folder in made.folders)
+    assert not any(os.path.exists(folder) for folder in (made.memory, made.disk))
 
 
 def test_the_living_are_not_swept_and_the_dead_are(tmp_path: Path) -> None:

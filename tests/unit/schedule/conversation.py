@@ -43,11 +43,12 @@ def _stage(
 class Talk:
     """Tells a scheduler events and keeps what it answers; invariants hold after each."""
 
-    def __init__(self, executors: int = 2, **rules: Any) -> None:
+    def __init__(self, executors: int = 2, pool_bytes: int = 1 << 30, **rules: Any) -> None:
         self.scheduler = Scheduler(Rules(**rules))
         self.now_s = 0.0
         self.running: dict[AttemptId, do.LaunchTask] = {}
         self.log: list[do.Command] = []
+        self.tell(ev.NodeJoined(NODE, pool_bytes))
         for id in range(executors):
             self.tell(ev.ExecutorJoined(ExecutorId(id), NODE))
 
@@ -69,7 +70,7 @@ class Talk:
         launched = self.running.pop(AttemptId(attempt))
         run = self.scheduler.runs.get(launched.stage)
         writes = run is not None and run.spec.writes is not None
-        output = BlockRef(f"d-{attempt}", 0, 10) if writes else None
+        output = BlockRef(NODE, f"d-{attempt}", 0, 10) if writes else None
         result = None if writes else b"r"
         return self.tell(ev.TaskSucceeded(AttemptId(attempt), result, output, **news))
 

@@ -28,7 +28,6 @@ class Walk:
                 max_failures=dice.choice([1, 4]),
                 max_deaths=dice.choice([2, 4]),
                 fair=dice.random() < 0.5,
-                pool_bytes=dice.choice([0, 50, 500]),
                 speculation=Speculation(1.5, 0.5, 0.1) if dice.random() < 0.5 else None,
                 exclusion=ExclusionRule(dice.random() < 0.2),
             )
@@ -45,6 +44,7 @@ class Walk:
         self.blocks = 0
         self.delivered: list[BlockRef] = []
         self.doomed: ExecutorId | None = None
+        self.tell(ev.NodeJoined(NODE, dice.choice([0, 50, 500])))
 
     def tell(self, event: ev.Event) -> None:
         self.now_s += self.dice.random()
@@ -86,7 +86,7 @@ class Walk:
     def new_block(self) -> BlockRef:
         self.blocks += 1
         self.segments.add(f"d-{self.blocks}")
-        return BlockRef(f"d-{self.blocks}", 0, 10)
+        return BlockRef(NODE, f"d-{self.blocks}", 0, 10)
 
     def submit(self, job: int) -> None:
         dice = self.dice
@@ -218,4 +218,4 @@ def run_walk(seed: int) -> None:
         walk.tell(ev.ShuffleForgotten(shuffle))
     walk.tell(ev.BlocksReleased(tuple(walk.delivered)))
     assert not walk.segments, f"seed {seed}: {sorted(walk.segments)} are never dropped"
-    assert not state.pool.segments, f"seed {seed}"
+    assert not list(state.ledger.segments()), f"seed {seed}"

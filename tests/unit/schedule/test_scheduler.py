@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conversation import Talk, launched, map_stage, of_type, result_stage
+from conversation import NODE, Talk, launched, map_stage, of_type, result_stage
 
 from pyrite.errors import ExecutorDied, JobCancelled, StageAborted, TaskFailed
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition, RddId, ShuffleId
@@ -44,7 +44,7 @@ def test_reducers_start_when_all_maps_are_done_and_get_a_snapshot() -> None:
     assert launched(answer) == [(2, 0, 0), (2, 1, 1)]
     launch = of_type(answer, do.LaunchTask)[0]
     assert launch.inputs == (
-        do.Snapshot(ShuffleId(1), 0, (BlockRef("d-0", 0, 10), BlockRef("d-1", 0, 10))),
+        do.Snapshot(ShuffleId(1), 0, (BlockRef(NODE, "d-0", 0, 10), BlockRef(NODE, "d-1", 0, 10))),
     )
 
 
@@ -86,7 +86,7 @@ def test_a_cancelled_job_cancels_its_tasks_and_kills_those_that_do_not_react() -
     assert do.SetTimer("cancel 0", 12.0) in answer
     assert launched(talk.submit(result_stage(1, 1), id=1)) == []
     assert of_type(talk.tell(ev.TimerFired("cancel 0")), do.KillExecutor)
-    assert do.StartExecutor(ExecutorId(0)) in talk.lose(0)
+    assert do.StartExecutor(ExecutorId(0), NODE) in talk.lose(0)
     assert launched(talk.tell(ev.ExecutorJoined(ExecutorId(1), "node-0"))) == [(1, 0, 1)]
 
 
@@ -128,7 +128,7 @@ def test_a_failed_task_is_tried_again_up_to_the_limit() -> None:
 def test_an_executors_death_is_retried_and_reported_at_the_limit() -> None:
     talk = Talk(executors=1, max_deaths=2)
     talk.submit(result_stage(0, 1))
-    assert do.StartExecutor(ExecutorId(0)) in talk.lose(0)
+    assert do.StartExecutor(ExecutorId(0), NODE) in talk.lose(0)
     assert launched(talk.tell(ev.ExecutorJoined(ExecutorId(1), "node-0"))) == [(0, 0, 1)]
     talk.lose(1)
     error = talk.ended()[0]
@@ -170,11 +170,11 @@ def test_a_lost_map_output_is_made_again_and_only_that() -> None:
     reader = talk.running.pop(AttemptId(3))
     answer = talk.tell(ev.FetchFailed(reader.attempt, ShuffleId(1), 1, 0, "corrupt"))
     assert launched(answer) == [(1, 1, reader.executor)]
-    assert of_type(answer, do.DropSegments) == [do.DropSegments(("d-1",))]
+    assert of_type(answer, do.DropSegments) == [do.DropSegments(NODE, ("d-1",))]
     again = talk.succeed(5)
     assert launched(again) == [(2, reader.partition, reader.executor)]
     snapshot = of_type(again, do.LaunchTask)[0].inputs[0]
-    assert snapshot.epoch == 1 and snapshot.refs[1] == BlockRef("d-5", 0, 10)
+    assert snapshot.epoch == 1 and snapshot.refs[1] == BlockRef(NODE, "d-5", 0, 10)
     talk.succeed_all()
     assert talk.ended() == {0: None}
 
@@ -281,9 +281,9 @@ def test_rows_stored_after_the_rdd_was_forgotten_are_dropped() -> None:
     talk.tell(ev.RddPersisted(RddId(0)))
     talk.submit(result_stage(0, 1))
     talk.tell(ev.RddForgotten(RddId(0)))
-    ref = BlockRef("d-x", 0, 5)
+    ref = BlockRef(NODE, "d-x", 0, 5)
     answer = talk.succeed(0, stored=((Partition(RddId(0), 0), ref),))
-    assert do.DropRdd(RddId(0)) in answer and do.DropSegments(("d-x",)) in answer
+    assert do.DropRdd(RddId(0)) in answer and do.DropSegments(NODE, ("d-x",)) in answer
 
 
 def test_stragglers_get_a_copy_and_the_first_to_finish_counts() -> None:
@@ -351,11 +351,19 @@ def test_a_failed_barrier_task_starts_all_again() -> None:
 
 
 def test_space_is_granted_up_to_the_pool_and_freed_with_the_blocks() -> None:
-    talk = Talk(executors=1, pool_bytes=100)
-    assert talk.tell(ev.SpaceWanted("e0", "m-e0-1", 80)) == [do.GrantSpace("e0", "m-e0-1", True)]
-    ref = BlockRef("m-e0-1", 0, 10)
+    talk = Talk(executors=2, pool_bytes=100)
+
+    def is_granted(owner: str, segment: str) -> bool:
+        answer = talk.tell(ev.SpaceWanted(NODE, owner, segment, 80))
+        [grant] = of_type(answer, do.GrantSpace)
+        assert (grant.owner, grant.segment) == (owner, segment)
+        return bool(grant.granted)
+
+    assert is_granted("e0", "m-e0-1")
+    ref = BlockRef(NODE, "m-e0-1", 0, 10)
     talk.tell(ev.BlockPut(ref))
-    assert talk.tell(ev.SpaceWanted("e1", "m-e1-1", 80)) == [do.GrantSpace("e1", "m-e1-1", False)]
+    assert not is_granted("e1", "m-e1-1")
     talk.lose(0)
-    assert talk.tell(ev.BlocksReleased((ref,))) == [do.DropSegments(("m-e0-1",))]
-    assert talk.tell(ev.SpaceWanted("e1", "m-e1-2", 80)) == [do.GrantSpace("e1", "m-e1-2", True)]
+    assert not is_granted("e0", "m-e0-2"), "the late words of one that is lost"
+    assert talk.tell(ev.BlocksReleased((ref,))) == [do.DropSegments(NODE, ("m-e0-1",))]
+    assert is_granted("e1", "m-e1-2")

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from pyrite.blocks.segments import Folders, SegmentReader, SegmentWriter
 from pyrite.bounded.space import Space
 from pyrite.hashing import portable_hash
-from pyrite.ids import BlockRef, ShuffleId
+from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.rdd.partitioner import ByKey, ByRange, Partitioner, RangeFunc, Router, Spread
 from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 from pyrite.shuffle.write import write_map_output
+
+NODE = NodeId("node-0")
 
 OWNERS = count()
 
@@ -24,7 +26,7 @@ class Node:
     """A folder with a writer and a reader."""
 
     def __init__(self, folder: Path, over: bool = False) -> None:
-        self.folders = Folders(str(folder), str(folder))
+        self.folders = Folders(str(folder), str(folder), NODE)
         self.writer = SegmentWriter(self.folders, f"e{next(OWNERS)}", lambda *_: True)
         self.reader = SegmentReader(self.folders)
         self.space = Space(1 << 40, str(folder))
@@ -98,7 +100,7 @@ def test_a_lost_or_corrupt_output_is_named(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes()[: good.length])
     data[-9] ^= 1
     Path(tmp_path, "m-bad").write_bytes(bytes(data))
-    for bad in (BlockRef("m-bad", 0, good.length), BlockRef("m-gone", 0, 10)):
+    for bad in (BlockRef(NODE, "m-bad", 0, good.length), BlockRef(NODE, "m-gone", 0, 10)):
         with pytest.raises(MissingMapOutput) as caught:
             node.read([good, bad], 0)
         assert (caught.value.shuffle, caught.value.index, caught.value.epoch) == (0, 1, 0)

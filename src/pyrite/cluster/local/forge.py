@@ -32,7 +32,7 @@ def main(fd: int, options: dict[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = socket.socket(fileno=fd)
     folders = Folders(*options["folders"])
-    locks = [lock(folder) for folder in folders]
+    locks = [lock(folder) for folder in (folders.memory, folders.disk)]
     install_if_wanted()
     from pyrite.execute import worker
 
@@ -125,13 +125,14 @@ class Forge:
         """Removes what the driver could not, if it was killed."""
         import shutil
 
-        for folder in self.folders:
+        for folder in (self.folders.memory, self.folders.disk):
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def run_executor(executor: int, fd: int, folders: Folders, options: dict[str, Any]) -> int:
     """The life of an executor, in its own process."""
     from pyrite.cluster.local.cancel import CancelWord
+    from pyrite.execute.store import Store
     from pyrite.execute.worker import Limits, Stopped, Worker
 
     # An executor must not outlive the forge, whatever happens to it.
@@ -150,7 +151,7 @@ def run_executor(executor: int, fd: int, folders: Folders, options: dict[str, An
         options["protected_bytes"],
         options["inline_bytes"],
     )
-    worker = Worker(f"e{executor}", SocketChannel(socket.socket(fileno=fd)), folders, limits)
+    worker = Worker(f"e{executor}", SocketChannel(socket.socket(fileno=fd)), Store(folders), limits)
     word = CancelWord(folders, executor)
     worker.cancelled = word.get
     signal.signal(signal.SIGUSR1, lambda *_: worker.interrupt(word.get()))

@@ -9,7 +9,9 @@ import time
 
 from pyrite.blocks.segments import Folders
 from pyrite.errors import UserError
+from pyrite.ids import NodeId
 
+NODE = NodeId("node-0")
 SHARED_MEMORY = "/dev/shm"
 # A folder younger than this may belong to a driver that is just about to lock it.
 YOUNG_S = 10.0
@@ -26,7 +28,7 @@ class Scratch:
 
     @property
     def folders(self) -> Folders:
-        return Folders(self.memory, self.disk)
+        return Folders(self.memory, self.disk, NODE)
 
     def remove(self) -> None:
         import shutil

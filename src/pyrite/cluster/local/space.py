@@ -10,6 +10,7 @@ from typing import Any
 from pyrite.blocks.segments import Folders, SegmentWriter
 from pyrite.errors import ContextStopped
 from pyrite.ids import BlockRef
+from pyrite.schedule.blockbook import DRIVER
 from pyrite.schedule.events import BlockPut, Event, SpaceWanted
 
 
@@ -17,10 +18,11 @@ class DriverSpace:
     """Writes the driver's blocks; the scheduler is asked for room as executors ask."""
 
     def __init__(self, folders: Folders, post: Callable[[Event], None]) -> None:
+        self.node = folders.node
         self.post = post
         self.answers: queue.SimpleQueue[bool | None] = queue.SimpleQueue()
         self.lock = threading.Lock()
-        self.writer = SegmentWriter(folders, "driver", self._lease)
+        self.writer = SegmentWriter(folders, DRIVER, self._lease)
 
     def put(self, buffers: Sequence[Any], size: int) -> BlockRef:
         with self.lock:
@@ -37,7 +39,7 @@ class DriverSpace:
         self.answers.put(None)
 
     def _lease(self, segment: str, size_bytes: int) -> bool:
-        self.post(SpaceWanted("driver", segment, size_bytes))
+        self.post(SpaceWanted(self.node, DRIVER, segment, size_bytes))
         granted = self.answers.get()
         if granted is None:
             self.close()

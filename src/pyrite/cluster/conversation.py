@@ -1,0 +1,160 @@
+"""What the driver and its executors say to each other, whatever carries their words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyrite.cluster.port import StageSource
+from pyrite.ids import AttemptId, BlockRef, ExecutorId, NodeId, Partition, RddId, ShuffleId
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+from pyrite.schedule.commands import Command
+from pyrite.schedule.events import Event
+
+Message = tuple[Any, ...]
+
+
+class Peer:
+    """One executor as the driver knows it: where it is, and what it has been told."""
+
+    def __init__(self, id: ExecutorId, node: NodeId) -> None:
+        self.id = id
+        self.node = node
+        self.stages: dict[int, int] = {}
+        self.snapshots: dict[ShuffleId, int] = {}
+
+    def put(self, message: Message) -> None:
+        """Lays a message out for the executor; messages arrive in this order, or not at all."""
+        raise NotImplementedError
+
+    def flush(self) -> None:
+        """Sends what was put, now rather than when the driver is idle."""
+
+
+class Conversation:
+    """Puts commands into words for executors, and their words into events."""
+
+    def __init__(self, source: StageSource) -> None:
+        self.source = source
+        self.peers: dict[ExecutorId, Peer] = {}
+
+    def tell(self, command: Command) -> bool:
+        """Tells executors what they need to know of a command; False where it is not for them."""
+        match command:
+            case do.LaunchTask():
+                self._launch(command)
+            case do.GrantSpace():
+                self._answer(command.owner, ("space", command.segment, command.granted))
+            case do.DropSegments():
+                self._tell_all(("forget", list(command.segments)))
+            case do.DropRdd():
+                self._tell_all(("drop", command.rdd))
+            case do.DropBroadcast():
+                self._tell_all(("broadcast", command.broadcast))
+            case do.DropShuffle():
+                for peer in self.peers.values():
+                    if peer.snapshots.pop(command.shuffle, None) is not None:
+                        peer.put(("end_shuffle", command.shuffle))
+            case do.ForgetStage():
+                for peer in self.peers.values():
+                    if peer.stages.pop(command.stage, None) is not None:
+                        peer.put(("end", command.stage))
+            case do.ReleaseBarrier():
+                for attempt, executor in command.attempts:
+                    self._answer(f"e{executor}", ("barrier", attempt, list(command.messages)))
+            case _:
+                return False
+        return True
+
+    def _launch(self, command: do.LaunchTask) -> None:
+        peer = self.peers.get(command.executor)
+        if peer is None:
+            return
+        if peer.stages.get(command.stage) != command.job:
+            closure = self.source.closure(command.stage)
+            header = self.source.header(command.stage, command.job)
+            peer.put(("stage", command.stage, closure, header))
+            peer.stages[command.stage] = command.job
+        for snapshot in command.inputs:
+            if peer.snapshots.get(snapshot.shuffle) != snapshot.epoch:
+                refs = [tuple(ref) for ref in snapshot.refs]
+                peer.put(("snapshot", snapshot.shuffle, snapshot.epoch, refs))
+                peer.snapshots[snapshot.shuffle] = snapshot.epoch
+        peer.put(
+            (
+                "task",
+                command.attempt,
+                command.stage,
+                command.partition,
+                command.number,
+                [each.shuffle for each in command.inputs],
+                [(*partition, *ref) for partition, ref in command.blocks],
+            )
+        )
+        peer.flush()
+
+    def _answer(self, owner: str, message: Message) -> None:
+        peer = self.peers.get(ExecutorId(int(owner[1:])))
+        if peer is not None:
+            peer.put(message)
+            peer.flush()
+
+    def _tell_all(self, message: Message) -> None:
+        for peer in self.peers.values():
+            peer.put(message)
+
+
+def heard(peer: Peer, message: Message) -> Iterator[Event]:
+    """An executor's message as events: what it found lost, then what became of its task."""
+    match message:
+        case ("ok", attempt, result, output, accumulators, stored, dropped, lost):
+            yield from losses(lost)
+            yield ev.TaskSucceeded(
+                AttemptId(attempt),
+                BlockRef(*result) if isinstance(result, tuple) else result,
+                None if output is None else BlockRef(*output),
+                accumulators,
+                *unpack_report(stored, dropped),
+            )
+        case ("failed", attempt, kind, text, trace, error, stored, dropped, lost):
+            yield from losses(lost)
+            failure = ev.Failure(kind, text, trace, error)
+            yield ev.TaskFailed(AttemptId(attempt), failure, *unpack_report(stored, dropped))
+        case ("cancelled", attempt, stored, dropped, lost):
+            yield from losses(lost)
+            yield ev.TaskCancelled(AttemptId(attempt), *unpack_report(stored, dropped))
+        case ("fetch", attempt, shuffle, index, epoch, text, also, stored, dropped, lost):
+            yield from losses(lost)
+            yield ev.FetchFailed(
+                AttemptId(attempt),
+                ShuffleId(shuffle),
+                index,
+                epoch,
+                text,
+                *unpack_report(stored, dropped),
+                also=tuple(also),
+            )
+        case ("space", segment, size):
+            yield ev.SpaceWanted(peer.node, f"e{peer.id}", segment, size)
+        case ("barrier", attempt, text):
+            yield ev.BarrierReached(AttemptId(attempt), text)
+        case ("ready", *_):
+            yield ev.ExecutorJoined(peer.id, peer.node)
+        case _:
+            raise AssertionError(f"unknown message {message!r}")
+
+
+def losses(lost: list[Any]) -> Iterator[Event]:
+    for (rdd, index), ref in lost:
+        yield ev.BlockLost(Partition(RddId(rdd), index), BlockRef(*ref))
+
+
+def unpack_report(stored: list[Any], dropped: list[Any]) -> tuple[Any, Any]:
+    """Block news as the wire carries them, named again."""
+    return (
+        tuple(
+            (Partition(*where), None if ref is None else BlockRef(*ref)) for where, ref in stored
+        ),
+        tuple(Partition(*where) for where in dropped),
+    )

@@ -1,0 +1,1 @@
+"""A whole cluster in virtual time, in one process, from one seed."""

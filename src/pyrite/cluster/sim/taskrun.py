@@ -1,0 +1,270 @@
+"""One attempt in the simulated cluster, phase by phase: read, compute, write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyrite.blocks.pool import DISK_PREFIX
+from pyrite.cluster.sim.machines import SimExecutor, SimNode
+from pyrite.cluster.sim.network import Share, Sources, Transfer, Use
+from pyrite.cluster.sim.workload import Reads, StageModel, reads_of
+from pyrite.ids import BlockRef, NodeId, Partition
+from pyrite.schedule import events as ev
+from pyrite.schedule.commands import LaunchTask, Snapshot
+
+if TYPE_CHECKING:
+    from pyrite.cluster.sim.costed import CostedCluster
+
+# A larger result becomes a block, as in the engine.
+INLINE_BYTES = 32 << 10
+RESULT = b""
+
+
+class Digest:
+    """Where the bytes of all map outputs of a shuffle lie, added up once for all its readers."""
+
+    def __init__(self, snapshot: Snapshot, nodes: dict[NodeId, SimNode]) -> None:
+        self.snapshot = snapshot
+        everywhere: dict[NodeId, float] = {}
+        on_disk: dict[NodeId, float] = {}
+        for node, segment, _, length in snapshot.refs:
+            everywhere[node] = everywhere.get(node, 0.0) + length
+            if segment.startswith(DISK_PREFIX):
+                on_disk[node] = on_disk.get(node, 0.0) + length
+        self.sources = Sources(everywhere)
+        self.on_disk = Sources(on_disk)
+        self._lives = {node: nodes[node].life for node in everywhere}
+
+    def lost_node(self, nodes: dict[NodeId, SimNode]) -> NodeId | None:
+        """A node that went, with its outputs, since the snapshot was taken."""
+        for node, life in self._lives.items():
+            if not nodes[node].alive or nodes[node].life != life:
+                return node
+        return None
+
+    def outputs_on(self, node: NodeId) -> list[int]:
+        return [index for index, ref in enumerate(self.snapshot.refs) if ref.node == node]
+
+
+class TaskRun:
+    """What one executor does for one attempt."""
+
+    def __init__(self, cluster: CostedCluster, executor: SimExecutor, command: LaunchTask) -> None:
+        self.cluster = cluster
+        self.executor = executor
+        self.command = command
+        self.stage: StageModel = cluster.workload.stages[command.stage]
+        self.began_s = 0.0
+        self.digests: list[Digest] = []
+        self._doing: Transfer | Use | None = None
+        self._stopped = False
+        self._making: list[Partition] = []
+        self._writes: list[tuple[Partition | None, int, bool]] = []
+        self._stored: list[tuple[Partition, BlockRef | None]] = []
+        self._dropped: list[Partition] = []
+        self._output: BlockRef | None = None
+        self._segment = ""
+
+    def stop(self) -> None:
+        """Ends it where it is; nobody is told."""
+        self._stopped = True
+        if self._doing is not None:
+            self._doing.stop()
+
+    # Read
+
+    def begin(self) -> None:
+        """The launch has reached the executor."""
+        if self._stopped:
+            return
+        cluster, command = self.cluster, self.command
+        self.began_s = cluster.timeline.now_s
+        blocks = {
+            each: ref for each, ref in command.blocks if cluster.is_there(each, ref, self.executor)
+        }
+        shape = cluster.specs[command.stage].shape
+        reads = reads_of(
+            shape,
+            command.partition,
+            cluster.persisted,
+            lambda each: self.executor.holds(each) or each in blocks,
+        )
+        self._making = reads.missing
+        parts: list[tuple[Share, float]] = []
+        decoded = self._read_kept(reads, blocks, parts)
+        snapshots = {each.shuffle: each for each in command.inputs}
+        for shuffle, index in reads.parts:
+            digest = cluster.digest(snapshots[shuffle])
+            if (node := cluster.lost_source(digest)) is not None:
+                self._fail_fetch(digest, node)
+                return
+            self.digests.append(digest)
+            decoded += self._read_part(digest, cluster.share(shuffle, index), parts)
+        decoded += self._spill(decoded, parts)
+        if self.stage.input_bytes:
+            node = self.executor.node
+            size = self.stage.input_bytes[command.partition]
+            parts.append((node.disk, node.disk_read_s(size)))
+        work_s = self._work_s(decoded)
+        if parts:
+            self._doing = Transfer(parts, lambda: self._compute(work_s))
+        else:
+            self._compute(work_s)
+
+    def _read_kept(
+        self, reads: Reads, blocks: dict[Partition, BlockRef], parts: list[tuple[Share, float]]
+    ) -> float:
+        decoded = 0.0
+        for each in reads.found:
+            if self.executor.holds(each):
+                self.executor.touch(each.rdd)
+                continue
+            ref = blocks[each]
+            decoded += ref.length
+            source = self.cluster.nodes[ref.node]
+            if ref.segment.startswith(DISK_PREFIX):
+                parts.append((source.disk, source.disk_read_s(ref.length)))
+            sources = Sources({ref.node: float(ref.length)})
+            parts += self.cluster.network.parts(self.executor.node.id, sources)
+        return decoded
+
+    def _read_part(
+        self, digest: Digest, part: float, parts: list[tuple[Share, float]]
+    ) -> float:
+        cluster = self.cluster
+        parts += cluster.network.parts(self.executor.node.id, digest.sources, part)
+        if digest.on_disk.pairs:
+            chosen, factor = digest.on_disk.chosen()
+            for node, size in chosen:
+                source = cluster.nodes[node]
+                parts.append((source.disk, source.disk_read_s(size * part * factor)))
+        return digest.sources.total * part
+
+    def _spill(self, read_bytes: float, parts: list[tuple[Share, float]]) -> float:
+        """What of the rows has no room goes to disk and comes back, encoded."""
+        executor, model = self.executor, self.cluster.model
+        room = executor.node.kind.executor_memory_bytes - executor.live_bytes
+        needed = read_bytes * model.live_bytes_per_encoded_byte
+        if needed <= room:
+            return 0.0
+        spilled = read_bytes * (1.0 - max(0.0, room) / needed)
+        node = executor.node
+        self.cluster.tally.spilled_bytes += spilled
+        parts.append((node.disk, node.disk_write_s(spilled) + node.disk_read_s(spilled)))
+        return spilled
+
+    def _fail_fetch(self, digest: Digest, node: NodeId) -> None:
+        first, *others = digest.outputs_on(node)
+        shuffle, epoch, _ = digest.snapshot
+        message = f"map output {first} of shuffle {shuffle}: {node} is gone"
+        self._end(
+            ev.FetchFailed(
+                self.command.attempt, shuffle, first, epoch, message, also=tuple(others)
+            )
+        )
+
+    def lose_source(self, node: NodeId) -> None:
+        """A node has gone; a fetch from it can't go on."""
+        if isinstance(self._doing, Transfer):
+            for digest in self.digests:
+                if node in digest.sources.by_node:
+                    self.stop()
+                    self._fail_fetch(digest, node)
+                    return
+
+    # Compute
+
+    def _work_s(self, decoded_bytes: float) -> float:
+        model, partition = self.cluster.model, self.command.partition
+        work_s = model.task_overhead_s + self.stage.cpu_s[partition]
+        work_s += model.decode_s(decoded_bytes)
+        for each in self._making:
+            kept = self.cluster.workload.kept[each.rdd]
+            work_s += kept.making_s.get(each.index, 0.0)
+            size = kept.size_bytes.get(each.index, 0.0)
+            if kept.place == "live":
+                continue
+            self._writes.append((each, int(size), kept.place == "disk"))
+            work_s += model.write_s(size)
+        output = self.stage.output_bytes[partition] if self.stage.output_bytes else 0.0
+        if self.stage.writes is not None or output > INLINE_BYTES:
+            self._writes.append((None, max(1, int(output)), False))
+        return work_s + model.write_s(output)
+
+    def _compute(self, work_s: float) -> None:
+        self._doing = self.executor.node.cpu.start(work_s, self._write)
+
+    # Write
+
+    def _write(self) -> None:
+        self._doing = None
+        for each in self._making:
+            kept = self.cluster.workload.kept[each.rdd]
+            if kept.place == "live":
+                fits, dropped = self.executor.keep(each, kept.size_bytes.get(each.index, 0.0))
+                self._dropped += dropped
+                if fits:
+                    self._stored.append((each, None))
+        self._write_next()
+
+    def _write_next(self) -> None:
+        while self._writes:
+            _, size, to_disk = self._writes[0]
+            if to_disk:
+                self._write_to_disk(size)
+                return
+            if not self.executor.room_for(size):
+                name, length = self.executor.new_segment(size)
+                node = self.executor.node.id
+                self._segment = name
+                self.cluster.say(ev.SpaceWanted(node, self.executor.owner, name, length))
+                return
+            self._placed(self.executor.place(size))
+        self._succeed()
+
+    def granted(self, segment: str, granted: bool) -> None:
+        """The answer about a segment."""
+        if segment != self._segment or self._stopped:
+            return
+        self._segment = ""
+        size = self._writes[0][1]
+        if granted:
+            self.executor.open_segment(segment, size)
+            self._write_next()
+        else:
+            self.cluster.tally.spilled_bytes += size
+            self._write_to_disk(size)
+
+    def _write_to_disk(self, size: int) -> None:
+        node = self.executor.node
+        self._doing = node.disk.start(node.disk_write_s(size), self._written_to_disk)
+
+    def _written_to_disk(self) -> None:
+        self._doing = None
+        self._placed(self.executor.place_on_disk(self._writes[0][1]))
+        self._write_next()
+
+    def _placed(self, ref: BlockRef) -> None:
+        partition, _, _ = self._writes.pop(0)
+        if partition is None:
+            self._output = ref
+        else:
+            self._stored.append((partition, ref))
+
+    def _succeed(self) -> None:
+        is_map = self.stage.writes is not None
+        self._end(
+            ev.TaskSucceeded(
+                self.command.attempt,
+                None if is_map else (self._output or RESULT),
+                self._output if is_map else None,
+                None,
+                tuple(self._stored),
+                tuple(self._dropped),
+            )
+        )
+
+    def _end(self, event: ev.Event) -> None:
+        self.executor.run = None
+        self.cluster.tally.busy_s += self.cluster.timeline.now_s - self.began_s
+        self.cluster.say(event)

@@ -1,0 +1,24 @@
+"""What a node offers to its executors: segments, and scratch space for one task at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyrite.blocks.segments import Folders, SegmentReader, SegmentWriter
+from pyrite.bounded.space import Space
+
+
+class Store:
+    """The node's memory and disk, as they are."""
+
+    def __init__(self, folders: Folders) -> None:
+        self.folders = folders
+
+    def reader(self) -> SegmentReader:
+        return SegmentReader(self.folders)
+
+    def writer(self, owner: str, lease: Callable[[str, int], bool]) -> SegmentWriter:
+        return SegmentWriter(self.folders, owner, lease)
+
+    def space(self, limit_bytes: int, make_room: Callable[[], bool]) -> Space:
+        return Space(limit_bytes, self.folders.disk, make_room)
