@@ -56,8 +56,7 @@ class LiveStore:
         self.rdds.setdefault(partition.rdd, {})[partition.index] = Entry(rows, level, size_bytes)
         self.used_bytes += size_bytes
         self._touch(partition.rdd, priority)
-        # Kept rows don't die young: the collector need not look at them again and again.
-        gc.freeze()
+        self._settle()
 
     def has_room(self, size_bytes: int) -> bool:
         return self.used_bytes + size_bytes <= self.limit_bytes
@@ -80,7 +79,14 @@ class LiveStore:
         for entry in self.rdds.pop(rdd, {}).values():
             self.used_bytes -= entry.size_bytes
         if self.uses.pop(rdd, None) is not None:
-            gc.unfreeze()
+            self._unsettle()
+
+    def _settle(self) -> None:
+        # Kept rows don't die young: the collector need not look at them again and again.
+        gc.freeze()
+
+    def _unsettle(self) -> None:
+        gc.unfreeze()
 
     def _touch(self, rdd: RddId, priority: int) -> None:
         self.clock += 1

@@ -72,13 +72,16 @@ class SegmentWriter:
             return self.write_to_disk(buffers)
         ref = BlockRef(self.folders.node, self.name, self.offset, size)
         try:
-            write_all(self.fd, buffers, self.offset)
+            self._fill(buffers)
         except OSError:
             # Shared memory may be smaller than the pool was told, as in a container.
             self._close()
             return self.write_to_disk(buffers)
         self.offset += -(-size // ALIGNMENT) * ALIGNMENT
         return ref
+
+    def _fill(self, buffers: Sequence[Any]) -> None:
+        write_all(self.fd, buffers, self.offset)
 
     def write_to_disk(self, buffers: Sequence[Any]) -> BlockRef:
         """Writes the buffers as a file of their own."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from threading import Condition
 from typing import Any, Protocol
 
 from pyrite.ids import BlockRef, JobId, StageId
@@ -12,20 +13,45 @@ from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.story import Story
 
 
-class Cluster(Protocol):
-    """Everything that touches processes, memory, disks and clocks."""
+class Joinable(Protocol):
+    """A thread that was started."""
+
+    def join(self) -> None:
+        """Waits for its end."""
+
+
+class Threads(Protocol):
+    """How threads of the driver start, and wait for each other."""
+
+    def start(self, work: Callable[[], None], name: str) -> Joinable:
+        """Runs the work in a thread of its own."""
+
+    def wait(
+        self, changed: Condition, ready: Callable[[], object], timeout_s: float | None = None
+    ) -> bool:
+        """Waits until it is ready, which whoever notifies `changed` may have made it."""
+
+
+class World(Protocol):
+    """Where commands are performed, and events come from."""
 
     def now_s(self) -> float:
         """The time that the scheduler is told."""
-
-    def post(self, event: Event) -> None:
-        """Tells of something that happened in the driver; callable from any thread."""
 
     def perform(self, command: Command) -> None:
         """Starts the work and returns at once."""
 
     def wait_event(self) -> Event | None:
         """The next thing that happened; None once the cluster is closed."""
+
+
+class Cluster(World, Protocol):
+    """Everything that touches processes, memory, disks, clocks and threads."""
+
+    threads: Threads
+
+    def post(self, event: Event) -> None:
+        """Tells of something that happened in the driver; callable from any thread."""
 
     def put(self, buffers: Sequence[Any], size: int) -> BlockRef:
         """Writes a block of the driver's own into the pool; callable from any thread."""
@@ -63,7 +89,7 @@ class StageSource(Protocol):
         """The pickled Header of the stage in this job."""
 
 
-def drive(scheduler: Scheduler, cluster: Cluster, desk: Desk, story: Story) -> None:
+def drive(scheduler: Scheduler, cluster: World, desk: Desk, story: Story) -> None:
     """Events in, commands out, until the cluster is closed."""
     while (event := cluster.wait_event()) is not None:
         now_s = cluster.now_s()

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyrite.blocks.codec import BATCH_ROWS, encode_all
+from pyrite.cluster.port import Joinable
 from pyrite.errors import UserError
 from pyrite.execute.worker import Frames
 from pyrite.rdd.sources import Files, Slices
@@ -25,7 +26,8 @@ class Checkpoint:
     def __init__(self, local: bool) -> None:
         self.local = local
         self.folder: str | None = None
-        self.thread: threading.Thread | None = None
+        self.thread: Joinable | None = None
+        self.writer = 0
         self.error: BaseException | None = None
         self.done = False
 
@@ -76,7 +78,8 @@ class Checkpoints:
     def _settled(self, rdd: RDD[Any]) -> Checkpoint | None:
         """The RDD's checkpoint, after a write that is under way."""
         found = self.marked.get(rdd)
-        if found is not None and found.thread not in (None, threading.current_thread()):
+        own = found is not None and found.writer == threading.get_ident()
+        if found is not None and found.thread is not None and not own:
             found.thread.join()
             if found.error is not None:
                 error, found.error = found.error, None
@@ -116,6 +119,7 @@ class Checkpoints:
         flags = self.context._flags.copy()
 
         def run() -> None:
+            found.writer = threading.get_ident()
             self.context._flags.adopt(flags)
             self.context._flags.counted = False
             try:
@@ -126,10 +130,8 @@ class Checkpoints:
                 self.writing.discard(rdd)
 
         self.writing.add(rdd)
-        thread = threading.Thread(target=run, name=f"checkpoint-{rdd.id()}", daemon=True)
-        thread.start()
         # Others join it as soon as they see it.
-        found.thread = thread
+        found.thread = self.context._engine.threads.start(run, f"checkpoint-{rdd.id()}")
 
     def finish(self) -> None:
         """Waits for writes that are under way."""

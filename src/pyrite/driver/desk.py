@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 
+from pyrite.cluster.port import Threads
 from pyrite.ids import BlockRef, JobId, StageId
 from pyrite.schedule.commands import CountAccumulators, DeliverResult, FinishJob
 
@@ -15,8 +16,9 @@ Result = bytes | BlockRef | None
 class Waiter:
     """One job's results as they come in."""
 
-    def __init__(self, job: JobId) -> None:
+    def __init__(self, job: JobId, threads: Threads) -> None:
         self.job = job
+        self.threads = threads
         self.stage = StageId(-1)
         self.results: deque[tuple[int, Result]] = deque()
         self.updates: list[bytes] = []
@@ -26,36 +28,31 @@ class Waiter:
 
     def wait(self) -> None:
         """Blocks until the job has ended."""
-        with self.changed:
-            while not self.ended:
-                self.changed.wait()
+        self.threads.wait(self.changed, lambda: self.ended)
 
     def wait_until(self, timeout_s: float) -> bool:
         """Blocks until the job has ended or the time is over; True when it has ended."""
-        with self.changed:
-            return self.changed.wait_for(lambda: self.ended, timeout_s)
+        return self.threads.wait(self.changed, lambda: self.ended, timeout_s)
 
     def each(self) -> Iterator[tuple[int, Result]]:
         """Results in the order of their arrival, until the job ends."""
         while True:
-            with self.changed:
-                while not self.results and not self.ended:
-                    self.changed.wait()
-                if not self.results:
-                    return
-                found = self.results.popleft()
-            yield found
+            self.threads.wait(self.changed, lambda: self.results or self.ended)
+            if not self.results:
+                return
+            yield self.results.popleft()
 
 
 class Desk:
     """All jobs that a thread waits for."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: Threads) -> None:
+        self.threads = threads
         self.waiters: dict[JobId, Waiter] = {}
         self.end: Exception | None = None
 
     def open(self, job: JobId) -> Waiter:
-        waiter = self.waiters[job] = Waiter(job)
+        waiter = self.waiters[job] = Waiter(job, self.threads)
         # Jobs may come while the engine ends, in another thread.
         if self.end is not None:
             self.perform(FinishJob(job, self.end))

@@ -62,7 +62,6 @@ class Engine:
     ) -> None:
         self.scheduler = scheduler
         self.max_result_bytes = max_result_bytes
-        self.desk = Desk()
         self.story = Story()
         self.plans: dict[RddId, KeepPlan] = {}
         self.rdd_ids = itertools.count()
@@ -80,10 +79,13 @@ class Engine:
         self.stopped = False
         self.broken = False
         self.cluster = make_cluster(self)
-        self.thread = threading.Thread(target=self._loop, name="pyrite-driver", daemon=True)
-        self.thread.start()
+        self.threads = self.cluster.threads
+        self.desk = Desk(self.threads)
+        self.loop_thread = 0
+        self.loop = self.threads.start(self._loop, "pyrite-driver")
 
     def _loop(self) -> None:
+        self.loop_thread = threading.get_ident()
         try:
             drive(self.scheduler, self.cluster, self.desk, self.story)
         except Exception as error:
@@ -106,7 +108,7 @@ class Engine:
             return
         self.stopped = True
         self.cluster.close()
-        self.thread.join()
+        self.loop.join()
         self.cluster.release()
 
     def check_usable(self) -> None:
@@ -203,9 +205,9 @@ class Engine:
         """The job's thread needs nothing more; a job that still runs is cancelled."""
         if self.pid != os.getpid():
             return
-        if not waiter.ended and threading.current_thread() is self.thread:
+        if not waiter.ended and threading.get_ident() == self.loop_thread:
             # The collector found an iterator that nobody will finish, here of all places.
-            threading.Thread(target=self.end, args=(waiter,), daemon=True).start()
+            self.threads.start(lambda: self.end(waiter), "pyrite-end")
             return
         if not waiter.ended:
             self.cluster.post(CancelRequested("its results are no longer wanted", waiter.job))

@@ -6,29 +6,48 @@ import json
 import os
 from typing import Any
 
+from pyrite.ids import StageId
+from pyrite.plan.program import Node, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec
-from pyrite.schedule.commands import Command
-from pyrite.schedule.events import Event
+from pyrite.rdd.dependency import Same
+from pyrite.schedule.commands import Command, Snapshot
+from pyrite.schedule.events import Event, JobSubmitted
 
 
 class StoryFile:
-    """Writes what happens as it happens; rows never appear, only ids, sizes and places."""
+    """Writes what happens as it happens; rows never appear, only ids, sizes and places.
+
+    A line with a job also tells all stages behind it that were not told before.
+    """
 
     def __init__(self, folder: str, application: str) -> None:
         os.makedirs(folder, exist_ok=True)
         self.path = os.path.join(folder, f"{application}.story")
         self.file = open(self.path, "a", buffering=1, encoding="utf-8")  # noqa: SIM115
+        self.told: set[StageId] = set()
 
     def tell(self, now_s: float, event: Event, commands: list[Command]) -> None:
-        line = {
-            "at_s": round(now_s, 6),
-            "event": named(event),
-            "commands": [named(command) for command in commands],
-        }
+        line: dict[str, Any] = {"at_s": round(now_s, 6), "event": named(event)}
+        if isinstance(event, JobSubmitted):
+            line["stages"] = [whole_stage(each) for each in self._new_stages(event.job.stage)]
+        line["commands"] = [named(command) for command in commands]
         self.file.write(json.dumps(line, separators=(",", ":")) + "\n")
 
     def close(self) -> None:
         self.file.close()
+
+    def _new_stages(self, last: StageSpec) -> list[StageSpec]:
+        """The stage and those behind it, as far as they are new, parents first."""
+        found: dict[StageId, StageSpec] = {}
+        pending = [last]
+        while pending:
+            stage = pending.pop()
+            # Whoever has been told of a stage has been told of those behind it.
+            if stage.id not in self.told:
+                self.told.add(stage.id)
+                found[stage.id] = stage
+                pending.extend(stage.parents.values())
+        return [found[id] for id in sorted(found)]
 
 
 def named(happening: Any) -> dict[str, Any]:
@@ -37,8 +56,33 @@ def named(happening: Any) -> dict[str, Any]:
     return {"kind": type(happening).__name__, **fields}
 
 
+def whole_stage(stage: StageSpec) -> dict[str, Any]:
+    """All that the scheduler knows of a stage; `rdds` in the order of its program."""
+    return {
+        **plain(stage),
+        "barrier": stage.barrier,
+        "replayable": stage.replayable,
+        "rdds": [rdd(node) for node in stage.shape.nodes],
+    }
+
+
+def rdd(node: Node) -> dict[str, Any]:
+    """One RDD of a stage; an input is a shuffle, or the place of another RDD in the list."""
+    inputs: list[dict[str, Any]] = []
+    for each in node.inputs:
+        if isinstance(each, ShuffleInput):
+            inputs.append({"shuffle": each.shuffle})
+        elif isinstance(each.mapping, Same):
+            inputs.append({"place": each.node})
+        else:
+            kind = type(each.mapping).__name__
+            fields = {name: plain(value) for name, value in vars(each.mapping).items()}
+            inputs.append({"place": each.node, "mapping": kind, **fields})
+    return {"id": node.rdd, "partitions": node.partitions, "inputs": inputs}
+
+
 def plain(value: Any) -> Any:
-    """A value as JSON has it; bytes by their number, stages and errors in short."""
+    """A value as JSON has it; bytes by their number, stages, snapshots and errors in short."""
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -62,9 +106,17 @@ def plain(value: Any) -> Any:
                 "parents": [parent.id for parent in value.parents.values()],
                 "writes": value.writes,
             }
+        case Snapshot():
+            # The outputs were told of one by one, when their tasks succeeded.
+            return {
+                "shuffle": value.shuffle,
+                "epoch": value.epoch,
+                "outputs": len(value.refs),
+                "bytes": sum(ref.length for ref in value.refs),
+            }
         case Exception():
             return f"{type(value).__name__}: {value}"
-        case tuple() | list() | set() | frozenset():
+        case tuple() | list() | range() | set() | frozenset():
             return [plain(each) for each in value]
         case _:
             return repr(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pyrite.blocks.live import LiveStore
 from pyrite.blocks.segments import Folders, SegmentReader, SegmentWriter
 from pyrite.bounded.space import Space
 
@@ -19,6 +20,9 @@ class Store:
 
     def writer(self, owner: str, lease: Callable[[str, int], bool]) -> SegmentWriter:
         return SegmentWriter(self.folders, owner, lease)
+
+    def live(self, limit_bytes: int, protected_bytes: int) -> LiveStore:
+        return LiveStore(limit_bytes, protected_bytes)
 
     def space(self, limit_bytes: int, make_room: Callable[[], bool]) -> Space:
         return Space(limit_bytes, self.folders.disk, make_room)

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Protocol
 
 from pyrite import accumulators
 from pyrite.blocks.codec import CorruptBlock, decode, encode, frame_size
-from pyrite.blocks.live import LiveStore
 from pyrite.blocks.segments import remove_segments
 from pyrite.bounded.space import Space
 from pyrite.broadcast import Broadcast
@@ -26,9 +25,6 @@ from pyrite.rdd.partitioner import Router
 from pyrite.shuffle.read import MissingMapOutput
 from pyrite.shuffle.write import write_map_output
 from pyrite.taskcontext import TaskContext, TaskInfo
-
-# A young collection every so many allocations: batches of rows are no garbage.
-GC_THRESHOLD = (50_000, 20, 50)
 
 
 class Stopped(BaseException):
@@ -119,7 +115,7 @@ class Worker:
         self.limits = limits
         self.reader = store.reader()
         self.writer = store.writer(name, self._lease)
-        self.live = LiveStore(limits.storage_bytes, limits.protected_bytes)
+        self.live = store.live(limits.storage_bytes, limits.protected_bytes)
         self.keeper = Keeper(self.live, self.reader, self.writer)
         self.stages: dict[int, Stage] = {}
         self.snapshots: dict[ShuffleId, tuple[int, tuple[BlockRef, ...]]] = {}
@@ -128,7 +124,6 @@ class Worker:
         # The attempt that was last cancelled, as the cluster knows it.
         self.cancelled: Callable[[], int] = lambda: -1
         Broadcast._load = self._load_broadcast
-        gc.set_threshold(*GC_THRESHOLD)
 
     def serve(self) -> None:
         """Handles messages until the driver goes away."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
+
 from pyrite.ids import (
     NodeId,
     StageId,
@@ -61,13 +63,15 @@ class Fleet(Outcomes):
     def _on_joined(self, event: ev.ExecutorJoined) -> None:
         if event.node not in self.ledger.pools:
             return
-        slot = next((i for i, each in enumerate(self.slots) if each is None), len(self.slots))
-        if slot == len(self.slots):
-            self.slots.append(event.executor)
-        else:
+        if self.empty_slots:
+            slot = heappop(self.empty_slots)
             self.slots[slot] = event.executor
+        else:
+            slot = len(self.slots)
+            self.slots.append(event.executor)
         executor = Executor(event.executor, event.node, slot)
-        self.executors[event.executor] = self.free[event.executor] = executor
+        self.executors[event.executor] = executor
+        self._set_free(executor)
 
     def _on_lost(self, event: ev.ExecutorLost) -> None:
         executor = self.executors.get(event.executor)
@@ -94,6 +98,7 @@ class Fleet(Outcomes):
     def _forget_executor(self, executor: Executor) -> None:
         del self.executors[executor.id]
         self.slots[executor.slot] = None
+        heappush(self.empty_slots, executor.slot)
         self.free.pop(executor.id, None)
         self.kept.forget_executor(executor.id)
         self.health.forget_executor(executor.id)

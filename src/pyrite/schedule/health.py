@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Container
 from dataclasses import dataclass
 
 from pyrite.ids import ExecutorId
@@ -23,41 +25,57 @@ class Health:
 
     def __init__(self, rule: ExclusionRule) -> None:
         self.rule = rule
-        self.tasks: dict[tuple[int, ExecutorId], dict[int, int]] = {}
-        self.recent: dict[ExecutorId, list[float]] = {}
+        self.stages: dict[int, dict[ExecutorId, dict[int, int]]] = {}
+        self.recent: dict[ExecutorId, int] = {}
+        self.failures: deque[tuple[float, ExecutorId]] = deque()
 
     def failed(self, stage: int, partition: int, executor: ExecutorId, now_s: float) -> None:
         if not self.rule.enabled:
             return
-        counts = self.tasks.setdefault((stage, executor), {})
+        counts = self.stages.setdefault(stage, {}).setdefault(executor, {})
         counts[partition] = counts.get(partition, 0) + 1
-        self.recent.setdefault(executor, []).append(now_s)
+        self.recent[executor] = self.recent.get(executor, 0) + 1
+        self.failures.append((now_s, executor))
 
-    def excluded(self, executor: ExecutorId, now_s: float) -> bool:
+    def forgive(self, now_s: float) -> bool:
+        """Forgets failures of long ago; True where an executor is left out no longer."""
+        returned = False
+        while self.failures and now_s - self.failures[0][0] >= self.rule.timeout_s:
+            _, executor = self.failures.popleft()
+            self.recent[executor] -= 1
+            returned = returned or self.recent[executor] == self.rule.per_application - 1
+            if not self.recent[executor]:
+                del self.recent[executor]
+        return returned
+
+    def excluded(self, executor: ExecutorId) -> bool:
         """Whether the executor is left out of everything."""
-        times = self.recent.get(executor)
-        if not times:
-            return False
-        recent = [at_s for at_s in times if now_s - at_s < self.rule.timeout_s]
-        self.recent[executor] = recent
-        return len(recent) >= self.rule.per_application
+        return executor in self.recent and self.recent[executor] >= self.rule.per_application
 
     def excluded_from(self, stage: int, executor: ExecutorId) -> bool:
         """Whether the executor is left out of this stage."""
-        return len(self.tasks.get((stage, executor), ())) >= self.rule.per_stage
+        return len(self._counts(stage, executor)) >= self.rule.per_stage
 
-    def refused(self, stage: int, executor: ExecutorId) -> list[int]:
+    def refused(self, stage: int, executor: ExecutorId) -> Container[int]:
         """The partitions of the stage that this executor may not try again."""
-        counts = self.tasks.get((stage, executor))
+        counts = self._counts(stage, executor)
         if not counts:
-            return []
+            return ()
         return [index for index, count in counts.items() if count >= self.rule.per_task]
 
+    def suspects(self, stage: int) -> int:
+        """No more executors than this are left out of the stage or refuse one of its tasks."""
+        return len(self.recent) + len(self.stages.get(stage, ()))
+
+    def _counts(self, stage: int, executor: ExecutorId) -> dict[int, int]:
+        found = self.stages.get(stage)
+        return {} if found is None else found.get(executor, {})
+
     def forget_stage(self, stage: int) -> None:
-        for key in [key for key in self.tasks if key[0] == stage]:
-            del self.tasks[key]
+        self.stages.pop(stage, None)
 
     def forget_executor(self, executor: ExecutorId) -> None:
-        self.recent.pop(executor, None)
-        for key in [key for key in self.tasks if key[1] == executor]:
-            del self.tasks[key]
+        if self.recent.pop(executor, None) is not None:
+            self.failures = deque(each for each in self.failures if each[1] != executor)
+        for executors in self.stages.values():
+            executors.pop(executor, None)

@@ -27,6 +27,10 @@ def check_executors(state: State) -> None:
     assert state.free.keys() <= state.executors.keys()
     held = [each for each in state.slots if each is not None]
     assert sorted(held) == sorted(state.executors), "slots and executors differ"
+    empty = [slot for slot, each in enumerate(state.slots) if each is None]
+    assert sorted(state.empty_slots) == empty, "a slot is neither held nor to be had"
+    order = [each.freed for each in state.free.values()]
+    assert order == sorted(order), "free executors are out of order"
 
 
 def check_attempts(state: State) -> None:
@@ -55,6 +59,8 @@ def check_stages(state: State) -> None:
         for copies in tasks.running.values():
             assert all(each.id in state.attempts for each in copies)
         assert tasks.pending or tasks.running or tasks.paused, f"stage {id} is done but not ended"
+        assert not tasks.has_work or run in state.turns.waiting, f"stage {id} has no turn"
+    assert all(state.runs.get(run.spec.id) is run for run in state.turns.waiting)
     for run in state.runs.values():
         for shuffle in run.missing:
             parent = run.spec.parents[shuffle]

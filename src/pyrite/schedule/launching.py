@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import takewhile
+
 from pyrite.ids import (
     AttemptId,
     BlockRef,
@@ -15,7 +18,6 @@ from pyrite.schedule.commands import (
     LaunchTask,
     SetTimer,
 )
-from pyrite.schedule.pools import fair, fifo
 from pyrite.schedule.runs import StageRun
 from pyrite.schedule.staging import Staging
 from pyrite.schedule.state import Executor
@@ -26,72 +28,107 @@ class Launching(Staging):
     """Hands tasks to free executors."""
 
     def _launch(self) -> None:
-        tried: set[StageId] = set()
-        while self.free:
-            active = [
-                run
-                for run in self.runs.values()
-                if run.tasks is not None and run.tasks.has_work and run.spec.id not in tried
-            ]
-            if not active:
+        if not self.free or not self.turns.waiting:
+            return
+        if self.rules.exclusion.enabled and self.health.forgive(self.now_s):
+            for run in self.turns.waiting:
+                if run.tasks is not None:
+                    run.tasks.ask_all_again()
+        if self.rules.fair:
+            self._launch_fairly()
+            return
+        for run in list(self.turns.waiting):
+            if not self.free:
                 return
-            order = fair(active, self.rules.shares) if self.rules.fair else fifo(active)
-            run = order[0]
-            tasks = run.tasks
-            assert tasks is not None
-            launch = self._launch_barrier if run.spec.barrier else self._launch_stage
-            # Under fair shares each launch moves the shares, so the order is asked for again.
-            if not launch(run, tasks, one=self.rules.fair):
-                tried.add(run.spec.id)
+            # The job of a later one may fail with an earlier one.
+            if run.jobs:
+                for _ in self._launches(run):
+                    pass
 
-    def _launch_stage(self, run: StageRun, tasks: TaskSet, one: bool) -> bool:
-        """Launches what it can, or just one; True where more might follow."""
-        # Everyone gets what is their own before anyone takes what is another's.
-        for own in (True, False):
-            for executor in list(self.free.values()):
-                if not tasks.has_work:
-                    return False
-                if self._is_left_out(run, executor):
-                    continue
+    def _launch_fairly(self) -> None:
+        rounds: dict[StageId, Iterator[None]] = {}
+        passed: set[int] = set()
+        # Each launch moves the shares, so the next is asked for again.
+        while self.free and (run := self.turns.neediest(passed)) is not None:
+            if run.spec.id not in rounds:
+                rounds[run.spec.id] = self._launches(run)
+            if next(rounds[run.spec.id], self) is self:
+                passed.add(run.spec.id)
+
+    def _launches(self, run: StageRun) -> Iterator[None]:
+        """Launches what the free executors can take; pauses after each launch."""
+        tasks = run.tasks
+        if tasks is None or not tasks.has_work:
+            self.turns.remove(run)
+        elif run.spec.barrier:
+            self._launch_barrier(run, tasks)
+        else:
+            # Everyone gets what is their own before anyone takes what is another's.
+            yield from self._launch_own(run, tasks)
+            if self.free and tasks.gives_any(self.now_s):
+                yield from self._launch_any(run, tasks)
+            if tasks.pending and self.free:
+                self._wait_or_give_up(run, tasks)
+
+    def _launch_own(self, run: StageRun, tasks: TaskSet) -> Iterator[None]:
+        for executor in self._to_ask(tasks):
+            if executor.attempt is None and not self._is_left_out(run, executor):
                 refused = self.health.refused(run.spec.id, executor.id)
-                if own:
-                    partition = tasks.take_own(executor.id, executor.slot, self.now_s, refused)
-                else:
-                    partition = tasks.take_any(executor.id, self.now_s, refused)
+                partition = tasks.take_own(executor.id, executor.slot, self.now_s, refused)
                 if partition is not None:
                     self._start(run, tasks, executor, partition)
-                    if one:
-                        return True
-        if tasks.pending:
-            self._wait_or_give_up(run, tasks)
-        return False
+                    yield
+        tasks.all_asked(self.freed)
+
+    def _to_ask(self, tasks: TaskSet) -> list[Executor]:
+        """The free executors for which there may be something of their own."""
+        if len(tasks.unasked) >= len(self.free):
+            return list(self.free.values())
+        asked = self.freed if tasks.asked is None else tasks.asked
+        found = list(takewhile(lambda each: each.freed > asked, reversed(self.free.values())))
+        found.reverse()
+        for partition in tasks.unasked:
+            for owner in tasks.owners(partition, self.slots):
+                if owner in self.free and self.free[owner].freed <= asked:
+                    found.append(self.free[owner])
+        return found
+
+    def _launch_any(self, run: StageRun, tasks: TaskSet) -> Iterator[None]:
+        for executor in list(self.free.values()):
+            if not tasks.gives_any(self.now_s):
+                return
+            if executor.attempt is None and not self._is_left_out(run, executor):
+                refused = self.health.refused(run.spec.id, executor.id)
+                partition = tasks.take_any(executor.id, self.now_s, refused)
+                if partition is not None:
+                    self._start(run, tasks, executor, partition)
+                    yield
 
     def _wait_or_give_up(self, run: StageRun, tasks: TaskSet) -> None:
         until_s = tasks.waits_until_s()
-        if until_s is not None and until_s > self.now_s:
+        # One timer at a time: when it fires and the wait has become longer, another is set.
+        if until_s is not None and until_s > self.now_s >= tasks.wakes_at_s:
+            tasks.wakes_at_s = until_s
             self.commands.append(SetTimer(f"locality {run.spec.id}", until_s))
-        if not self.rules.exclusion.enabled:
-            return
+        # Executors that are still starting may turn out to be usable.
+        complete = len(self.executors) >= max(1, self.rules.executors)
+        if complete and self.health.suspects(run.spec.id) >= len(self.executors):
+            self._give_up_refused(run, tasks)
+
+    def _give_up_refused(self, run: StageRun, tasks: TaskSet) -> None:
+        """Fails a stage that has a task which no executor may try."""
+        usable = [each for each in self.executors.values() if not self._is_left_out(run, each)]
         for partition in tasks.pending:
-            usable = [
-                each
-                for each in self.executors.values()
-                if not self._is_left_out(run, each)
-                and partition not in self.health.refused(run.spec.id, each.id)
-            ]
-            # Executors that are still starting may turn out to be usable.
-            complete = len(self.executors) >= max(1, self.rules.executors)
-            if complete and not usable:
+            if all(partition in self.health.refused(run.spec.id, each.id) for each in usable):
                 self._fail_stage(run, reports.no_executor_left(run.spec, partition))
                 return
 
     def _is_left_out(self, run: StageRun, executor: Executor) -> bool:
         return self.rules.exclusion.enabled and (
-            self.health.excluded(executor.id, self.now_s)
-            or self.health.excluded_from(run.spec.id, executor.id)
+            self.health.excluded(executor.id) or self.health.excluded_from(run.spec.id, executor.id)
         )
 
-    def _launch_barrier(self, run: StageRun, tasks: TaskSet, one: bool) -> bool:
+    def _launch_barrier(self, run: StageRun, tasks: TaskSet) -> None:
         """All tasks at once or none."""
         if len(self.free) >= len(tasks.pending):
             run.barrier = {}
@@ -100,7 +137,6 @@ class Launching(Staging):
             ):
                 tasks.discard(partition)
                 self._start(run, tasks, executor, partition)
-        return False
 
     def _start(self, run: StageRun, tasks: TaskSet, executor: Executor, partition: int) -> None:
         attempt = Attempt(

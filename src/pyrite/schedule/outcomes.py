@@ -31,8 +31,7 @@ class Outcomes(Launching):
         if attempt is None:
             return None
         executor = self.executors[attempt.executor]
-        executor.attempt = None
-        self.free[executor.id] = executor
+        self._set_free(executor)
         executor.ran += 1
         self.failed_starts = 0
         for partition in event.dropped:
@@ -112,6 +111,7 @@ class Outcomes(Launching):
         self._retry(run, tasks, attempt)
 
     def _retry(self, run: StageRun, tasks: TaskSet, attempt: Attempt) -> None:
+        self.turns.add(run)
         if run.spec.barrier:
             # The tasks of a barrier stage stand or fall together.
             for copies in list(tasks.running.values()):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import insort
+from collections.abc import Container
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,34 +27,59 @@ class Waiting(Protocol):
     @property
     def pool(self) -> str: ...
     @property
+    def has_work(self) -> bool: ...
+    @property
     def running_count(self) -> int: ...
 
 
 W = TypeVar("W", bound=Waiting)
 
 
-def fifo(waiting: Iterable[W]) -> list[W]:
-    """Earlier jobs first, earlier stages first within them."""
-    return sorted(waiting, key=lambda each: (each.job, each.stage))
+class Turns(Generic[W]):
+    """The stages that may have tasks to launch: earlier jobs first, earlier stages within them.
 
+    Who got work enters by `add`; who is found without any is removed.
+    """
 
-def fair(waiting: Iterable[W], shares: dict[str, PoolShare]) -> list[W]:
-    """Pools below their minimum first, then those that have least for their weight."""
-    pools: dict[str, list[W]] = {}
-    for each in waiting:
-        pools.setdefault(each.pool, []).append(each)
+    def __init__(self, shares: dict[str, PoolShare]) -> None:
+        self.shares = shares
+        self.waiting: list[W] = []
 
-    def need(name: str) -> tuple[int, float, str]:
-        share = shares.get(name, PoolShare())
-        running = sum(each.running_count for each in pools[name])
+    def add(self, stage: W) -> None:
+        if stage not in self.waiting:
+            insort(self.waiting, stage, key=_first_come)
+
+    def remove(self, stage: W) -> None:
+        if stage in self.waiting:
+            self.waiting.remove(stage)
+
+    def sort(self) -> None:
+        """The first of the jobs that share a stage has ended."""
+        self.waiting.sort(key=_first_come)
+
+    def neediest(self, passed: Container[int]) -> W | None:
+        """The next under fair shares; those that were passed over have had their turn.
+
+        Pools below their minimum come first, then those that have least for their weight.
+        """
+        pools: dict[str, list[W]] = {}
+        for each in self.waiting:
+            if each.stage not in passed and each.has_work:
+                pools.setdefault(each.pool, []).append(each)
+        if not pools:
+            return None
+        name = min(pools, key=lambda name: self._need(name, pools[name]))
+        if self.shares.get(name, PoolShare()).fair:
+            return min(pools[name], key=lambda each: each.running_count)
+        return pools[name][0]
+
+    def _need(self, name: str, stages: list[W]) -> tuple[int, float, str]:
+        share = self.shares.get(name, PoolShare())
+        running = sum([each.running_count for each in stages])
         if running < share.min_share:
             return 0, running / share.min_share, name
         return 1, running / share.weight, name
 
-    ordered: list[W] = []
-    for name in sorted(pools, key=need):
-        if shares.get(name, PoolShare()).fair:
-            ordered += sorted(pools[name], key=lambda w: (w.running_count, w.job, w.stage))
-        else:
-            ordered += fifo(pools[name])
-    return ordered
+
+def _first_come(stage: Waiting) -> tuple[int, int]:
+    return stage.job, stage.stage

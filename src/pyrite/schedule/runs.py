@@ -39,5 +39,9 @@ class StageRun:
         return self.spec.id
 
     @property
+    def has_work(self) -> bool:
+        return self.tasks is not None and self.tasks.has_work
+
+    @property
     def running_count(self) -> int:
         return 0 if self.tasks is None else len(self.tasks.running)

@@ -83,8 +83,10 @@ class Scheduler(Fleet):
         if not self.jobs or self.rules.speculation is None:
             return
         for run in self.runs.values():
-            if run.tasks is not None and not run.spec.barrier:
-                run.tasks.find_slow(self.rules.speculation, self.now_s)
+            if run.tasks is None or run.spec.barrier:
+                continue
+            if run.tasks.find_slow(self.rules.speculation, self.now_s):
+                self.turns.add(run)
         self._set_timer("speculation", self.rules.speculation_interval_s)
 
     def check(self) -> None:

@@ -87,6 +87,7 @@ class Staging(BlockBook):
         return self.kept.live.keys() | self.kept.blocks.keys()
 
     def _start_tasks(self, run: StageRun) -> None:
+        self.turns.add(run)
         if run.tasks is not None:
             run.tasks.paused = False
             for partition in self._unfinished(run):
@@ -164,7 +165,9 @@ class Staging(BlockBook):
             if run is None:
                 continue
             run.jobs.pop(job.spec.id, None)
-            if not run.jobs:
+            if run.jobs:
+                self.turns.sort()
+            else:
                 self._abandon(run)
         self.commands.append(FinishJob(job.spec.id, error))
 
@@ -178,6 +181,7 @@ class Staging(BlockBook):
 
     def _forget_stage(self, run: StageRun) -> None:
         del self.runs[run.spec.id]
+        self.turns.remove(run)
         self.health.forget_stage(run.spec.id)
         self.commands.append(ForgetStage(run.spec.id))
 

@@ -24,7 +24,7 @@ from pyrite.schedule.commands import (
 from pyrite.schedule.health import ExclusionRule, Health
 from pyrite.schedule.kept import Kept
 from pyrite.schedule.outputs import Outputs
-from pyrite.schedule.pools import PoolShare
+from pyrite.schedule.pools import PoolShare, Turns
 from pyrite.schedule.runs import Job, StageRun
 from pyrite.schedule.taskset import Attempt, Speculation
 
@@ -55,6 +55,8 @@ class Executor:
     slot: int
     attempt: Attempt | None = None
     ran: int = 0
+    # The how manieth to become free it was when it last did.
+    freed: int = 0
 
 
 class State:
@@ -64,14 +66,18 @@ class State:
         self.rules = rules
         self.jobs: dict[JobId, Job] = {}
         self.runs: dict[StageId, StageRun] = {}
+        self.turns: Turns[StageRun] = Turns(rules.shares)
         self.outputs = Outputs()
         self.kept = Kept()
         self.persisted: set[RddId] = set()
         self.ledger = Ledger()
         self.health = Health(rules.exclusion)
         self.executors: dict[ExecutorId, Executor] = {}
+        # In the order in which they became free.
         self.free: dict[ExecutorId, Executor] = {}
+        self.freed = 0
         self.slots: list[ExecutorId | None] = []
+        self.empty_slots: list[int] = []
         self.attempts: dict[AttemptId, Attempt] = {}
         self.cancelled_groups: set[str] = set()
         self.looks_for_slow = False
@@ -80,6 +86,12 @@ class State:
         self.next_attempt = 0
         self.commands: list[Command] = []
         self.now_s = 0.0
+
+    def _set_free(self, executor: Executor) -> None:
+        self.freed += 1
+        executor.freed = self.freed
+        executor.attempt = None
+        self.free[executor.id] = executor
 
     def _set_timer(self, name: str, delay_s: float) -> None:
         self.commands.append(SetTimer(name, self.now_s + delay_s))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from pyrite.ids import AttemptId, ExecutorId
+from pyrite.schedule.median import Median
 
 
 @dataclass(slots=True, eq=False)
@@ -58,12 +59,23 @@ class TaskSet:
         self.failures: dict[int, int] = {}
         self.deaths: dict[int, int] = {}
         self.durations_s: list[float] = []
+        self.usual_s = Median()
         self.slow: dict[int, None] = {}
         self.preferences = preferences
+        self.preferring: dict[ExecutorId, list[int]] = {}
         self.pending: dict[int, None] = {}
         self.anywhere: dict[int, None] = {}
         self.by_executor: dict[ExecutorId, deque[int]] = {}
-        self.homes: list[deque[int]] = [deque() for _ in range(max(1, slots))]
+        self.slots = max(1, slots)
+        self.homes: dict[int, deque[int]] = {}
+        # Since when executors are free that have not been asked, and tasks wait whose owners
+        # have not: all others have nothing for each other.
+        self.asked: int | None = None
+        self.unasked: list[int] = []
+        self.wakes_at_s = now_s
+        for partition, preferred in preferences.items():
+            for executor in preferred:
+                self.preferring.setdefault(executor, []).append(partition)
         for partition in partitions:
             self.add(partition)
 
@@ -74,14 +86,20 @@ class TaskSet:
         self.pending[partition] = None
         preferred = self.preferences.get(partition)
         if preferred:
+            self.unasked.append(partition)
             for executor in preferred:
                 self.by_executor.setdefault(executor, deque()).append(partition)
         else:
             self._add_anywhere(partition)
 
     def _add_anywhere(self, partition: int) -> None:
+        self.unasked.append(partition)
         self.anywhere[partition] = None
-        self.homes[partition % len(self.homes)].append(partition)
+        home = partition % self.slots
+        if home in self.homes:
+            self.homes[home].append(partition)
+        else:
+            self.homes[home] = deque((partition,))
 
     def discard(self, partition: int) -> int:
         """The partition waits no more."""
@@ -93,29 +111,42 @@ class TaskSet:
         """Tasks that preferred a lost executor go wherever there is room."""
         self.by_executor.pop(executor, None)
         # All that preferred it, not just those that wait: a running one may come back.
-        for partition, preferred in list(self.preferences.items()):
-            if executor not in preferred:
-                continue
-            left = [each for each in preferred if each != executor]
+        for partition in self.preferring.pop(executor, ()):
+            left = [each for each in self.preferences[partition] if each != executor]
             if left:
                 self.preferences[partition] = left
             else:
-                self.preferences.pop(partition, None)
+                del self.preferences[partition]
                 if partition in self.pending:
                     self._add_anywhere(partition)
 
+    def all_asked(self, freed: int) -> None:
+        """Whoever became free until now has nothing of their own among the tasks that wait."""
+        self.asked = freed
+        self.unasked.clear()
+
+    def ask_all_again(self) -> None:
+        """Executors that were left out may take part again."""
+        self.asked = 0
+
     def take_own(
-        self, executor: ExecutorId, slot: int, now_s: float, refused: Iterable[int] = ()
+        self, executor: ExecutorId, slot: int, now_s: float, refused: Container[int] = ()
     ) -> int | None:
         """A partition that belongs to this executor: its rows are kept there, or its home is."""
         found = self._pop(self.by_executor.get(executor), refused)
         if found is not None:
             self.local_at_s = now_s
             return found
-        return self._pop(self.homes[slot % len(self.homes)], refused)
+        return self._pop(self.homes.get(slot % self.slots), refused)
+
+    def gives_any(self, now_s: float) -> bool:
+        """Whether there is something that any executor may take."""
+        if self.anywhere or self.slow:
+            return True
+        return bool(self.pending) and now_s >= self.local_at_s + self.wait_s
 
     def take_any(
-        self, executor: ExecutorId, now_s: float, refused: Iterable[int] = ()
+        self, executor: ExecutorId, now_s: float, refused: Container[int] = ()
     ) -> int | None:
         """A partition that the executor may compute although others would be better placed."""
         # From the far end, which its own executor would reach last.
@@ -130,7 +161,17 @@ class TaskSet:
             return None
         return self.local_at_s + self.wait_s
 
-    def _pop(self, queue: deque[int] | None, refused: Iterable[int]) -> int | None:
+    def owners(self, partition: int, slots: Sequence[ExecutorId | None]) -> Iterator[ExecutorId]:
+        """The executors that the partition belongs to."""
+        preferred = self.preferences.get(partition)
+        if preferred:
+            yield from preferred
+        else:
+            for slot in range(partition % self.slots, len(slots), self.slots):
+                if (executor := slots[slot]) is not None:
+                    yield executor
+
+    def _pop(self, queue: deque[int] | None, refused: Container[int]) -> int | None:
         skipped = []
         found = None
         while queue:
@@ -146,13 +187,13 @@ class TaskSet:
             queue.extend(skipped)
         return found
 
-    def _first(self, candidates: Iterator[int], refused: Iterable[int]) -> int | None:
+    def _first(self, candidates: Iterator[int], refused: Container[int]) -> int | None:
         for partition in candidates:
             if partition not in refused:
                 return self.discard(partition)
         return None
 
-    def _take_slow(self, executor: ExecutorId, refused: Iterable[int]) -> int | None:
+    def _take_slow(self, executor: ExecutorId, refused: Container[int]) -> int | None:
         for partition in self.slow:
             copies = self.running.get(partition, ())
             if len(copies) == 1 and copies[0].executor != executor and partition not in refused:
@@ -196,15 +237,13 @@ class TaskSet:
 
     def find_slow(self, rule: Speculation, now_s: float) -> bool:
         """Marks the stragglers that deserve a copy; True where there are some."""
-        if self.done < rule.quantile * self.total or not self.durations_s:
+        if self.done < rule.quantile * self.total or not self.done:
             return False
-        limit_s = max(rule.multiplier * middle(self.durations_s), rule.least_s)
+        for duration_s in self.durations_s:
+            self.usual_s.add(duration_s)
+        self.durations_s.clear()
+        limit_s = max(rule.multiplier * self.usual_s.value, rule.least_s)
         for partition, copies in self.running.items():
             if len(copies) == 1 and now_s - copies[0].started_s > limit_s:
                 self.slow[partition] = None
         return bool(self.slow)
-
-
-def middle(durations_s: list[float]) -> float:
-    """The median, or the upper one of two."""
-    return sorted(durations_s)[len(durations_s) // 2]

@@ -12,16 +12,17 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from pyrite.blocks.segments import SegmentReader, clear_segments, remove_segments
+from pyrite.blocks.segments import SegmentReader, SegmentWriter, clear_segments, remove_segments
 from pyrite.bounded.space import remove_spills
 from pyrite.cluster.conversation import Conversation, Peer, heard
 from pyrite.cluster.local.cancel import CancelWord
 from pyrite.cluster.local.launcher import Launcher
 from pyrite.cluster.local.link import Link
 from pyrite.cluster.local.scratch import NODE, Scratch
-from pyrite.cluster.local.space import DriverSpace
 from pyrite.cluster.local.wire import Message
-from pyrite.cluster.port import StageSource
+from pyrite.cluster.port import StageSource, Threads
+from pyrite.cluster.space import DriverSpace
+from pyrite.cluster.threads import FreeThreads
 from pyrite.cluster.timers import Timers
 from pyrite.files import ENVIRONMENT as FILES_VARIABLE
 from pyrite.ids import BlockRef, ExecutorId
@@ -77,7 +78,8 @@ class LocalCluster:
         self.options = {**options, "folders": list(self.folders)}
         self.environment = {**environment, FILES_VARIABLE: self.files_folder()}
         self.reader = SegmentReader(self.folders)
-        self.space = DriverSpace(self.folders, self.post)
+        self.threads: Threads = FreeThreads()
+        self.space = DriverSpace(SegmentWriter, self.folders, self.post, self.threads)
         self.links: dict[int, ExecutorLink] = {}
         self.by_id: dict[ExecutorId, ExecutorLink] = {}
         self.next_executor = 0

@@ -25,6 +25,8 @@ from pyrite.cluster.local.wire import SocketChannel, Unpacker, pack
 
 PR_SET_PDEATHSIG = 1
 STACK_BYTES = 64 << 20
+# A young collection every so many allocations: batches of rows are no garbage.
+GC_THRESHOLD = (50_000, 20, 50)
 
 
 def main(fd: int, options: dict[str, Any]) -> None:
@@ -143,6 +145,7 @@ def run_executor(executor: int, fd: int, folders: Folders, options: dict[str, An
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Lineages may be thousands of generators deep.
     sys.setrecursionlimit(100_000)
+    gc.set_threshold(*GC_THRESHOLD)
     raise_limits(options["memory_bytes"])
     limits = Limits(
         options["memory_bytes"],

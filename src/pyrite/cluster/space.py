@@ -1,0 +1,73 @@
+"""The driver's own share of the pool: broadcasts, parallelized rows."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from threading import Condition
+from typing import Any
+
+from pyrite.blocks.segments import Folders, SegmentWriter
+from pyrite.cluster.port import Threads
+from pyrite.errors import ContextStopped
+from pyrite.ids import BlockRef
+from pyrite.schedule.blockbook import DRIVER
+from pyrite.schedule.events import BlockPut, Event, SpaceWanted
+
+MakeWriter = Callable[[Folders, str, Callable[[str, int], bool]], SegmentWriter]
+
+
+class DriverSpace:
+    """Writes the driver's blocks; the scheduler is asked for room as executors ask."""
+
+    def __init__(
+        self,
+        make_writer: MakeWriter,
+        folders: Folders,
+        post: Callable[[Event], None],
+        threads: Threads,
+    ) -> None:
+        self.node = folders.node
+        self.post = post
+        self.threads = threads
+        self.changed = Condition()
+        self.answers: deque[bool] = deque()
+        self.writing = False
+        self.closed = False
+        self.writer = make_writer(folders, DRIVER, self._lease)
+
+    def put(self, buffers: Sequence[Any], size: int) -> BlockRef:
+        self.threads.wait(self.changed, self._begin)
+        try:
+            ref = self.writer.write(buffers, size)
+            self.writer.take_disk_written()
+            self.post(BlockPut(ref))
+            return ref
+        finally:
+            with self.changed:
+                self.writing = False
+                self.changed.notify_all()
+
+    def _begin(self) -> bool:
+        """True for one thread at a time."""
+        free = not self.writing
+        self.writing = True
+        return free
+
+    def answer(self, granted: bool) -> None:
+        with self.changed:
+            self.answers.append(granted)
+            self.changed.notify_all()
+
+    def close(self) -> None:
+        """Nobody answers any more: who asks is told so instead of waiting for ever."""
+        with self.changed:
+            self.closed = True
+            self.changed.notify_all()
+
+    def _lease(self, segment: str, size_bytes: int) -> bool:
+        self.post(SpaceWanted(self.node, DRIVER, segment, size_bytes))
+        self.threads.wait(self.changed, lambda: self.answers or self.closed)
+        if not self.answers:
+            raise ContextStopped("the context was stopped while a value was put into its pool")
+        return self.answers.popleft()
