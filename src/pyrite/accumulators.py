@@ -1,5 +1,7 @@
 """Variables that tasks only add to and only the driver reads."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -8,12 +10,18 @@ from weakref import WeakValueDictionary
 
 T = TypeVar("T")
 
-# In the driver its accumulators, in an executor the copies that closures brought; by id.
-_known: "WeakValueDictionary[int, Accumulator[Any]]" = WeakValueDictionary()
 
-# In an executor: what the running task has added to.
-_added: "dict[int, _TaskAccumulator[Any]]" = {}
+class State:
+    """What one process knows of accumulators."""
 
+    def __init__(self) -> None:
+        # In the driver its accumulators, in an executor the copies that closures brought; by id.
+        self.known: WeakValueDictionary[int, Accumulator[Any]] = WeakValueDictionary()
+        # In an executor: what the running task has added to.
+        self.added: dict[int, _TaskAccumulator[Any]] = {}
+
+
+_here = State()
 _lock = threading.RLock()
 
 
@@ -79,7 +87,7 @@ class Accumulator(Generic[T]):
         self._value = value
         self._deserialized = False
         with _lock:
-            _known[aid] = self
+            _here.known[aid] = self
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[int, T, AccumulatorParam[T]]]:
         # The zero travels too: it may depend on the value, such as a vector's length.
@@ -109,7 +117,7 @@ class Accumulator(Generic[T]):
         with _lock:
             self._value = self.accum_param.addInPlace(self._value, term)
 
-    def __iadd__(self, term: T) -> "Accumulator[T]":
+    def __iadd__(self, term: T) -> Accumulator[T]:
         self.add(term)
         return self
 
@@ -130,10 +138,10 @@ class _TaskAccumulator(Accumulator[T]):
 
     def add(self, term: T) -> None:
         with _lock:
-            if self.aid not in _added:
+            if self.aid not in _here.added:
                 # Adding may change the zero in place, and the next task needs it again.
                 self._value = deepcopy(self._zero)
-                _added[self.aid] = self
+                _here.added[self.aid] = self
             self._value = self.accum_param.addInPlace(self._value, term)
 
     def reset(self) -> T:
@@ -144,8 +152,15 @@ class _TaskAccumulator(Accumulator[T]):
 
 def _restore(aid: int, zero: T, accum_param: AccumulatorParam[T]) -> Accumulator[T]:
     with _lock:
-        known = _known.get(aid)
+        known = _here.known.get(aid)
         return _TaskAccumulator(aid, zero, accum_param) if known is None else known
+
+
+def exchange(other: State) -> State:
+    """Makes another process's state this one's; gives what was there."""
+    global _here
+    before, _here = _here, other
+    return before
 
 
 def start_task() -> None:
@@ -156,8 +171,8 @@ def start_task() -> None:
 def take_updates() -> dict[int, Any]:
     """What the task added, by the id of the accumulator, and begin anew."""
     with _lock:
-        updates = {aid: accumulator.reset() for aid, accumulator in _added.items()}
-        _added.clear()
+        updates = {aid: accumulator.reset() for aid, accumulator in _here.added.items()}
+        _here.added.clear()
     return updates
 
 
@@ -165,6 +180,6 @@ def apply_updates(updates: Mapping[int, Any]) -> None:
     """Add a finished task's updates to the driver's accumulators that are still in use."""
     with _lock:
         for aid, update in updates.items():
-            accumulator = _known.get(aid)
+            accumulator = _here.known.get(aid)
             if accumulator is not None:
                 accumulator.add(update)

@@ -23,7 +23,7 @@ from pyrite.driver.jobs import Jobs
 from pyrite.driver.master import parse_master
 from pyrite.driver.progress import Tally
 from pyrite.driver.sources import Sources
-from pyrite.driver.start import start_local
+from pyrite.driver.start import start_engine
 from pyrite.driver.storyfile import StoryFile
 from pyrite.errors import ReferencedInTask
 from pyrite.execute.keeper import KeepPlan
@@ -113,7 +113,8 @@ class SparkContext(Sources, Jobs, JobControl):
         for key, value in (environment or {}).items():
             self._conf.setExecutorEnv(key, str(value))
         _, self._site = call_site()
-        parsed = parse_master(self._conf.get("spark.master") or "local[*]")
+        master = self._conf.get("spark.master") or "local[*]"
+        parsed = parse_master(master, self._conf.get("pyrite.sim.world"))
         self._settings = Settings(self._conf, Machine.here(parsed.executors))
         self._settings.check()
         self._conf.setIfMissing("spark.master", "local[*]")
@@ -124,7 +125,7 @@ class SparkContext(Sources, Jobs, JobControl):
         self._conf.set("spark.app.id", self._application_id)
         self._flags = Flags()
         self._broadcast_ids = 0
-        self._engine = start_local(parsed, self._settings)
+        self._engine = start_engine(parsed, self._settings)
         self._checkpoints = Checkpoints(self)
         if folder := self._settings.str("spark.checkpoint.dir"):
             self._checkpoints.set_folder(folder)

@@ -67,7 +67,8 @@ LOG_LEVELS = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
 
 # fmt: off
 TABLE: tuple[Setting, ...] = (
-    Setting("spark.master", "str", "local[*]", "Where to run: local, local[2], local[*]."),
+    Setting("spark.master", "str", "local[*]",
+            "Where to run: local, local[2], local[*], sim[seed=7]."),
     Setting("spark.app.name", "str", "pyrite", "The application's name, as reports show it."),
     Setting("spark.app.id", "str", "", "The application's id, which the context sets."),
     Setting("spark.home", "str", "", "Kept for PySpark's programs; not used."),
@@ -139,6 +140,9 @@ TABLE: tuple[Setting, ...] = (
             "Whether cached partitions are kept as live rows rather than encoded."),
     Setting("pyrite.inline.bytes", "bytes", "32k",
             "The largest result that travels in a message; a larger one becomes a block."),
+    Setting("pyrite.sim.world", "str", "",
+            "The simulated cluster of the master sim as JSON, in place of the master's arguments; "
+            "scripts/sim prints it for a seed."),
     Setting("pyrite.cancel.grace", "seconds", "2s",
             "How long a cancelled task may take to stop before its executor is ended."),
 )

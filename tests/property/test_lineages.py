@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lineage import Program, programs
+from lineage import Program
+from lineage_strategies import programs
 from sabotage import Faults, some_faults, some_kills
 from trials import Start, run, run_at_once, tries
 

@@ -48,10 +48,11 @@ def run(program: Program, faults: Faults, sc: SparkContext, folder: Path) -> Non
     plains = evaluate(program)
     with Saboteur(sc, faults) as saboteur:
         rdds = build(program, sc, folder)
-        for number, ask in enumerate(program.asks):
+        [asks] = program.threads
+        for number, ask in enumerate(asks):
             with none_or_torn(faults):
                 check(ask, rdds, plains)
-            saboteur.spoil(number, len(program.asks))
+            saboteur.spoil(number, len(asks))
     del rdds
     assert_nothing_left(sc)
 
@@ -76,7 +77,8 @@ def run_at_once(program: Program, faults: Faults, sc: SparkContext, folder: Path
     plains = evaluate(program)
     with Saboteur(sc, faults), ThreadPoolExecutor(2) as threads:
         rdds = build(program, sc, folder)
-        orders = [program.asks, program.asks[::-1]]
+        [asks] = program.threads
+        orders = [asks, asks[::-1]]
         list(threads.map(partial(ask_all, rdds=rdds, plains=plains), orders))
     del rdds
     assert_nothing_left(sc)

@@ -31,9 +31,9 @@ class VectorParam(AccumulatorParam):
 def sent(accumulator):
     """The accumulator as an executor, which does not have the driver's, unpickles it."""
     pickled = pickle.dumps(accumulator)
-    known = accumulators._known.pop(accumulator.aid)
+    known = accumulators._here.known.pop(accumulator.aid)
     copy = pickle.loads(pickled)
-    accumulators._known[accumulator.aid] = known
+    accumulators._here.known[accumulator.aid] = known
     return copy
 
 
@@ -98,7 +98,7 @@ def test_what_a_failed_task_added_is_forgotten():
 def test_two_closures_of_a_task_share_one_copy():
     driver = Accumulator(4, 0, INT_ACCUMULATOR_PARAM)
     pickled = pickle.dumps(driver)
-    del accumulators._known[4]
+    del accumulators._here.known[4]
     first, second = pickle.loads(pickled), pickle.loads(pickled)
     first += 1
     second += 1
@@ -119,10 +119,10 @@ def test_the_driver_gets_its_own_back():
 
 def test_a_forgotten_accumulator_is_freed():
     counter = Accumulator(7, 10, INT_ACCUMULATOR_PARAM)
-    assert 7 in accumulators._known
+    assert 7 in accumulators._here.known
     del counter
     gc.collect()
-    assert 7 not in accumulators._known
+    assert 7 not in accumulators._here.known
     apply_updates({7: 1})
 
 

@@ -1,4 +1,4 @@
-"""The command `pyrite`: runs PySpark's RDD programs, opens a prompt, lists the settings."""
+"""The command `pyrite`: runs PySpark's RDD programs, opens a prompt, simulates clusters."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from pyrite.cli.options import add_application_options, apply_defaults
+from pyrite.cli.simoptions import add_simulate_options
 from pyrite.version import __version__
 
 DESCRIPTION = """\
@@ -20,6 +21,7 @@ examples:
   pyrite run --master local[4] job.py     the same on four executors
   pyrite shell                            a Python prompt with a context ready as sc
   pyrite settings locality                what can be set about locality, and its defaults
+  pyrite sim app.story --nodes 4,8,16     how a job that ran here would run on a cluster
 """
 
 RUN = """\
@@ -39,6 +41,19 @@ SETTINGS = """\
 List every setting with its type, its default on this machine and its meaning. Settings are
 given with --conf, SparkConf, SparkSession.builder.config or the environment variable
 PYRITE_CONF (spark.master=local[2],spark.executor.memory=512m).
+"""
+
+SIM = """\
+Simulate how the jobs of a story would run on clusters of several sizes: the real scheduler plans
+the tasks, and the tasks take the time that they took in the story, with network, disk and memory
+as the options say. A story is written when a program runs with spark.eventLog.enabled=true.
+"""
+
+SIM_EXAMPLES = """\
+example:
+  pyrite run --conf spark.eventLog.enabled=true --conf spark.eventLog.dir=stories job.py
+  pyrite sim stories/*.story --nodes 4,8,16 --cores 4 --memory 8g --network 1g \\
+      --failures 0.5/h --plot job.svg
 """
 
 
@@ -61,6 +76,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from pyrite.cli.listing import list_settings
 
             return list_settings(chosen.part)
+        case "sim":
+            from pyrite.cli.simulate import run_simulation
+
+            return run_simulation(chosen)
         case _:
             parser.print_help(sys.stderr)
             return 2
@@ -114,4 +133,13 @@ def make_parser() -> argparse.ArgumentParser:
     settings.add_argument(
         "part", metavar="PART", nargs="?", default="", help="only settings with this in their name"
     )
+    sim = commands.add_parser(
+        "sim",
+        help="simulate a job on clusters of other sizes",
+        description=SIM,
+        epilog=SIM_EXAMPLES,
+        formatter_class=layout,
+        allow_abbrev=False,
+    )
+    add_simulate_options(sim)
     return parser

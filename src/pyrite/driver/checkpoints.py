@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyrite.blocks.codec import BATCH_ROWS, encode_all
 from pyrite.cluster.port import Joinable
-from pyrite.errors import UserError
+from pyrite.errors import JobCancelled, UserError
 from pyrite.execute.worker import Frames
 from pyrite.rdd.sources import Files, Slices
 
@@ -116,14 +116,19 @@ class Checkpoints:
             self._write(rdd, found, self._write_local)
             return
         work = partial(self._write, rdd, found, self._write_folder)
-        flags = self.context._flags.copy()
+        properties, _ = self.context._flags.copy()
+        # Whoever cancels the jobs of a group does not mean the checkpoint.
+        properties.pop("spark.jobGroup.id", None)
 
         def run() -> None:
             found.writer = threading.get_ident()
-            self.context._flags.adopt(flags)
+            self.context._flags.adopt((properties, set()))
             self.context._flags.counted = False
             try:
                 work()
+            except JobCancelled:
+                # The next job that computes it tries again.
+                self.waiting.add(rdd)
             except BaseException as error:
                 found.error = error
             finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterator
+from copy import copy
 
 from pyrite.cluster.port import Threads
 from pyrite.ids import BlockRef, JobId, StageId
@@ -72,7 +73,8 @@ class Desk:
                 waiter.results.append((command.partition, command.result))
             case FinishJob():
                 with waiter.changed:
-                    waiter.error = command.error
+                    # Whoever raises it adds its frames to it, and the story remembers this one.
+                    waiter.error = copy(command.error)
                     waiter.ended = True
                     waiter.changed.notify_all()
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import pickle
@@ -38,8 +39,14 @@ from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.story import Story
 
 LARGE_CLOSURE_BYTES = 1 << 20
+# How often a result may be lost before its job fails.
+LOST_RESULTS = 8
 
 Task = Callable[[int, Iterator[Any]], Any]
+
+
+class ResultLost(ClusterError):
+    """A result was computed and lay in the pool of a node that has gone since."""
 
 
 class JobFlags(NamedTuple):
@@ -223,14 +230,24 @@ class Engine:
         self, rdd: Lineage[Any], task: Task, partitions: Sequence[int], flags: JobFlags
     ) -> list[Any]:
         """Runs a job and gives its results in the order of the partitions asked for."""
-        waiter = self.submit(rdd, task, partitions, flags)
-        try:
-            waiter.wait()
-            self.finish(waiter)
-            found = {index: self.decode(result) for index, result in self._drain(waiter)}
-            return [found[index] for index in partitions]
-        finally:
-            self.end(waiter)
+        found: dict[int, Any] = {}
+        wanted = partitions
+        for last in (*[False] * LOST_RESULTS, True):
+            waiter = self.submit(rdd, task, wanted, flags)
+            try:
+                waiter.wait()
+                self.finish(waiter)
+                for index, result in self._drain(waiter):
+                    with contextlib.nullcontext() if last else contextlib.suppress(ResultLost):
+                        found[index] = self.decode(result)
+            finally:
+                self.end(waiter)
+            wanted = [index for index in dict.fromkeys(partitions) if index not in found]
+            if not wanted:
+                break
+            # Its node went before the driver had read it. What it counted has been counted.
+            flags = flags._replace(counted=False)
+        return [found[index] for index in partitions]
 
     def run_blocks(
         self, rdd: Lineage[Any], task: Task, partitions: Sequence[int], flags: JobFlags
@@ -267,14 +284,18 @@ class Engine:
     def decode(self, result: Result) -> Any:
         """A task's result; its block, if it had one, is freed."""
         if isinstance(result, BlockRef):
-            data = self._copied(result)
-            self.release([result])
+            try:
+                data = self._copied(result)
+            finally:
+                self.release([result])
         else:
             assert result is not None
             data = memoryview(bytearray(result))
         try:
             return decode(data)[0]
-        except (CorruptBlock, MemoryError):
+        except CorruptBlock as error:
+            raise ResultLost(f"a task's result is spoilt: {error}") from error
+        except MemoryError:
             raise
         except Exception as error:
             raise UserError(
@@ -286,9 +307,9 @@ class Engine:
         """A block's bytes: arrays that the user gets can be written to, and the block can go."""
         try:
             return memoryview(bytearray(self.cluster.read(ref)))
-        except FileNotFoundError:
+        except OSError as error:
             self.check_usable()
-            raise
+            raise ResultLost(f"a task's result can't be read any more: {error}") from error
 
     # Blocks, shuffles and kept RDDs
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyrite.driver.desk import Waiter
-from pyrite.driver.engine import Engine, JobFlags
+from pyrite.driver.engine import Engine, JobFlags, ResultLost
 from pyrite.driver.flags import Flags
 from pyrite.errors import UserError
 
@@ -65,10 +66,14 @@ class Jobs:
                 waiter = waiting[0]
                 waiter.wait()
                 engine.finish(waiter)
-                _, result = waiter.results.popleft()
-                found: R = engine.decode(result)
+                index, result = waiter.results.popleft()
+                found: list[R]
+                try:
+                    found = [engine.decode(result)]
+                except ResultLost:
+                    found = engine.run(rdd, task, [index], flags._replace(counted=False))
                 engine.end(waiting.pop(0))
-                yield found
+                yield from found
         finally:
             for waiter in waiting:
                 engine.end(waiter)
@@ -87,7 +92,8 @@ class Jobs:
             results = {}
             while waiter.results:
                 index, result = waiter.results.popleft()
-                results[index] = engine.decode(result)
+                with suppress(ResultLost):
+                    results[index] = engine.decode(result)
             return results
         finally:
             engine.end(waiter)

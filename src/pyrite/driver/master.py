@@ -5,28 +5,51 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from pyrite.cluster.sim.world import World, calm_world, with_faults
 from pyrite.errors import UserError
 from pyrite.settings import usable_cores
 
 LOCAL = re.compile(r"local(?:\[\s*(\*|\d+)\s*(?:,\s*(\d+)\s*)?\])?")
+SIM = re.compile(r"sim(?:\[(.*)\])?")
+SIM_ARGUMENTS = {"seed": 0, "nodes": 3, "executors": 2, "faults": 10}
 
 
 class Master(NamedTuple):
-    """A parsed master URL."""
+    """A parsed master URL; a simulated cluster has a world."""
 
     executors: int
     max_failures: int | None
+    world: World | None = None
 
 
-def parse_master(url: str) -> Master:
-    """Reads `local`, `local[4]`, `local[*]`, and `local[4,2]` where a task may fail once."""
-    found = LOCAL.fullmatch(url.strip())
-    if found is None or found[1] == "0":
-        raise UserError(
-            f"the master {url!r} is not one that Pyrite knows: "
-            "use local, local[4] (four executors), local[*] (one per core), "
-            "or local[4,3] (each task may fail twice before its job does)"
-        )
-    count, failures = found.groups()
-    executors = usable_cores() if count == "*" else int(count or 1)
-    return Master(executors, None if failures is None else int(failures))
+def parse_master(url: str, world: str | None = None) -> Master:
+    """Reads `local`, `local[4]`, `local[*]`, `local[4,2]` where a task may fail once, and
+    `sim[seed=7,nodes=3,executors=2,faults=10]`, for which a world can be given in full."""
+    url = url.strip()
+    if (found := LOCAL.fullmatch(url)) is not None and found[1] != "0":
+        count, failures = found.groups()
+        executors = usable_cores() if count == "*" else int(count or 1)
+        return Master(executors, None if failures is None else int(failures))
+    if (found := SIM.fullmatch(url)) is not None:
+        made = World.from_json(world) if world else parse_world(url, found[1] or "")
+        return Master(made.executors, None, made)
+    raise UserError(
+        f"the master {url!r} is not one that Pyrite knows: "
+        "use local, local[4] (four executors), local[*] (one per core), "
+        "local[4,3] (each task may fail twice before its job does), "
+        "or sim[seed=7] (a simulated cluster with faults)"
+    )
+
+
+def parse_world(url: str, text: str) -> World:
+    chosen = dict(SIM_ARGUMENTS)
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, _, value = map(str.strip, part.partition("="))
+        if name not in chosen or not value.isdigit():
+            known = ",".join(f"{name}={value}" for name, value in SIM_ARGUMENTS.items())
+            raise UserError(f"{part!r} in the master {url!r} is not known: use sim[{known}]")
+        chosen[name] = int(value)
+    if not chosen["nodes"] or not chosen["executors"]:
+        raise UserError(f"the master {url!r} has no executors: use 1 of each at least")
+    world = calm_world(chosen["seed"], chosen["nodes"], chosen["executors"])
+    return with_faults(world, chosen["faults"])

@@ -1,15 +1,16 @@
-"""Starting an engine on this machine, as the settings say."""
+"""Starting an engine, as the master and the settings say."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from pyrite.cluster.local.cluster import LocalCluster
 from pyrite.cluster.local.scratch import Scratch
+from pyrite.cluster.port import Cluster
 from pyrite.driver.engine import Engine
 from pyrite.driver.master import Master
 from pyrite.driver.pools import read_pools
+from pyrite.execute.worker import Limits
 from pyrite.schedule.health import ExclusionRule
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.state import Rules
@@ -21,42 +22,46 @@ STORAGE_PART = 0.7
 EXCLUDE = "spark.excludeOnFailure"
 
 
-def start_local(master: Master, settings: Settings) -> Engine:
-    """An engine with one executor process per core."""
-    rules = read_rules(master, settings)
-    options = executor_options(settings)
+def start_engine(master: Master, settings: Settings) -> Engine:
+    """An engine on the cluster that the master names."""
+    scheduler = Scheduler(read_rules(master, settings))
+    limits = executor_limits(settings)
 
-    def make_cluster(engine: Engine) -> LocalCluster:
-        scratch = Scratch(settings.str("spark.local.dir").split(",")[0])
-        environment = settings.executor_env()
-        if "OMP_NUM_THREADS" not in os.environ:
-            # Executors share the cores already; numeric libraries' threads would fight for them.
-            environment.setdefault("OMP_NUM_THREADS", "1")
-        try:
-            return LocalCluster(
-                master.executors,
-                scratch,
-                engine,
-                options,
-                environment,
-                settings.bytes("pyrite.pool.memory"),
-            )
-        except BaseException:
-            scratch.remove()
-            raise
+    def make_cluster(engine: Engine) -> Cluster:
+        if master.world is None:
+            return start_local(master.executors, engine, limits, settings)
+        from pyrite.cluster.sim.cluster import SimCluster
 
-    return Engine(Scheduler(rules), make_cluster, settings.bytes("spark.driver.maxResultSize"))
+        return SimCluster(master.world, engine, limits)
+
+    return Engine(scheduler, make_cluster, settings.bytes("spark.driver.maxResultSize"))
 
 
-def executor_options(settings: Settings) -> dict[str, Any]:
+def start_local(executors: int, engine: Engine, limits: Limits, settings: Settings) -> LocalCluster:
+    """Executors as processes of this machine, one per core."""
+    scratch = Scratch(settings.str("spark.local.dir").split(",")[0])
+    environment = settings.executor_env()
+    if "OMP_NUM_THREADS" not in os.environ:
+        # Executors share the cores already; numeric libraries' threads would fight for them.
+        environment.setdefault("OMP_NUM_THREADS", "1")
+    pool_bytes = settings.bytes("pyrite.pool.memory")
+    try:
+        return LocalCluster(executors, scratch, engine, limits, environment, pool_bytes)
+    except BaseException:
+        scratch.remove()
+        raise
+
+
+def executor_limits(settings: Settings) -> Limits:
     memory = settings.bytes("spark.executor.memory")
     storage = int(memory * STORAGE_PART)
-    return {
-        "memory_bytes": memory,
-        "storage_bytes": storage,
-        "protected_bytes": int(storage * settings.float("spark.memory.storageFraction")),
-        "inline_bytes": settings.bytes("pyrite.inline.bytes"),
-    }
+    return Limits(
+        memory_bytes=memory,
+        spill_bytes=memory * 8 // 10,
+        storage_bytes=storage,
+        protected_bytes=int(storage * settings.float("spark.memory.storageFraction")),
+        inline_bytes=settings.bytes("pyrite.inline.bytes"),
+    )
 
 
 def read_rules(master: Master, settings: Settings) -> Rules:
@@ -72,11 +77,12 @@ def read_rules(master: Master, settings: Settings) -> Rules:
             settings.float("spark.speculation.quantile"),
             settings.seconds("spark.speculation.minTaskRuntime"),
         )
+    max_failures = settings.int("spark.task.maxFailures")
     allocation = settings.str("spark.scheduler.allocation.file")
     return Rules(
         executors=master.executors,
-        max_failures=master.max_failures or 1,
-        max_deaths=settings.int("spark.task.maxFailures"),
+        max_failures=master.max_failures or (1 if master.world is None else max_failures),
+        max_deaths=max_failures,
         max_fetch_failures=settings.int("spark.stage.maxConsecutiveAttempts"),
         locality_wait_s=settings.seconds("spark.locality.wait.process"),
         cancel_grace_s=settings.seconds("pyrite.cancel.grace"),

@@ -40,7 +40,7 @@ class Fleet(Outcomes):
         self.ledger.lose(node)
         self.kept.forget_node(node)
         for outputs in self.outputs.shuffles.values():
-            outputs.lose_node(node)
+            self._release(outputs.lose_node(node))
         self.not_started = [each for each in self.not_started if each.node != node]
         for executor in [each for each in self.executors.values() if each.node == node]:
             self._forget_executor(executor)

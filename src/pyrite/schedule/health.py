@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyrite.ids import ExecutorId
@@ -56,7 +56,7 @@ class Health:
         """Whether the executor is left out of this stage."""
         return len(self._counts(stage, executor)) >= self.rule.per_stage
 
-    def refused(self, stage: int, executor: ExecutorId) -> Container[int]:
+    def refused(self, stage: int, executor: ExecutorId) -> Sequence[int]:
         """The partitions of the stage that this executor may not try again."""
         counts = self._counts(stage, executor)
         if not counts:

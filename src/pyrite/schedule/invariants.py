@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyrite.ids import StageId
+from pyrite.ids import Partition, StageId
 
 if TYPE_CHECKING:
     from pyrite.schedule.state import State
@@ -15,6 +15,7 @@ def check(state: State) -> None:
     check_executors(state)
     check_attempts(state)
     check_stages(state)
+    check_idle(state)
     check_jobs(state)
     check_blocks(state)
 
@@ -46,6 +47,7 @@ def check_attempts(state: State) -> None:
 
 
 def check_stages(state: State) -> None:
+    waiting = list(state.turns.everyone())
     for id, run in state.runs.items():
         assert run.spec.id == id
         assert run.jobs, f"nobody waits for stage {id}"
@@ -59,12 +61,31 @@ def check_stages(state: State) -> None:
         for copies in tasks.running.values():
             assert all(each.id in state.attempts for each in copies)
         assert tasks.pending or tasks.running or tasks.paused, f"stage {id} is done but not ended"
-        assert not tasks.has_work or run in state.turns.waiting, f"stage {id} has no turn"
-    assert all(state.runs.get(run.spec.id) is run for run in state.turns.waiting)
+        assert not tasks.has_work or run in waiting, f"stage {id} has no turn"
+    assert all(state.runs.get(run.spec.id) is run for run in waiting), "a turn for nobody"
+    running = sum(run.running_count for run in state.runs.values())
+    assert running == sum(pool.load.running for pool in state.turns.pools.values())
     for run in state.runs.values():
         for shuffle in run.missing:
             parent = run.spec.parents[shuffle]
             assert parent.id in state.runs, f"nobody makes shuffle {shuffle}"
+
+
+def check_idle(state: State) -> None:
+    """No executor is idle that could run what waits."""
+    for run in state.turns.everyone() if state.free else ():
+        tasks = run.tasks
+        if tasks is None or not tasks.has_work or run.spec.barrier:
+            continue
+        for partition in tasks.pending:
+            able = state.free if partition in tasks.anywhere else tasks.owners(partition, ())
+            for id in able:
+                assert (
+                    id not in state.free
+                    or state.health.excluded(id)
+                    or state.health.excluded_from(run.spec.id, id)
+                    or partition in state.health.refused(run.spec.id, id)
+                ), f"executor {id} is idle while partition {partition} of {run.spec} waits"
 
 
 def check_jobs(state: State) -> None:
@@ -83,6 +104,14 @@ def check_blocks(state: State) -> None:
     for indices in state.kept.live.values():
         for holders in indices.values():
             assert holders and set(holders) <= state.executors.keys()
+    held = [(executor, each) for executor, kept in state.kept.held.items() for each in kept]
+    listed = [
+        (executor, Partition(rdd, index))
+        for rdd, indices in state.kept.live.items()
+        for index, holders in indices.items()
+        for executor in holders
+    ]
+    assert sorted(held) == sorted(listed), "who keeps which rows is told in two ways"
     for outputs in state.outputs.shuffles.values():
         assert outputs.absent == sum(ref is None for ref in outputs.refs)
     live = sum(len(refs) for refs in state.kept.blocks.values()) + sum(

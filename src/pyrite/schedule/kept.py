@@ -12,6 +12,7 @@ class Kept:
 
     def __init__(self) -> None:
         self.live: dict[RddId, dict[int, list[ExecutorId]]] = {}
+        self.held: dict[ExecutorId, dict[Partition, None]] = {}
         self.blocks: dict[RddId, dict[int, BlockRef]] = {}
 
     def __bool__(self) -> bool:
@@ -27,11 +28,13 @@ class Kept:
         holders = self.live.setdefault(partition.rdd, {}).setdefault(partition.index, [])
         if executor not in holders:
             holders.append(executor)
+            self.held.setdefault(executor, {})[partition] = None
 
     def drop_live(self, partition: Partition, executor: ExecutorId) -> None:
         indices = self.live.get(partition.rdd)
         if indices is None or executor not in indices.get(partition.index, ()):
             return
+        self._unhold(partition, executor)
         indices[partition.index].remove(executor)
         if not indices[partition.index]:
             del indices[partition.index]
@@ -53,11 +56,8 @@ class Kept:
         return True
 
     def forget_executor(self, executor: ExecutorId) -> None:
-        for rdd in list(self.live):
-            for index in list(self.live[rdd]):
-                self.drop_live(Partition(rdd, index), executor)
-                if rdd not in self.live:
-                    break
+        for partition in list(self.held.get(executor, ())):
+            self.drop_live(partition, executor)
 
     def forget_node(self, node: NodeId) -> None:
         """The blocks that lay on a node are gone."""
@@ -69,9 +69,20 @@ class Kept:
                 del self.blocks[rdd]
 
     def forget_rdd(self, rdd: RddId) -> Iterable[BlockRef]:
-        self.live.pop(rdd, None)
+        for index, holders in self.live.pop(rdd, {}).items():
+            for executor in holders:
+                self._unhold(Partition(rdd, index), executor)
         return self.blocks.pop(rdd, {}).values()
 
     def count(self, rdd: RddId) -> int:
         """How many partitions of the RDD are somewhere."""
-        return len(self.live.get(rdd, {}).keys() | self.blocks.get(rdd, {}).keys())
+        live, blocks = self.live.get(rdd), self.blocks.get(rdd)
+        if live is None or blocks is None:
+            return len(live or blocks or ())
+        return len(live.keys() | blocks.keys())
+
+    def _unhold(self, partition: Partition, executor: ExecutorId) -> None:
+        held = self.held[executor]
+        del held[partition]
+        if not held:
+            del self.held[executor]

@@ -28,19 +28,19 @@ class Launching(Staging):
     """Hands tasks to free executors."""
 
     def _launch(self) -> None:
-        if not self.free or not self.turns.waiting:
+        if not self.free:
             return
         if self.rules.exclusion.enabled and self.health.forgive(self.now_s):
-            for run in self.turns.waiting:
+            for run in self.runs.values():
                 if run.tasks is not None:
                     run.tasks.ask_all_again()
         if self.rules.fair:
             self._launch_fairly()
             return
-        for run in list(self.turns.waiting):
+        for run in self.turns.everyone():
             if not self.free:
                 return
-            # The job of a later one may fail with an earlier one.
+            # The jobs of a later one may have failed with an earlier one.
             if run.jobs:
                 for _ in self._launches(run):
                     pass
@@ -117,11 +117,18 @@ class Launching(Staging):
 
     def _give_up_refused(self, run: StageRun, tasks: TaskSet) -> None:
         """Fails a stage that has a task which no executor may try."""
-        usable = [each for each in self.executors.values() if not self._is_left_out(run, each)]
-        for partition in tasks.pending:
-            if all(partition in self.health.refused(run.spec.id, each.id) for each in usable):
-                self._fail_stage(run, reports.no_executor_left(run.spec, partition))
+        refused = (
+            self.health.refused(run.spec.id, each.id)
+            for each in self.executors.values()
+            if not self._is_left_out(run, each)
+        )
+        hopeless = [each for each in next(refused, tasks.pending) if each in tasks.pending]
+        for others in refused:
+            if not hopeless:
                 return
+            hopeless = [each for each in hopeless if each in others]
+        if hopeless:
+            self._fail_stage(run, reports.no_executor_left(run.spec, hopeless[0]))
 
     def _is_left_out(self, run: StageRun, executor: Executor) -> bool:
         return self.rules.exclusion.enabled and (

@@ -57,10 +57,19 @@ class Outcomes(Launching):
         attempt, run, tasks = ended
         for copy in tasks.succeed(attempt, self.now_s):
             self._cancel(copy)
-        if run.spec.writes is not None:
-            self._keep_output(run, attempt.partition, event)
+        if run.spec.barrier:
+            # The tasks of a barrier stage stand or fall together.
+            run.together[attempt.partition] = event
+            if len(run.together) < tasks.total:
+                return
+            succeeded, run.together = run.together, {}
         else:
-            self._deliver(run, attempt.partition, event)
+            succeeded = {attempt.partition: event}
+        for partition, each in succeeded.items():
+            if run.spec.writes is not None:
+                self._keep_output(run, partition, each)
+            else:
+                self._deliver(run, partition, each)
         if tasks.finished and run.spec.id in self.runs:
             if not self._unfinished(run):
                 self._finish_stage(run)
@@ -113,7 +122,7 @@ class Outcomes(Launching):
     def _retry(self, run: StageRun, tasks: TaskSet, attempt: Attempt) -> None:
         self.turns.add(run)
         if run.spec.barrier:
-            # The tasks of a barrier stage stand or fall together.
+            self._release_together(run)
             for copies in list(tasks.running.values()):
                 for each in list(copies):
                     self._cancel(each)
@@ -127,8 +136,8 @@ class Outcomes(Launching):
         outputs = self.outputs.shuffles.get(event.shuffle)
         # Words from an earlier epoch speak of an output that was made again since.
         if outputs is not None and event.index >= 0 and event.epoch == outputs.epoch:
-            lost = [outputs.lose(index) for index in (event.index, *event.also)]
-            self._release(ref for ref in lost if ref is not None)
+            for index in (event.index, *event.also):
+                self._release(outputs.lose(index))
         if ended is None:
             return
         attempt, run, tasks = ended

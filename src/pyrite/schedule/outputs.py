@@ -12,9 +12,13 @@ from pyrite.schedule.commands import Snapshot
 class ShuffleOutputs:
     """The map outputs of one shuffle; the epoch grows whenever one of them is lost."""
 
-    def __init__(self, shuffle: ShuffleId, maps: int, replayable: bool = True) -> None:
+    def __init__(
+        self, shuffle: ShuffleId, maps: int, replayable: bool = True, together: bool = False
+    ) -> None:
         self.shuffle = shuffle
         self.replayable = replayable
+        # Tasks of a barrier stage have heard of each other: they are made again all or none.
+        self.together = together
         self.refs: list[BlockRef | None] = [None] * maps
         self.absent = maps
         self.epoch = 0
@@ -37,22 +41,24 @@ class ShuffleOutputs:
         self.refs[index] = ref
         self.absent -= 1
 
-    def lose(self, index: int) -> BlockRef | None:
-        """Forgets one output; gives the block that held it."""
-        ref = self.refs[index]
-        if ref is not None:
-            self.refs[index] = None
-            self.absent += 1
-            self.epoch += 1
-            self._snapshot = None
-            self.torn = self.torn or (self.was_read and not self.replayable)
-        return ref
+    def lose(self, index: int) -> list[BlockRef]:
+        """Forgets one output, and those that stand or fall with it; gives their blocks."""
+        if self.refs[index] is None:
+            return []
+        lost = list(range(len(self.refs))) if self.together else [index]
+        blocks = [ref for each in lost if (ref := self.refs[each]) is not None]
+        for each in lost:
+            self.refs[each] = None
+        self.absent += len(blocks)
+        self.epoch += 1
+        self._snapshot = None
+        self.torn = self.torn or (self.was_read and not self.replayable)
+        return blocks
 
-    def lose_node(self, node: NodeId) -> None:
-        """Forgets the outputs that lay there."""
-        for index, ref in enumerate(self.refs):
-            if ref is not None and ref.node == node:
-                self.lose(index)
+    def lose_node(self, node: NodeId) -> list[BlockRef]:
+        """Forgets the outputs that lay there, and those that stand or fall with them."""
+        there = [i for i, ref in enumerate(self.refs) if ref is not None and ref.node == node]
+        return [block for index in there for block in self.lose(index)]
 
     def snapshot(self) -> Snapshot:
         """All outputs as they are now; a task never looks them up while it runs."""
@@ -75,7 +81,7 @@ class Outputs:
         assert stage.writes is not None
         found = self.shuffles.get(stage.writes)
         if found is None:
-            found = ShuffleOutputs(stage.writes, stage.partitions, stage.replayable)
+            found = ShuffleOutputs(stage.writes, stage.partitions, stage.replayable, stage.barrier)
             self.shuffles[stage.writes] = found
         return found
 

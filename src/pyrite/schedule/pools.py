@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -27,58 +27,87 @@ class Waiting(Protocol):
     @property
     def pool(self) -> str: ...
     @property
-    def has_work(self) -> bool: ...
-    @property
     def running_count(self) -> int: ...
 
 
 W = TypeVar("W", bound=Waiting)
 
 
+@dataclass(slots=True, eq=False)
+class Load:
+    """How many tasks a pool runs."""
+
+    running: int = 0
+
+
+class PoolQueue(Generic[W]):
+    """A pool's stages that may have tasks to launch: earlier jobs, and earlier stages, first."""
+
+    def __init__(self, name: str, share: PoolShare) -> None:
+        self.name = name
+        self.share = share
+        self.load = Load()
+        # Replaced, never changed: launching walks it and may cause changes.
+        self.waiting: list[W] = []
+
+    def need(self) -> tuple[int, float, str]:
+        """Pools below their minimum come first, then those that have least for their weight."""
+        running = self.load.running
+        if running < self.share.min_share:
+            return 0, running / self.share.min_share, self.name
+        return 1, running / self.share.weight, self.name
+
+    def next(self, passed: Container[int]) -> W | None:
+        able = (each for each in self.waiting if each.stage not in passed)
+        if self.share.fair:
+            return min(able, key=lambda each: each.running_count, default=None)
+        return next(able, None)
+
+
 class Turns(Generic[W]):
-    """The stages that may have tasks to launch: earlier jobs first, earlier stages within them.
+    """The stages that may have tasks to launch, by pool; first in first out is one pool for all.
 
     Who got work enters by `add`; who is found without any is removed.
     """
 
-    def __init__(self, shares: dict[str, PoolShare]) -> None:
+    def __init__(self, fair: bool, shares: dict[str, PoolShare]) -> None:
+        self.fair = fair
         self.shares = shares
-        self.waiting: list[W] = []
+        self.pools: dict[str, PoolQueue[W]] = {}
+
+    def pool(self, name: str) -> PoolQueue[W]:
+        name = name if self.fair else ""
+        found = self.pools.get(name)
+        if found is None:
+            found = self.pools[name] = PoolQueue(name, self.shares.get(name, PoolShare()))
+        return found
 
     def add(self, stage: W) -> None:
-        if stage not in self.waiting:
-            insort(self.waiting, stage, key=_first_come)
+        pool = self.pool(stage.pool)
+        if stage not in pool.waiting:
+            pool.waiting = pool.waiting.copy()
+            insort(pool.waiting, stage, key=_first_come)
 
     def remove(self, stage: W) -> None:
-        if stage in self.waiting:
-            self.waiting.remove(stage)
+        pool = self.pool(stage.pool)
+        pool.waiting = [each for each in pool.waiting if each is not stage]
 
-    def sort(self) -> None:
-        """The first of the jobs that share a stage has ended."""
-        self.waiting.sort(key=_first_come)
+    def sort(self, stage: W) -> None:
+        """The first of the jobs that share the stage has ended."""
+        pool = self.pool(stage.pool)
+        pool.waiting = sorted(pool.waiting, key=_first_come)
+
+    def everyone(self) -> Iterator[W]:
+        for pool in self.pools.values():
+            yield from pool.waiting
 
     def neediest(self, passed: Container[int]) -> W | None:
-        """The next under fair shares; those that were passed over have had their turn.
-
-        Pools below their minimum come first, then those that have least for their weight.
-        """
-        pools: dict[str, list[W]] = {}
-        for each in self.waiting:
-            if each.stage not in passed and each.has_work:
-                pools.setdefault(each.pool, []).append(each)
-        if not pools:
-            return None
-        name = min(pools, key=lambda name: self._need(name, pools[name]))
-        if self.shares.get(name, PoolShare()).fair:
-            return min(pools[name], key=lambda each: each.running_count)
-        return pools[name][0]
-
-    def _need(self, name: str, stages: list[W]) -> tuple[int, float, str]:
-        share = self.shares.get(name, PoolShare())
-        running = sum([each.running_count for each in stages])
-        if running < share.min_share:
-            return 0, running / share.min_share, name
-        return 1, running / share.weight, name
+        """The next under fair shares; those that were passed over have had their turn."""
+        for pool in sorted(self.pools.values(), key=PoolQueue.need):
+            found = pool.next(passed)
+            if found is not None:
+                return found
+        return None
 
 
 def _first_come(stage: Waiting) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from pyrite.ids import AttemptId, JobId, ShuffleId
 from pyrite.plan.stages import JobSpec, StageSpec
+from pyrite.schedule.events import TaskSucceeded
 from pyrite.schedule.taskset import TaskSet
 
 
@@ -29,6 +30,8 @@ class StageRun:
     tasks: TaskSet | None = None
     fetch_failures: dict[tuple[ShuffleId, int], int] = field(default_factory=dict)
     barrier: dict[AttemptId, str] = field(default_factory=dict)
+    # Of a barrier stage: the tasks that succeeded, until all have.
+    together: dict[int, TaskSucceeded] = field(default_factory=dict)
 
     @property
     def job(self) -> int:
@@ -37,10 +40,6 @@ class StageRun:
     @property
     def stage(self) -> int:
         return self.spec.id
-
-    @property
-    def has_work(self) -> bool:
-        return self.tasks is not None and self.tasks.has_work
 
     @property
     def running_count(self) -> int:

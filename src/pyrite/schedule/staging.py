@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pyrite.errors import JobCancelled
 from pyrite.ids import (
+    BlockRef,
     ExecutorId,
     JobId,
     RddId,
@@ -107,6 +108,7 @@ class Staging(BlockBook):
             slots,
             self.rules.locality_wait_s,
             self.now_s,
+            self.turns.pool(run.pool).load,
         )
         if not partitions:
             self._finish_stage(run)
@@ -166,7 +168,7 @@ class Staging(BlockBook):
                 continue
             run.jobs.pop(job.spec.id, None)
             if run.jobs:
-                self.turns.sort()
+                self.turns.sort(run)
             else:
                 self._abandon(run)
         self.commands.append(FinishJob(job.spec.id, error))
@@ -181,9 +183,17 @@ class Staging(BlockBook):
 
     def _forget_stage(self, run: StageRun) -> None:
         del self.runs[run.spec.id]
+        self._release_together(run)
         self.turns.remove(run)
         self.health.forget_stage(run.spec.id)
         self.commands.append(ForgetStage(run.spec.id))
+
+    def _release_together(self, run: StageRun) -> None:
+        """What some tasks of a barrier stage have made is of no use without the others."""
+        for event in run.together.values():
+            found = event.output, event.result
+            self._release(ref for ref in found if isinstance(ref, BlockRef))
+        run.together = {}
 
     def _cancel(self, attempt: Attempt) -> None:
         """Ends an attempt whose result nobody wants; its executor stays busy until it says so."""

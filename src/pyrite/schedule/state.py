@@ -66,7 +66,7 @@ class State:
         self.rules = rules
         self.jobs: dict[JobId, Job] = {}
         self.runs: dict[StageId, StageRun] = {}
-        self.turns: Turns[StageRun] = Turns(rules.shares)
+        self.turns: Turns[StageRun] = Turns(rules.fair, rules.shares)
         self.outputs = Outputs()
         self.kept = Kept()
         self.persisted: set[RddId] = set()

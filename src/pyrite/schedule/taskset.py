@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pyrite.ids import AttemptId, ExecutorId
 from pyrite.schedule.median import Median
+from pyrite.schedule.pools import Load
 
 
 @dataclass(slots=True, eq=False)
@@ -47,8 +48,10 @@ class TaskSet:
         slots: int,
         wait_s: float,
         now_s: float,
+        load: Load,
     ) -> None:
         self.stage = stage
+        self.load = load
         self.total = len(partitions)
         self.wait_s = wait_s
         self.local_at_s = now_s
@@ -149,10 +152,9 @@ class TaskSet:
         self, executor: ExecutorId, now_s: float, refused: Container[int] = ()
     ) -> int | None:
         """A partition that the executor may compute although others would be better placed."""
-        # From the far end, which its own executor would reach last.
-        found = self._first(reversed(self.anywhere), refused)
+        found = self._take_last(self.anywhere, refused)
         if found is None and now_s >= self.local_at_s + self.wait_s:
-            found = self._first(iter(self.pending), refused)
+            found = self._take_last(self.pending, refused)
         return found if found is not None else self._take_slow(executor, refused)
 
     def waits_until_s(self) -> float | None:
@@ -187,11 +189,22 @@ class TaskSet:
             queue.extend(skipped)
         return found
 
-    def _first(self, candidates: Iterator[int], refused: Container[int]) -> int | None:
-        for partition in candidates:
-            if partition not in refused:
-                return self.discard(partition)
-        return None
+    def _take_last(self, queue: dict[int, None], refused: Container[int]) -> int | None:
+        """From the far end, which the partition's own executor would reach last."""
+        skipped = []
+        found = None
+        while queue and found is None:
+            # Not by iterating, which would pass over all that was ever deleted there.
+            partition, _ = queue.popitem()
+            if partition in refused:
+                skipped.append(partition)
+            else:
+                found = partition
+        queue.update(dict.fromkeys(reversed(skipped)))
+        if found is not None:
+            self.pending.pop(found, None)
+            self.anywhere.pop(found, None)
+        return found
 
     def _take_slow(self, executor: ExecutorId, refused: Container[int]) -> int | None:
         for partition in self.slow:
@@ -202,7 +215,12 @@ class TaskSet:
         return None
 
     def start(self, attempt: Attempt) -> None:
-        self.running.setdefault(attempt.partition, []).append(attempt)
+        copies = self.running.get(attempt.partition)
+        if copies is None:
+            self.running[attempt.partition] = [attempt]
+            self.load.running += 1
+        else:
+            copies.append(attempt)
 
     def next_number(self, partition: int) -> int:
         number = self.attempts.get(partition, 0)
@@ -216,6 +234,7 @@ class TaskSet:
             copies.remove(attempt)
             if not copies:
                 del self.running[attempt.partition]
+                self.load.running -= 1
         self.slow.pop(attempt.partition, None)
 
     def succeed(self, attempt: Attempt, now_s: float) -> list[Attempt]:

@@ -145,7 +145,6 @@ def test_executors_that_never_start_end_the_jobs() -> None:
             break
         talk.scheduler.free.clear()
         talk.scheduler.executors.clear()
-        talk.scheduler.slots.clear()
         talk.tell(ev.ExecutorJoined(ExecutorId(id), "node-0"))
         talk.lose(id)
     assert isinstance(talk.ended()[0], (StageAborted, ExecutorDied))

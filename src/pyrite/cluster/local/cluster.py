@@ -24,6 +24,7 @@ from pyrite.cluster.port import StageSource, Threads
 from pyrite.cluster.space import DriverSpace
 from pyrite.cluster.threads import FreeThreads
 from pyrite.cluster.timers import Timers
+from pyrite.execute.worker import Limits
 from pyrite.files import ENVIRONMENT as FILES_VARIABLE
 from pyrite.ids import BlockRef, ExecutorId
 from pyrite.schedule import commands as do
@@ -68,14 +69,14 @@ class LocalCluster:
         executors: int,
         scratch: Scratch,
         source: StageSource,
-        options: dict[str, Any],
+        limits: Limits,
         environment: dict[str, str],
         pool_bytes: int,
     ) -> None:
         self.scratch = scratch
         self.folders = scratch.folders
         self.conversation = Conversation(source)
-        self.options = {**options, "folders": list(self.folders)}
+        self.options = {"limits": list(limits), "folders": list(self.folders)}
         self.environment = {**environment, FILES_VARIABLE: self.files_folder()}
         self.reader = SegmentReader(self.folders)
         self.threads: Threads = FreeThreads()

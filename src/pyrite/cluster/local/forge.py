@@ -146,14 +146,8 @@ def run_executor(executor: int, fd: int, folders: Folders, options: dict[str, An
     # Lineages may be thousands of generators deep.
     sys.setrecursionlimit(100_000)
     gc.set_threshold(*GC_THRESHOLD)
-    raise_limits(options["memory_bytes"])
-    limits = Limits(
-        options["memory_bytes"],
-        options["memory_bytes"] * 8 // 10,
-        options["storage_bytes"],
-        options["protected_bytes"],
-        options["inline_bytes"],
-    )
+    limits = Limits(*options["limits"])
+    raise_limits(limits.memory_bytes)
     worker = Worker(f"e{executor}", SocketChannel(socket.socket(fileno=fd)), Store(folders), limits)
     word = CancelWord(folders, executor)
     worker.cancelled = word.get

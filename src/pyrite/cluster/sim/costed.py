@@ -21,6 +21,8 @@ from pyrite.cluster.sim.workload import Workload
 from pyrite.cluster.timers import Timers
 from pyrite.errors import EngineError
 from pyrite.ids import BlockRef, ExecutorId, NodeId, Partition, RddId, ShuffleId
+from pyrite.plan.program import ShuffleInput
+from pyrite.plan.stages import StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command, Snapshot
@@ -59,7 +61,6 @@ class CostedCluster:
         model: CostModel,
         failures: Failures | None = None,
         seed: int = 0,
-        latency_s: float | None = None,
     ) -> None:
         self.workload = workload
         self.specs = workload.specs()
@@ -81,11 +82,7 @@ class CostedCluster:
         self._losses = 0
         self._checked: dict[ShuffleId, int] = {}
         self._tried: set[tuple[int, int]] = set()
-        self._shares: dict[ShuffleId, Sequence[float]] = {
-            ShuffleId(each.writes): each.shares
-            for each in workload.stages.values()
-            if each.writes is not None
-        }
+        self._shares = shares_by_shuffle(workload, self.specs)
         for number, kind in enumerate(kinds):
             node = SimNode(NodeId(f"node-{number}"), kind, model, self.timeline)
             self.nodes[node.id] = node
@@ -93,3 +90,224 @@ class CostedCluster:
             self._start_node(node)
         self._plan_failure(self.failures.nodes_per_hour, self._fail_some_node)
         self._plan_failure(self.failures.executors_per_hour, self._fail_some_executor)
+
+    # What the driver's loop sees
+
+    def now_s(self) -> float:
+        return self.timeline.now_s
+
+    def wait_event(self) -> Event | None:
+        """Lets time pass until the driver is free and something has reached it."""
+        timeline, inbox = self.timeline, self._inbox
+        while not self._closed:
+            next_s = timeline.next_s()
+            if inbox:
+                at_s = max(inbox[0][0], self._driver_free_s)
+                if next_s is None or at_s <= next_s:
+                    timeline.now_s = at_s
+                    self._driver_free_s = at_s + self.model.driver_event_s
+                    self.tally.events += 1
+                    return inbox.popleft()[1]
+            elif next_s is None:
+                raise EngineError(
+                    "the simulated cluster has nothing left to do, but a job has not ended: "
+                    "this is a bug in the scheduler or in the simulator"
+                )
+            timeline.step()
+        return None
+
+    def post(self, event: Event) -> None:
+        """Tells the driver of something that happened in its own process."""
+        if isinstance(event, ev.RddPersisted):
+            self.persisted[event.rdd] = None
+        elif isinstance(event, ev.RddForgotten):
+            self.persisted.pop(event.rdd, None)
+        self._inbox.append((self.timeline.now_s, event))
+
+    def say(self, event: Event) -> None:
+        """Tells the driver of something that happened on a node."""
+        self._inbox.append((self.timeline.now_s, event))
+
+    def perform(self, command: Command) -> None:
+        match command:
+            case do.LaunchTask():
+                self._launch(command)
+            case do.CancelTask():
+                self._cancel(command)
+            case do.GrantSpace():
+                executor = self.executors.get(ExecutorId(int(command.owner[1:])))
+                if executor is not None and executor.run is not None:
+                    executor.run.granted(command.segment, command.granted)
+            case do.KillExecutor():
+                if command.executor in self.executors:
+                    self._lose_executor(self.executors[command.executor], command.reason)
+            case do.StartExecutor():
+                self._replace(self.nodes[command.node])
+            case do.DropRdd():
+                for executor in self.executors.values():
+                    executor.forget(command.rdd)
+            case do.DropShuffle():
+                self._digests.pop(command.shuffle, None)
+            case do.SetTimer():
+                self._timers.set(command)
+                self.timeline.at(command.at_s, self._fire_timers)
+            case do.DropSegments() | do.ClearExecutor() | do.DropBroadcast() | do.ForgetStage():
+                pass
+            case do.ReleaseBarrier():
+                raise AssertionError("tasks without rows wait at no barrier")
+            case do.DeliverResult() | do.CountAccumulators() | do.FinishJob():
+                raise AssertionError("the desk performs these")
+            case _:
+                assert_never(command)
+
+    def close(self) -> None:
+        """Ends the loop: `wait_event` gives None."""
+        self._closed = True
+
+    def _fire_timers(self) -> None:
+        for fired in self._timers.take_due(self.timeline.now_s):
+            self.say(fired)
+
+    # Tasks
+
+    def _launch(self, command: do.LaunchTask) -> None:
+        self._driver_free_s += self.model.driver_launch_s
+        self.tally.launched += 1
+        key = command.stage, command.partition
+        if key in self._tried:
+            self.tally.redone += 1
+        self._tried.add(key)
+        executor = self.executors.get(command.executor)
+        # One that has died, though the scheduler does not know it yet, is silent.
+        if executor is not None:
+            executor.run = TaskRun(self, executor, command)
+            arrives_s = self._driver_free_s + executor.node.kind.latency_s
+            self.timeline.at(arrives_s, executor.run.begin)
+
+    def _cancel(self, command: do.CancelTask) -> None:
+        executor = self.executors.get(command.executor)
+        if executor is None or executor.run is None:
+            return
+        if executor.run.command.attempt == command.attempt:
+            executor.run.stop()
+            executor.run = None
+            self.say(ev.TaskCancelled(command.attempt))
+
+    def digest(self, snapshot: Snapshot) -> Digest:
+        """The snapshot added up by node; once for all tasks that read it."""
+        found = self._digests.get(snapshot.shuffle)
+        if found is None or found.snapshot is not snapshot:
+            found = self._digests[snapshot.shuffle] = Digest(snapshot, self.nodes)
+            self._checked.pop(snapshot.shuffle, None)
+        return found
+
+    def lost_source(self, digest: Digest) -> NodeId | None:
+        """A node whose map outputs are gone; asked anew only after something was lost."""
+        shuffle = digest.snapshot.shuffle
+        if self._checked.get(shuffle) == self._losses:
+            return None
+        node = digest.lost_node(self.nodes)
+        if node is None:
+            self._checked[shuffle] = self._losses
+        return node
+
+    def share(self, shuffle: ShuffleId, index: int) -> float:
+        """The part of a shuffle's bytes that one reducer reads."""
+        shares = self._shares[shuffle]
+        return shares[index % len(shares)]
+
+    def is_there(self, partition: Partition, ref: BlockRef, reader: SimExecutor) -> bool:
+        """Whether a kept block can be read; the driver is told of one that can't."""
+        writer = int(ref.segment.split("-")[1][1:])
+        node = self.nodes[ref.node]
+        # A node that came back has none of what its earlier executors wrote.
+        if node.alive and writer >= node.first_executor:
+            return True
+        self.say(ev.BlockLost(partition, ref))
+        return False
+
+    # Nodes and executors
+
+    def _start_node(self, node: SimNode) -> None:
+        node.alive = True
+        node.first_executor = self._next_executor
+        self.say(ev.NodeJoined(node.id, node.kind.pool_bytes))
+        for _ in range(node.kind.cores):
+            self._start_executor(node, node.life)
+
+    def _start_executor(self, node: SimNode, life: int) -> None:
+        if not node.alive or node.life != life:
+            return
+        executor = SimExecutor(ExecutorId(self._next_executor), node)
+        self._next_executor += 1
+        self.executors[executor.id] = node.executors[executor.id] = executor
+        self.say(ev.ExecutorJoined(executor.id, node.id))
+
+    def _replace(self, node: SimNode) -> None:
+        self.timeline.after(self.model.executor_start_s, self._start_executor, node, node.life)
+
+    def _plan_failure(self, per_hour: float, fail: Any) -> None:
+        if per_hour > 0:
+            count = len(self.nodes) if fail == self._fail_some_node else self._next_executor
+            self.timeline.after(self._random.expovariate(count * per_hour / 3600), fail)
+
+    def _fail_some_node(self) -> None:
+        self._plan_failure(self.failures.nodes_per_hour, self._fail_some_node)
+        node = self._random.choice(list(self.nodes.values()))
+        if node.alive:
+            self.lose_node(node)
+
+    def _fail_some_executor(self) -> None:
+        self._plan_failure(self.failures.executors_per_hour, self._fail_some_executor)
+        if self.executors:
+            self._lose_executor(self._random.choice(list(self.executors.values())), "it crashed")
+
+    def lose_node(self, node: SimNode) -> None:
+        """The node goes, with all that it holds, and comes back empty when it is repaired."""
+        node.alive = False
+        node.life += 1
+        self._losses += 1
+        self.tally.nodes_lost += 1
+        for executor in node.executors.values():
+            self._end_executor(executor)
+        node.executors.clear()
+        for executor in list(self.executors.values()):
+            if executor.run is not None:
+                executor.run.lose_source(node.id)
+        notice_s = self.model.node_notice_s
+        self.timeline.after(notice_s, self.say, ev.NodeLost(node.id, "it went down"))
+        self.timeline.after(notice_s + self.failures.repair_s, self._repair, node)
+
+    def _repair(self, node: SimNode) -> None:
+        node.life += 1
+        self._losses += 1
+        self._start_node(node)
+
+    def _lose_executor(self, executor: SimExecutor, reason: str) -> None:
+        self.tally.executors_lost += 1
+        del executor.node.executors[executor.id]
+        self._end_executor(executor)
+        lost = ev.ExecutorLost(executor.id, reason)
+        self.timeline.after(self.model.executor_notice_s, self.say, lost)
+
+    def _end_executor(self, executor: SimExecutor) -> None:
+        del self.executors[executor.id]
+        if executor.run is not None:
+            executor.run.stop()
+            executor.run = None
+
+
+def shares_by_shuffle(
+    workload: Workload, specs: dict[int, StageSpec]
+) -> dict[ShuffleId, Sequence[float]]:
+    """How each shuffle is dealt out: as its stage says, or evenly to all that read it."""
+    shares: dict[ShuffleId, Sequence[float]] = {}
+    for spec in specs.values():
+        for node in spec.shape.nodes:
+            for each in node.inputs:
+                if isinstance(each, ShuffleInput):
+                    shares[each.shuffle] = [1 / node.partitions] * node.partitions
+    for stage in workload.stages.values():
+        if stage.writes is not None and stage.shares:
+            shares[ShuffleId(stage.writes)] = stage.shares
+    return shares

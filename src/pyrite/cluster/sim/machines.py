@@ -26,6 +26,8 @@ class SimNode:
         self.kind = kind
         self.alive = True
         self.life = 0
+        # Executors of this life have this number or a later one.
+        self.first_executor = 0
         self.executors: dict[ExecutorId, SimExecutor] = {}
         # An empty rank of cores stands for a storage-only node, which computes nothing.
         rates = [kind.rate_each(n, model.shared_efficiency) for n in range(1, kind.cores + 1)]

@@ -20,8 +20,8 @@ from pyrite.ids import NodeId
 # What is left of a use for less than this counts as done: sums of floats are not exact.
 INSTANT_S = 1e-9
 # A fetch from more nodes than this loads the out-links of a sample of them.
-EXACT_SOURCES = 64
-SAMPLED_SOURCES = 8
+EXACT_SOURCES = 100
+SAMPLED_SOURCES = 16
 
 Done = Callable[[], None]
 
@@ -144,7 +144,7 @@ class Transfer:
 class Sources:
     """How many bytes lie on which nodes; a fetch takes a part of each."""
 
-    __slots__ = ("by_node", "pairs", "total", "_turn")
+    __slots__ = ("_turn", "by_node", "pairs", "total")
 
     def __init__(self, by_node: dict[NodeId, float]) -> None:
         self.by_node = by_node

@@ -34,6 +34,7 @@ class Digest:
         self.sources = Sources(everywhere)
         self.on_disk = Sources(on_disk)
         self._lives = {node: nodes[node].life for node in everywhere}
+        self._outputs: dict[NodeId, list[int]] = {}
 
     def lost_node(self, nodes: dict[NodeId, SimNode]) -> NodeId | None:
         """A node that went, with its outputs, since the snapshot was taken."""
@@ -43,7 +44,11 @@ class Digest:
         return None
 
     def outputs_on(self, node: NodeId) -> list[int]:
-        return [index for index, ref in enumerate(self.snapshot.refs) if ref.node == node]
+        """The places of the outputs that lie there; many readers ask when a node has gone."""
+        if node not in self._outputs:
+            refs = self.snapshot.refs
+            self._outputs[node] = [index for index, ref in enumerate(refs) if ref.node == node]
+        return self._outputs[node]
 
 
 class TaskRun:
@@ -95,8 +100,8 @@ class TaskRun:
         snapshots = {each.shuffle: each for each in command.inputs}
         for shuffle, index in reads.parts:
             digest = cluster.digest(snapshots[shuffle])
-            if (node := cluster.lost_source(digest)) is not None:
-                self._fail_fetch(digest, node)
+            if (lost := cluster.lost_source(digest)) is not None:
+                self._fail_fetch(digest, lost)
                 return
             self.digests.append(digest)
             decoded += self._read_part(digest, cluster.share(shuffle, index), parts)
@@ -128,9 +133,7 @@ class TaskRun:
             parts += self.cluster.network.parts(self.executor.node.id, sources)
         return decoded
 
-    def _read_part(
-        self, digest: Digest, part: float, parts: list[tuple[Share, float]]
-    ) -> float:
+    def _read_part(self, digest: Digest, part: float, parts: list[tuple[Share, float]]) -> float:
         cluster = self.cluster
         parts += cluster.network.parts(self.executor.node.id, digest.sources, part)
         if digest.on_disk.pairs:
@@ -158,9 +161,7 @@ class TaskRun:
         shuffle, epoch, _ = digest.snapshot
         message = f"map output {first} of shuffle {shuffle}: {node} is gone"
         self._end(
-            ev.FetchFailed(
-                self.command.attempt, shuffle, first, epoch, message, also=tuple(others)
-            )
+            ev.FetchFailed(self.command.attempt, shuffle, first, epoch, message, also=tuple(others))
         )
 
     def lose_source(self, node: NodeId) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp
 from random import Random
 from typing import NamedTuple
 
 from pyrite.ids import JobId, Partition, RddId, ShuffleId, StageId
-from pyrite.plan.program import Node, Shape, ShuffleInput
+from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec
+from pyrite.rdd.dependency import SAME
 from pyrite.schedule.events import RddForgotten, RddPersisted, ShuffleForgotten
 
 # What the user's program tells the scheduler beside its jobs.
@@ -75,10 +76,6 @@ class Workload:
     # What the model could not know, for the reader of its results.
     notes: tuple[str, ...] = ()
 
-    @property
-    def tasks(self) -> int:
-        return sum(each.tasks for each in self.stages.values())
-
     def specs(self) -> dict[int, StageSpec]:
         """The stages as the scheduler knows them, parents first."""
         made: dict[int, StageSpec] = {}
@@ -142,6 +139,60 @@ def reads_of(
             else:
                 pending.extend((each.node, parent) for parent in each.mapping.parents(position))
     return reads
+
+
+def scaled(workload: Workload, factor: int) -> Workload:
+    """The same jobs over so many times as much data: as many times the tasks, each as long.
+
+    Which partitions of which parents a partition reads is kept for plain steps only; a union or a
+    coalesce is taken for one of them.
+    """
+    if factor == 1:
+        return workload
+    stages = {id: scaled_stage(each, factor) for id, each in workload.stages.items()}
+    jobs = [
+        replace(job, partitions=()) if len(job.partitions) == workload.stages[job.stage].tasks
+        else job
+        for job in workload.jobs
+    ]  # fmt: skip
+    return replace(workload, stages=stages, jobs=tuple(jobs), kept={
+        rdd: replace(
+            kept,
+            making_s=repeated(kept.making_s, factor),
+            size_bytes=repeated(kept.size_bytes, factor),
+        )
+        for rdd, kept in workload.kept.items()
+    })  # fmt: skip
+
+
+def scaled_stage(stage: StageModel, factor: int) -> StageModel:
+    nodes = [
+        Node(
+            node.rdd,
+            tuple(
+                NarrowInput(each.node, SAME) if isinstance(each, NarrowInput) else each
+                for each in node.inputs
+            ),
+            node.partitions * factor,
+        )
+        for node in stage.nodes
+    ]
+    return replace(
+        stage,
+        cpu_s=list(stage.cpu_s) * factor,
+        output_bytes=list(stage.output_bytes) * factor,
+        input_bytes=list(stage.input_bytes) * factor,
+        shares=[share / factor for share in stage.shares] * factor,
+        nodes=tuple(nodes),
+    )
+
+
+def repeated(by_index: Mapping[int, float], factor: int) -> dict[int, float]:
+    """The values of partitions 0 to n - 1 again for each further n."""
+    step = max(by_index, default=0) + 1
+    return {
+        index + step * turn: value for turn in range(factor) for index, value in by_index.items()
+    }
 
 
 def uneven(count: int, mean: float, sigma: float, seed: int) -> list[float]:

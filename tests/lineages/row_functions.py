@@ -1,6 +1,7 @@
 """Functions of rows that tasks call; rows that are equal give equal results.
 
-Tasks import this module, so it needs nothing but the standard library.
+Tasks import this module, so it needs nothing but the standard library and, where tasks meet,
+their context. In a simulated cluster they share it: it keeps nothing.
 """
 
 from __future__ import annotations
@@ -139,6 +140,29 @@ def sorted_by_key(rows: Iterable[Any]) -> list[Any]:
     ranks = [rank(key) for key, _ in found]
     assert ranks == sorted(ranks), f"a partition is not sorted: {found}"
     return found
+
+
+def gathered(rows: Iterable[Any]) -> str:
+    """What a task tells the others of its partition."""
+    digests = list(map(digest, rows))
+    return f"{len(digests)} rows: {sum(digests)}"
+
+
+def met(rows: Iterable[Any]) -> Iterable[Any]:
+    """The rows, after all tasks of the stage have met."""
+    from pyrite import BarrierTaskContext
+
+    BarrierTaskContext.get().barrier()
+    return rows
+
+
+def all_met(index: int, rows: Iterable[Any]) -> list[tuple[int, tuple[str, ...]]]:
+    """What all tasks of the stage say, the second time they meet."""
+    from pyrite import BarrierTaskContext
+
+    task = BarrierTaskContext.get()
+    task.barrier()
+    return [(index, tuple(task.allGather(gathered(rows))))]
 
 
 class Hungry:

@@ -6,13 +6,27 @@ from collections.abc import Callable
 from operator import add
 from typing import Any, NamedTuple
 
-from hypothesis import strategies as st
+from plain_operators import (
+    all_gathered,
+    cogrouped,
+    distinct_rows,
+    intersected,
+    joined,
+    mapped_values,
+    reduce_all,
+    reduced,
+    sampled,
+    sort_by_key,
+    uniquely_numbered,
+    without,
+)
 from plain_rows import Plain
 from row_functions import (
     FLAT_MAPS,
     KEYS,
     MAPS,
     add_counts,
+    all_met,
     alone,
     count_in,
     digest,
@@ -23,6 +37,7 @@ from row_functions import (
     key_of,
     larger,
     length,
+    met,
     numbered,
     one,
     rank,
@@ -36,7 +51,12 @@ from row_functions import (
 from pyrite import RDD, StorageLevel
 
 Rdd = RDD[Any]
+# The values that an argument may have, from the simplest on.
+Choice = tuple[Any, ...]
+
 MOST_PRODUCT_ROWS = 400
+# The tasks of a barrier stage run at once: whoever runs a program needs so many slots.
+MOST_BARRIER_TASKS = 2
 
 
 class Operator(NamedTuple):
@@ -44,7 +64,7 @@ class Operator(NamedTuple):
 
     engine: Callable[..., Rdd]
     plain: Callable[..., Plain]
-    arguments: st.SearchStrategy[tuple[Any, ...]] = st.just(())
+    arguments: tuple[Choice, ...] = ()
     parents: int = 1
     suits: Callable[..., bool] = lambda *parents: True
 
@@ -65,13 +85,17 @@ def is_small(left: Plain, right: Plain) -> bool:
     return len(left.rows) * len(right.rows) <= MOST_PRODUCT_ROWS
 
 
-def names(table: dict[str, Any]) -> st.SearchStrategy[tuple[str]]:
-    return st.tuples(st.sampled_from(sorted(table)))
+def can_meet(parent: Plain) -> bool:
+    return parent.parts is not None and 1 <= len(parent.parts) <= MOST_BARRIER_TASKS
 
 
-counts = st.integers(1, 4)
-some_counts = st.tuples(st.none() | counts)
-chosen_counts = st.tuples(counts)
+def names(table: dict[str, Any]) -> tuple[Choice, ...]:
+    return (tuple(table),)
+
+
+COUNTS: Choice = (1, 2, 3, 4, 6, 8)
+SOME_COUNTS: Choice = (None, *COUNTS)
+YES_OR_NO: Choice = (False, True)
 
 REDUCERS = {"larger": larger, "smaller": smaller}
 JOINS = ("join", "leftOuterJoin", "rightOuterJoin", "fullOuterJoin")
@@ -80,66 +104,15 @@ LEVELS = {
     for name in (
         "MEMORY_ONLY",
         "MEMORY_AND_DISK",
-        "MEMORY_AND_DISK_2",
+        "MEMORY_AND_DISK_DESER",
         "DISK_ONLY",
-        "DISK_ONLY_2",
         "OFF_HEAP",
         "MEMORY_ONLY_2",
+        "MEMORY_AND_DISK_2",
+        "DISK_ONLY_2",
+        "DISK_ONLY_3",
     )
 }
-
-
-def reduced(parent: Plain, reduce: Callable[[list[Any]], Any]) -> Plain:
-    """One row per key."""
-    return Plain((key, reduce(values)) for key, values in parent.groups().values())
-
-
-def reduce_all(function: Callable[[Any, Any], Any], values: list[Any]) -> Any:
-    total = values[0]
-    for value in values[1:]:
-        total = function(total, value)
-    return total
-
-
-def distinct_rows(rows: list[Any]) -> list[Any]:
-    return list({rank(row): row for row in rows}.values())
-
-
-def joined(left: Plain, right: Plain, kind: str, count: int | None) -> Plain:
-    """Rows of two sides by key; a side without the key gives None where the join is outer."""
-    lefts, rights = left.groups(), right.groups()
-    empty_left = [None] if kind in ("rightOuterJoin", "fullOuterJoin") else []
-    empty_right = [None] if kind in ("leftOuterJoin", "fullOuterJoin") else []
-    return Plain(
-        (key, (v, w))
-        for id, (key, _) in {**rights, **lefts}.items()
-        for v in (lefts[id][1] if id in lefts else empty_left)
-        for w in (rights[id][1] if id in rights else empty_right)
-    )
-
-
-def cogrouped(left: Plain, right: Plain, count: int | None) -> Plain:
-    sides = left.groups(), right.groups()
-    keys = {**sides[1], **sides[0]}
-    return Plain(
-        (key, groups_in_order(side[id][1] if id in side else () for side in sides))
-        for id, (key, _) in keys.items()
-    )
-
-
-def without(left: Plain, right: Plain, of: Callable[[Any], Any]) -> Plain:
-    there = {rank(of(row)) for row in right.rows}
-    return Plain(row for row in left.rows if rank(of(row)) not in there)
-
-
-def intersected(left: Plain, right: Plain) -> Plain:
-    there = {rank(row) for row in right.rows}
-    return Plain(row for row in distinct_rows(left.rows) if rank(row) in there)
-
-
-def sort_by_key(parent: Plain, ascending: bool, count: int) -> Plain:
-    rows = sorted(parent.rows, key=lambda row: rank(row[0]), reverse=not ascending)
-    return Plain(rows, by_key=True)
 
 
 def persisted(rdd: Rdd, level: str) -> Rdd:
@@ -154,13 +127,14 @@ def checkpointed(rdd: Rdd, local: bool) -> Rdd:
     return rdd
 
 
+def met_and_dealt(rdd: Rdd, count: int) -> Rdd:
+    """The shuffle ends the barrier stage: no wider one is built on it, and no action cuts it."""
+    return rdd.barrier().mapPartitions(met).keyBy(digest).partitionBy(count).values()
+
+
 def looked_up(rdd: Rdd) -> Rdd:
     table = rdd.context.broadcast(dict(enumerate(KEYS)))
     return rdd.map(lambda row: (table.value[digest(row) % len(KEYS)], row))
-
-
-def mapped_values(rows: list[Any]) -> list[Any]:
-    return [(key, digest(value)) for key, value in rows]
 
 
 OPERATORS: dict[str, Operator] = {
@@ -210,7 +184,7 @@ OPERATORS: dict[str, Operator] = {
     "mapPartitions": Operator(
         lambda rdd, keep: rdd.mapPartitions(iter, keep),
         lambda plain, keep: plain.each(iter),
-        st.tuples(st.booleans()),
+        (YES_OR_NO,),
     ),
     "digestPartitions": Operator(
         lambda rdd: rdd.mapPartitions(each_digest),
@@ -246,27 +220,49 @@ OPERATORS: dict[str, Operator] = {
         lambda plain: Plain(((x, i) for i, x in enumerate(plain.rows)), ordered=True),
         suits=is_ordered,
     ),
+    "zipWithUniqueId": Operator(
+        lambda rdd: rdd.zipWithUniqueId(), uniquely_numbered, suits=is_laid
+    ),
+    "sample": Operator(
+        lambda rdd, fraction, seed: rdd.sample(False, fraction, seed),
+        sampled,
+        ((0.0, 0.4, 0.8), (1, 7, 42)),
+        suits=is_laid,
+    ),
+    # All partitions at once
+    "barrier": Operator(
+        met_and_dealt,
+        lambda plain, count: Plain(plain.rows),
+        (COUNTS,),
+        suits=can_meet,
+    ),
+    "allGather": Operator(
+        lambda rdd, count: rdd.barrier().mapPartitionsWithIndex(all_met).partitionBy(count),
+        all_gathered,
+        (COUNTS,),
+        suits=can_meet,
+    ),
     # Layout
     "coalesce": Operator(
         lambda rdd, count: rdd.coalesce(count),
         lambda plain, count: Plain(plain.rows, ordered=plain.ordered),
-        chosen_counts,
+        (COUNTS,),
     ),
     "repartition": Operator(
         lambda rdd, count: rdd.repartition(count),
         lambda plain, count: Plain(plain.rows),
-        chosen_counts,
+        (COUNTS,),
     ),
     "partitionBy": Operator(
         lambda rdd, count: rdd.partitionBy(count),
         lambda plain, count: Plain(plain.rows),
-        some_counts,
+        (SOME_COUNTS,),
         suits=pairs,
     ),
     "partitionByDigest": Operator(
         lambda rdd, count: rdd.partitionBy(count, digest),
         lambda plain, count: Plain(plain.rows),
-        chosen_counts,
+        (COUNTS,),
         suits=pairs,
     ),
     "sortBy": Operator(
@@ -274,12 +270,12 @@ OPERATORS: dict[str, Operator] = {
         lambda plain, ascending, count: Plain(
             sorted(plain.rows, key=rank, reverse=not ascending), ordered=True
         ),
-        st.tuples(st.booleans(), counts),
+        (YES_OR_NO, COUNTS),
     ),
     "sortByKey": Operator(
         lambda rdd, ascending, count: rdd.sortByKey(ascending, count, rank),
         sort_by_key,
-        st.tuples(st.booleans(), counts),
+        (YES_OR_NO, COUNTS),
         suits=pairs,
     ),
     "repartitionAndSortWithinPartitions": Operator(
@@ -287,54 +283,54 @@ OPERATORS: dict[str, Operator] = {
             count, keyfunc=rank
         ).mapPartitions(sorted_by_key, True),
         lambda plain, count: Plain(plain.rows),
-        some_counts,
+        (SOME_COUNTS,),
         suits=pairs,
     ),
     # By key
     "distinct": Operator(
         lambda rdd, count: rdd.distinct(count),
         lambda plain, count: Plain(distinct_rows(plain.rows)),
-        some_counts,
+        (SOME_COUNTS,),
     ),
     "reduceByKey": Operator(
         lambda rdd, name, count: rdd.reduceByKey(REDUCERS[name], count),
         lambda plain, name, count: reduced(plain, lambda vs: reduce_all(REDUCERS[name], vs)),
-        st.tuples(st.sampled_from(sorted(REDUCERS)), st.none() | counts),
+        (tuple(REDUCERS), SOME_COUNTS),
         suits=pairs,
     ),
     "countsByKey": Operator(
         lambda rdd, count: rdd.mapValues(one).reduceByKey(add, count),
         lambda plain, count: reduced(plain, len),
-        some_counts,
+        (SOME_COUNTS,),
         suits=pairs,
     ),
     "groupByKey": Operator(
         lambda rdd, count: rdd.groupByKey(count).mapValues(in_order),
         lambda plain, count: reduced(plain, in_order),
-        some_counts,
+        (SOME_COUNTS,),
         suits=pairs,
     ),
     "groupBy": Operator(
         lambda rdd, count: rdd.groupBy(key_of, count).mapValues(in_order),
         lambda plain, count: reduced(Plain((key_of(x), x) for x in plain.rows), in_order),
-        some_counts,
+        (SOME_COUNTS,),
     ),
     "aggregateByKey": Operator(
         lambda rdd, count: rdd.aggregateByKey((0, 0), count_in, add_counts, count),
         lambda plain, count: reduced(plain, lambda vs: (len(vs), sum(map(digest, vs)))),
-        some_counts,
+        (SOME_COUNTS,),
         suits=pairs,
     ),
     "foldByKey": Operator(
         lambda rdd, count: rdd.mapValues(digest).foldByKey(0, add, count),
         lambda plain, count: reduced(plain, lambda vs: sum(map(digest, vs))),
-        some_counts,
+        (SOME_COUNTS,),
         suits=pairs,
     ),
     "combineByKey": Operator(
         lambda rdd, count: rdd.combineByKey(alone, with_one_more, add, count).mapValues(in_order),
         lambda plain, count: reduced(plain, in_order),
-        some_counts,
+        (SOME_COUNTS,),
         suits=pairs,
     ),
     # Two parents
@@ -350,27 +346,27 @@ OPERATORS: dict[str, Operator] = {
     "anyJoin": Operator(
         lambda left, right, kind, count: getattr(left, kind)(right, count),
         joined,
-        st.tuples(st.sampled_from(JOINS), st.none() | counts),
+        (JOINS, SOME_COUNTS),
         parents=2,
         suits=pairs,
     ),
     "cogroup": Operator(
         lambda left, right, count: left.cogroup(right, count).mapValues(groups_in_order),
         cogrouped,
-        some_counts,
+        (SOME_COUNTS,),
         parents=2,
         suits=pairs,
     ),
     "subtract": Operator(
         lambda left, right, count: left.subtract(right, count),
         lambda left, right, count: without(left, right, lambda row: row),
-        some_counts,
+        (SOME_COUNTS,),
         parents=2,
     ),
     "subtractByKey": Operator(
         lambda left, right, count: left.subtractByKey(right, count),
         lambda left, right, count: without(left, right, lambda row: row[0]),
-        some_counts,
+        (SOME_COUNTS,),
         parents=2,
         suits=pairs,
     ),
@@ -387,5 +383,5 @@ OPERATORS: dict[str, Operator] = {
     ),
     # Kept
     "persist": Operator(persisted, lambda plain, level: plain, names(LEVELS)),
-    "checkpoint": Operator(checkpointed, lambda plain, local: plain, st.tuples(st.booleans())),
+    "checkpoint": Operator(checkpointed, lambda plain, local: plain, (YES_OR_NO,)),
 }

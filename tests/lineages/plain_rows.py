@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -41,9 +42,24 @@ class Plain:
         bounds = [len(rows) * i // count for i in range(count + 1)]
         return cls.laid([rows[bounds[i] : bounds[i + 1]] for i in range(count)])
 
-    @property
+    @cached_property
     def is_pairs(self) -> bool:
         return all(isinstance(row, tuple) and len(row) == 2 for row in self.rows)
+
+    @cached_property
+    def weight(self) -> int:
+        """How many plain values the rows consist of, a long string counting as several."""
+        total = 0
+        pending: list[Any] = [self.rows]
+        while pending:
+            for value in pending.pop():
+                if isinstance(value, tuple):
+                    pending.append(value)
+                elif isinstance(value, str | bytes):
+                    total += len(value) // 100
+                # Tuples count themselves, so that many empty ones weigh something too.
+                total += 1
+        return total
 
     def each(self, change: Callable[[Rows], Iterable[Any]]) -> Plain:
         """Every partition changed, where it does not matter how the rows are cut."""
@@ -64,14 +80,38 @@ def bag(rows: Iterable[Any]) -> Counter[Any]:
     return Counter(map(rank, rows))
 
 
-def assert_same(found: Iterable[Any], expected: Plain) -> None:
+def expect(what: str, found: Any, expected: Any) -> None:
+    """Fails with both sides in the message, whoever runs it."""
+    if found != expected:
+        raise AssertionError(f"{what}: {found!r} instead of {expected!r}")
+
+
+def expect_among(what: str, found: Iterable[Any], rows: Iterable[Any]) -> None:
+    """Fails where something was found more often than it is there."""
+    if more := bag(found) - bag(rows):
+        raise AssertionError(f"{what}: {dict(more)!r} should not be there")
+
+
+def expect_refusal(what: str, call: Callable[[], object], kind: type[Exception], word: str) -> None:
+    """Fails unless the call raises this kind of error with the word in its message."""
+    try:
+        found = call()
+    except kind as error:
+        if word not in str(error):
+            raise
+    else:
+        raise AssertionError(f"{what}: {found!r} instead of a {kind.__name__}")
+
+
+def expect_rows(what: str, found: Iterable[Any], expected: Plain) -> None:
     """Compares as strictly as the order is defined."""
     rows = list(found)
     if expected.parts is not None:
-        assert repr(rows) == repr(expected.rows)
+        expect(what, repr(rows), repr(expected.rows))
     elif expected.ordered:
-        assert [rank(row) for row in rows] == [rank(row) for row in expected.rows]
+        expect(what, list(map(rank, rows)), list(map(rank, expected.rows)))
     else:
-        assert bag(rows) == bag(expected.rows)
+        expect(what, bag(rows), bag(expected.rows))
         if expected.by_key:
-            assert [rank(key) for key, _ in rows] == [rank(key) for key, _ in expected.rows]
+            keys = [rank(key) for key, _ in expected.rows]
+            expect(f"keys of {what}", [rank(key) for key, _ in rows], keys)

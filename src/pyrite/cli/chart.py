@@ -1,0 +1,154 @@
+"""A plot of times by size: as a picture (SVG) and as bars in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from math import floor, log10
+from typing import NamedTuple
+
+WIDTH, HEIGHT = 720, 440
+LEFT, RIGHT, TOP, BOTTOM = 76, 24, 64, 60
+INK, FAINT, LINE, BAND, IDEAL = "#222", "#ddd", "#1f6fb2", "#cfe3f3", "#b2631f"
+BAR = 40
+
+
+class Point(NamedTuple):
+    """What came of one size of the cluster: the middle run, and the best and the worst."""
+
+    nodes: int
+    seconds: float
+    least_s: float
+    most_s: float
+
+
+def seconds_text(seconds: float) -> str:
+    """A duration to read.
+
+    >>> seconds_text(0.0421), seconds_text(75.2), seconds_text(7260)
+    ('42.1 ms', '1 min 15 s', '2 h 1 min')
+    """
+    if seconds < 1:
+        return f"{seconds * 1000:.3g} ms"
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def bars(points: Sequence[Point]) -> str:
+    """A bar for each size, as long as the jobs took."""
+    longest = max(point.seconds for point in points) or 1.0
+    width = max(len(str(point.nodes)) for point in points)
+    return "\n".join(
+        f"{point.nodes:>{width}} | {'#' * max(1, round(BAR * point.seconds / longest)):<{BAR}} "
+        f"{seconds_text(point.seconds)}"
+        for point in points
+    )
+
+
+def svg(points: Sequence[Point], title: str, subtitle: str) -> str:
+    """The times over the nodes, beside what a perfect speed-up would give."""
+    top_s = nice_above(max(point.most_s for point in points))
+    ideal = [points[0].seconds * points[0].nodes / point.nodes for point in points]
+    middle = [(x_of(i, points), y_of(point.seconds, top_s)) for i, point in enumerate(points)]
+    best = [(x_of(i, points), y_of(s, top_s)) for i, s in enumerate(ideal)]
+    body = [
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
+        text(LEFT, 26, title, size=17, weight="bold"),
+        text(LEFT, 46, subtitle, size=12),
+        *grid(top_s),
+        *(text(x, HEIGHT - BOTTOM + 20, str(p.nodes), "middle")
+          for (x, _), p in zip(middle, points, strict=True)),
+        text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "nodes", "middle"),
+        band(points, top_s),
+        polyline(best, IDEAL, dashed=True),
+        polyline(middle, LINE),
+        *(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{LINE}"/>' for x, y in middle),
+        *(text(x + 8, y - 8, seconds_text(p.seconds), size=11)
+          for (x, y), p in zip(middle, points, strict=True)),
+        *legend(),
+    ]  # fmt: skip
+    lines = "\n".join(f"  {each}" for each in body if each)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif">\n{lines}\n</svg>\n'
+    )
+
+
+def x_of(place: int, points: Sequence[Point]) -> float:
+    # Evenly by place: sizes are mostly doubled from one to the next.
+    inner = WIDTH - LEFT - RIGHT - 100
+    return LEFT + 30 + (inner * place / (len(points) - 1) if len(points) > 1 else inner / 2)
+
+
+def y_of(seconds: float, top_s: float) -> float:
+    return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * seconds / top_s
+
+
+def nice_above(value: float) -> float:
+    """A round number that is not below the value.
+
+    >>> nice_above(73.0), nice_above(0.31)
+    (80.0, 0.4)
+    """
+    if value <= 0:
+        return 1.0
+    unit = 10.0 ** floor(log10(value * 1.05))
+    return next(n * unit for n in (1, 2, 4, 6, 8, 10) if n * unit >= value * 1.05)
+
+
+def grid(top_s: float) -> list[str]:
+    lines = []
+    for step in range(5):
+        seconds = top_s * step / 4
+        y = y_of(seconds, top_s)
+        color = INK if step == 0 else FAINT
+        lines.append(
+            f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="{color}"/>'
+        )
+        lines.append(text(LEFT - 8, y + 4, seconds_text(seconds) if step else "0", "end"))
+    return lines
+
+
+def band(points: Sequence[Point], top_s: float) -> str:
+    """From the best to the worst run; nothing where they are all alike."""
+    if all(point.least_s == point.most_s for point in points):
+        return ""
+    upper = [(x_of(i, points), y_of(point.most_s, top_s)) for i, point in enumerate(points)]
+    lower = [(x_of(i, points), y_of(point.least_s, top_s)) for i, point in enumerate(points)]
+    return f'<polygon points="{path(upper + lower[::-1])}" fill="{BAND}"/>'
+
+
+def polyline(places: Sequence[tuple[float, float]], color: str, dashed: bool = False) -> str:
+    dashes = ' stroke-dasharray="5 5"' if dashed else ""
+    width = 1.5 if dashed else 2.5
+    return (
+        f'<polyline points="{path(places)}" fill="none" stroke="{color}" '
+        f'stroke-width="{width}"{dashes}/>'
+    )
+
+
+def path(places: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+
+
+def legend() -> list[str]:
+    x, y = WIDTH - RIGHT - 190, TOP + 12
+    return [
+        polyline([(x, y), (x + 26, y)], LINE),
+        text(x + 34, y + 4, "simulated"),
+        polyline([(x, y + 20), (x + 26, y + 20)], IDEAL, dashed=True),
+        text(x + 34, y + 24, "with a perfect speed-up"),
+    ]
+
+
+def text(
+    x: float, y: float, words: str, anchor: str = "start", size: int = 12, weight: str = "normal"
+) -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" '
+        f'font-weight="{weight}" fill="{INK}">{escape(words)}</text>'
+    )

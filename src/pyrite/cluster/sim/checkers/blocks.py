@@ -1,0 +1,65 @@
+"""No segment is dropped that somebody still needs, and the ledger agrees with the files."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+
+from pyrite.cluster.sim.checkers import CheckFailed
+from pyrite.cluster.sim.store import SimNode
+from pyrite.ids import BlockRef, NodeId
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+from pyrite.schedule.commands import Command
+from pyrite.schedule.events import Event
+from pyrite.schedule.scheduler import Scheduler
+
+
+class Blocks:
+    """Follows blocks from the moment that they are known until nobody needs them."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self.held: Counter[BlockRef] = Counter()
+
+    def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
+        match event:
+            case ev.BlockPut():
+                self.held[event.ref] += 1
+            case ev.BlocksReleased():
+                self.held.subtract(event.refs)
+                self.held = +self.held
+            case ev.NodeJoined() | ev.NodeLost():
+                for ref in [each for each in self.held if each.node == event.node]:
+                    del self.held[ref]
+        for command in commands:
+            if isinstance(command, do.DeliverResult) and isinstance(command.result, BlockRef):
+                self.held[command.result] += 1
+            elif isinstance(command, do.DropSegments):
+                self._check(command)
+
+    def _check(self, drop: do.DropSegments) -> None:
+        dropped = set(drop.segments)
+        for what, ref in self._needed():
+            if ref.node == drop.node and ref.segment in dropped:
+                raise CheckFailed(f"segment {ref.segment} of {ref.node} is dropped with {what}")
+
+    def _needed(self) -> Iterator[tuple[str, BlockRef]]:
+        for shuffle, outputs in self.scheduler.outputs.shuffles.items():
+            for index, ref in enumerate(outputs.refs):
+                if ref is not None:
+                    yield f"map output {index} of shuffle {shuffle}", ref
+        for rdd, blocks in self.scheduler.kept.blocks.items():
+            for index, ref in blocks.items():
+                yield f"partition {index} of RDD {rdd}", ref
+        for ref in self.held:
+            yield "a block of the driver's", ref
+
+
+def strays(node: SimNode, scheduler: Scheduler) -> list[str]:
+    """Files on a node that the ledger does not know, and spills that nobody reads."""
+    pool = scheduler.ledger.pools.get(NodeId(node.id))
+    known = set() if pool is None else set(pool.segments)
+    names = [*os.listdir(node.folders.memory), *os.listdir(node.folders.disk)]
+    return sorted(n for n in names if n.startswith(("m-", "d-", "spill")) and n not in known)

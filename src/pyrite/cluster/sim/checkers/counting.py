@@ -1,0 +1,51 @@
+"""What tasks add to accumulators counts once for each partition of a stage."""
+
+from __future__ import annotations
+
+from pyrite.cluster.sim.checkers import CheckFailed
+from pyrite.ids import AttemptId, ShuffleId
+from pyrite.plan.stages import StageSpec
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+from pyrite.schedule.commands import Command
+from pyrite.schedule.events import Event
+
+
+class Counting:
+    """Knows which updates have counted, by the event that brought them."""
+
+    def __init__(self) -> None:
+        self.launches: dict[AttemptId, do.LaunchTask] = {}
+        self.writes: dict[int, ShuffleId | None] = {}
+        self.counted: set[tuple[object, int]] = set()
+
+    def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
+        if isinstance(event, ev.JobSubmitted):
+            self._learn(event.job.stage)
+        elif isinstance(event, ev.ShuffleForgotten):
+            self.counted = {each for each in self.counted if each[0] != event.shuffle}
+        counts = [each for each in commands if isinstance(each, do.CountAccumulators)]
+        if counts:
+            self._count(event, counts)
+        for command in commands:
+            if isinstance(command, do.LaunchTask):
+                self.launches[command.attempt] = command
+
+    def _learn(self, stage: StageSpec) -> None:
+        pending = [stage]
+        while pending:
+            each = pending.pop()
+            if each.id not in self.writes:
+                self.writes[each.id] = each.writes
+                pending.extend(each.parents.values())
+
+    def _count(self, event: Event, counts: list[do.CountAccumulators]) -> None:
+        if not isinstance(event, ev.TaskSucceeded) or len(counts) > 1:
+            raise CheckFailed(f"{len(counts)} updates counted at {type(event).__name__}")
+        launch = self.launches[event.attempt]
+        # A shuffle may be cut into other stages after a checkpoint, and is the same shuffle.
+        shuffle = self.writes[launch.stage]
+        where = (("result", launch.stage) if shuffle is None else shuffle), launch.partition
+        if where in self.counted:
+            raise CheckFailed(f"updates of {where} were counted twice")
+        self.counted.add(where)

@@ -1,0 +1,38 @@
+"""An engine that nobody uses any more holds nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyrite.cluster.sim.checkers.blocks import strays
+from pyrite.cluster.sim.cluster import SimCluster
+
+if TYPE_CHECKING:
+    from pyrite.schedule.scheduler import Scheduler
+
+
+def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
+    """What the scheduler and the nodes still hold, by what it is; empty when idle."""
+    held = {
+        "jobs": sorted(scheduler.jobs),
+        "stages": sorted(scheduler.runs),
+        "tasks": sorted(scheduler.attempts),
+        "shuffles": sorted(scheduler.outputs.shuffles),
+        "live rows": sorted(scheduler.kept.live),
+        "kept blocks": sorted(scheduler.kept.blocks),
+        "persisted": sorted(scheduler.persisted),
+        "blocks": {name: each.live for name, each in scheduler.ledger.segments() if each.live},
+        "rows in executors": [
+            (executor.id, sorted(executor.worker.live.rdds))
+            for executor in cluster.executors.values()
+            if executor.worker is not None and executor.worker.live.rdds
+        ],
+        "files": [
+            (node.id, found)
+            for node in (cluster.driver, *cluster.nodes)
+            if node.up and (found := strays(node, scheduler))
+        ],
+        "timers": sorted(cluster.timers.at_s),
+        "words": sum(map(len, cluster.on_way.values())),
+    }
+    return {name: each for name, each in held.items() if each}

@@ -1,0 +1,66 @@
+"""A reduce task is promised nothing that is known to be lost."""
+
+from __future__ import annotations
+
+from pyrite.cluster.sim.checkers import CheckFailed
+from pyrite.ids import AttemptId, BlockRef, NodeId, Partition, ShuffleId
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+from pyrite.schedule.commands import Command
+from pyrite.schedule.events import Event
+
+
+class Snapshots:
+    """Knows the nodes that are there, and the blocks that were found lost."""
+
+    def __init__(self) -> None:
+        self.nodes: set[NodeId] = set()
+        self.inputs: dict[AttemptId, tuple[do.Snapshot, ...]] = {}
+        self.epochs: dict[ShuffleId, int] = {}
+        self.lost: set[BlockRef] = set()
+
+    def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
+        match event:
+            case ev.NodeJoined():
+                self.nodes.add(event.node)
+            case ev.NodeLost():
+                self.nodes.discard(event.node)
+            case ev.FetchFailed() if event.attempt in self.inputs:
+                self._lose(event)
+            case ev.BlockLost():
+                self.lost.add(event.ref)
+        if isinstance(event, ev.TaskSucceeded | ev.TaskFailed | ev.TaskCancelled | ev.FetchFailed):
+            self.inputs.pop(event.attempt, None)
+        for command in commands:
+            if isinstance(command, do.LaunchTask):
+                self._check(command)
+
+    def _lose(self, event: ev.FetchFailed) -> None:
+        for snapshot in self.inputs[event.attempt]:
+            # Words from an earlier epoch speak of outputs that were made again since.
+            if snapshot.shuffle == event.shuffle and event.epoch == self.epochs[event.shuffle]:
+                self.lost.update(
+                    snapshot.refs[index] for index in (event.index, *event.also) if index >= 0
+                )
+
+    def _check(self, launch: do.LaunchTask) -> None:
+        if launch.inputs:
+            self.inputs[launch.attempt] = launch.inputs
+        for snapshot in launch.inputs:
+            if snapshot.epoch < self.epochs.get(snapshot.shuffle, 0):
+                raise CheckFailed(f"shuffle {snapshot.shuffle} went back to {snapshot.epoch}")
+            self.epochs[snapshot.shuffle] = snapshot.epoch
+            for index, ref in enumerate(snapshot.refs):
+                self._check_ref(ref, f"map output {index} of shuffle {snapshot.shuffle}")
+        for partition, ref in launch.blocks:
+            self._check_ref(ref, f"the kept {partition_name(partition)}")
+
+    def _check_ref(self, ref: BlockRef, what: str) -> None:
+        if ref.node not in self.nodes:
+            raise CheckFailed(f"{what} is promised on {ref.node}, which is lost")
+        if ref in self.lost:
+            raise CheckFailed(f"{what} is promised at {ref}, where it was found lost")
+
+
+def partition_name(partition: Partition) -> str:
+    return f"partition {partition.index} of RDD {partition.rdd}"

@@ -1,0 +1,273 @@
+"""The sim adapter: nodes, executors and their words in virtual time, in one process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import Counter, deque
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from pyrite.blocks.segments import SegmentReader, SegmentWriter, clear_segments, remove_segments
+from pyrite.cluster.conversation import Conversation, Message, heard
+from pyrite.cluster.port import StageSource, Threads
+from pyrite.cluster.sim.executor import SimExecutor
+from pyrite.cluster.sim.faults import Faults
+from pyrite.cluster.sim.store import SimNode
+from pyrite.cluster.sim.timeline import Timeline
+from pyrite.cluster.sim.turns import Turns
+from pyrite.cluster.sim.world import World
+from pyrite.cluster.space import DriverSpace
+from pyrite.cluster.timers import Timers
+from pyrite.errors import EngineError
+from pyrite.execute.worker import Limits
+from pyrite.ids import BlockRef, ExecutorId, NodeId
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+from pyrite.schedule.blockbook import DRIVER
+from pyrite.schedule.commands import Command
+from pyrite.schedule.events import Event
+
+# The driver's own host: it has a pool and no executors, and does not fail.
+DRIVER_NODE = NodeId("driver")
+LAST_WORDS = ("ok", "failed", "cancelled", "fetch")
+
+
+class Word:
+    """A message on its way from an executor; what is lost never arrives."""
+
+    __slots__ = ("lost", "message")
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        self.lost = False
+
+
+class SimCluster:
+    """Performs commands in virtual time; faults happen when the world says so."""
+
+    def __init__(self, world: World, source: StageSource, limits: Limits) -> None:
+        self.world = world
+        self.limits = limits
+        self.dice = Random(f"cluster {world.seed}")
+        self.timeline = Timeline()
+        self.turns = Turns(self.timeline, self.dice)
+        self.threads: Threads = self.turns
+        self.conversation = Conversation(source)
+        self.timers = Timers()
+        self.events: deque[Event] = deque()
+        self.posted: deque[Event] = deque()
+        self.closing = False
+        self.told = 0
+        self.reached: Counter[str] = Counter()
+        shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.folder = tempfile.mkdtemp(prefix="pyrite-sim-", dir=shared)
+        os.mkdir(self.files_folder())
+        self.driver = self._make_node(DRIVER_NODE, 1.0)
+        self.space = DriverSpace(self._driver_writer, self.driver.folders, self.post, self.turns)
+        self.nodes = [
+            self._make_node(NodeId(f"node-{number}"), plan.speed)
+            for number, plan in enumerate(world.nodes)
+        ]
+        self.by_name = {node.id: node for node in (self.driver, *self.nodes)}
+        self.executors: dict[ExecutorId, SimExecutor] = {}
+        self.on_way: dict[ExecutorId, deque[Word]] = {}
+        self.next_executor = 0
+        self.events.append(ev.NodeJoined(DRIVER_NODE, world.driver_pool_bytes))
+        for number in range(len(self.nodes)):
+            self.join_node(number)
+        self.faults = Faults(self)
+
+    def _make_node(self, id: NodeId, speed: float) -> SimNode:
+        return SimNode(id, os.path.join(self.folder, id), speed)
+
+    def _driver_writer(self, folders: Any, owner: str, lease: Any) -> SegmentWriter:
+        return SegmentWriter(folders, owner, lease, self.world.segment_bytes)
+
+    # The port
+
+    def now_s(self) -> float:
+        return self.timeline.now_s
+
+    def post(self, event: Event) -> None:
+        self.posted.append(event)
+
+    def wait_event(self) -> Event | None:
+        self.turns.become_loop()
+        while True:
+            self.turns.give_way()
+            if self.closing:
+                return None
+            if self.events or self.posted:
+                self.told += 1
+                self.faults.after_event(self.told)
+                return (self.events or self.posted).popleft()
+            if self.timeline.next_s() is None:
+                raise EngineError("the simulation is stuck: nothing will ever happen again")
+            if self.told > self.world.most_events:
+                raise EngineError(f"no end after {self.told} events")
+            self.timeline.step()
+
+    def perform(self, command: Command) -> None:
+        match command:
+            case do.CancelTask():
+                self._after_latency(self._signal, command.executor, command.attempt)
+            case do.KillExecutor():
+                self._after_latency(self._obey_kill, command.executor, command.reason)
+            case do.StartExecutor():
+                node = self.by_name[command.node]
+                self.timeline.after(self._start_s(), self._restart, node, node.incarnation)
+            case do.GrantSpace() if command.owner == DRIVER:
+                self.space.answer(command.granted)
+            case do.DropSegments():
+                remove_segments(self.by_name[command.node].folders, command.segments)
+                self.conversation.tell(command)
+            case do.ClearExecutor():
+                folders = self.by_name[command.node].folders
+                clear_segments(folders, f"e{command.executor}", command.known)
+            case do.SetTimer():
+                self.timers.set(command)
+                self.timeline.at(command.at_s, self._fire_timers)
+            case _:
+                told = self.conversation.tell(command)
+                assert told, f"nobody performs {command!r}"
+
+    def put(self, buffers: Sequence[Any], size: int) -> BlockRef:
+        return self.space.put(buffers, size)
+
+    def read(self, ref: BlockRef) -> memoryview:
+        return SegmentReader(self.reach(None, ref.node).folders).view(ref)
+
+    def files_folder(self) -> str:
+        return os.path.join(self.folder, "files")
+
+    def close(self) -> None:
+        self.closing = True
+
+    def refuse(self) -> None:
+        self.space.close()
+
+    def release(self) -> None:
+        for executor in self.executors.values():
+            executor.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    # Words
+
+    def latency_s(self) -> float:
+        return self.dice.expovariate(1 / self.world.latency_s)
+
+    def _after_latency(self, call: Any, *args: Any) -> None:
+        self.timeline.after(self.latency_s(), call, *args)
+
+    def carry_to(self, executor: SimExecutor, message: Message) -> None:
+        at_s = max(executor.last_put_s, self.now_s() + self.latency_s())
+        executor.last_put_s = at_s
+        self.timeline.at(at_s, executor.deliver, message)
+
+    def carry_from(self, executor: SimExecutor, message: Message) -> None:
+        at_s = max(executor.last_sent_s, self.now_s() + self.latency_s())
+        executor.last_sent_s = at_s
+        word = Word(message)
+        self.on_way.setdefault(executor.id, deque()).append(word)
+        self.timeline.at(at_s, self._hear, executor, word)
+        if message[0] in LAST_WORDS and self.dice.random() < self.world.doubled_words:
+            self.reached["doubled word"] += 1
+            self.timeline.at(at_s + self.latency_s() * 20, self._hear, executor, Word(message))
+
+    def _hear(self, executor: SimExecutor, word: Word) -> None:
+        on_way = self.on_way.get(executor.id)
+        if on_way and on_way[0] is word:
+            on_way.popleft()
+        if word.lost:
+            return
+        if executor.id not in self.conversation.peers:
+            self.reached["late word"] += 1
+            if word.message[0] == "ready":
+                return
+        executor.joined = True
+        self.events.extend(heard(executor, word.message))
+
+    def _signal(self, id: ExecutorId, attempt: int) -> None:
+        executor = self.executors.get(id)
+        if executor is not None:
+            executor.signal(attempt)
+
+    def _fire_timers(self) -> None:
+        self.events.extend(self.timers.take_due(self.now_s()))
+
+    # Nodes and executors
+
+    def reach(self, reader: SimExecutor | None, id: NodeId) -> SimNode:
+        """A node to read from; one that hangs answers when it is back, or not in time."""
+        node = self.by_name[id]
+        if reader is not None and node.hung_until_s > self.now_s():
+            reader.pause(min(node.hung_until_s - self.now_s(), self.world.lost_after_s))
+        if not node.up or node.hung_until_s > self.now_s():
+            raise OSError(f"{id} does not answer")
+        return node
+
+    def join_node(self, number: int) -> None:
+        """A node has come, or come back."""
+        node = self.nodes[number]
+        node.up = True
+        self.events.append(ev.NodeJoined(node.id, self.world.nodes[number].pool_bytes))
+        for _ in range(self.world.nodes[number].executors):
+            self.timeline.after(self._start_s(), self._restart, node, node.incarnation)
+
+    def _start_s(self) -> float:
+        return self.dice.expovariate(1 / self.world.start_s)
+
+    def _restart(self, node: SimNode, incarnation: int) -> None:
+        if not node.up or node.incarnation != incarnation:
+            return
+        id = ExecutorId(self.next_executor)
+        self.next_executor += 1
+        executor = SimExecutor(id, node, self, self.limits)
+        self.executors[id] = self.conversation.peers[id] = executor
+        executor.resume()
+
+    def _obey_kill(self, id: ExecutorId, reason: str) -> None:
+        executor = self.executors.get(id)
+        if executor is None:
+            return
+        if executor.place.hung_until_s > self.now_s():
+            self.timeline.at(executor.place.hung_until_s, self._obey_kill, id, reason)
+        else:
+            self.kill_executor(executor, f"killed by SIGKILL ({reason})")
+
+    def kill_executor(self, executor: SimExecutor, reason: str) -> None:
+        """Ends an executor; the driver hears of it after the last of its words, or before."""
+        self.end_executor(executor)
+        told_s = self.now_s() + self.latency_s()
+        if self.dice.random() >= self.world.late_words:
+            told_s = max(told_s, executor.last_sent_s)
+        self.timeline.at(told_s, self._tell_lost, executor, reason)
+
+    def end_executor(self, executor: SimExecutor) -> None:
+        """Ends an executor without a word; of its words on the way the last may be lost."""
+        if self.executors.pop(executor.id, None) is None:
+            return
+        executor.kill()
+        on_way = self.on_way.pop(executor.id, deque())
+        for word in list(on_way)[self.dice.randint(0, len(on_way)) :]:
+            word.lost = True
+
+    def _tell_lost(self, executor: SimExecutor, reason: str) -> None:
+        if self.conversation.peers.pop(executor.id, None) is not None:
+            if not executor.joined:
+                # The scheduler counts failed starts by executors that joined and never ran.
+                self.events.append(ev.ExecutorJoined(executor.id, executor.node))
+            self.events.append(ev.ExecutorLost(executor.id, reason))
+
+    def tell_node_lost(self, node: SimNode, reason: str) -> None:
+        """The driver gives a node up."""
+        self.forget_peers(node)
+        self.events.append(ev.NodeLost(node.id, reason))
+
+    def forget_peers(self, node: SimNode) -> None:
+        for id, peer in list(self.conversation.peers.items()):
+            if peer.node == node.id:
+                del self.conversation.peers[id]

@@ -1,0 +1,167 @@
+"""What goes wrong in a simulated cluster, and how the cluster shows it."""
+
+from __future__ import annotations
+
+import os
+from random import Random
+from typing import TYPE_CHECKING
+
+from pyrite.cluster.sim.store import SimNode
+from pyrite.cluster.sim.world import Fault
+
+if TYPE_CHECKING:
+    from pyrite.cluster.sim.cluster import SimCluster
+
+FLAPS = 4
+SPOILT_BYTES = 16
+
+
+class Faults:
+    """Makes the world's faults happen, each when its event has come."""
+
+    def __init__(self, cluster: SimCluster) -> None:
+        self.cluster = cluster
+        self.timeline = cluster.timeline
+        self.waiting: dict[int, list[Fault]] = {}
+        for fault in cluster.world.faults:
+            self.waiting.setdefault(fault.event, []).append(fault)
+        self.happened: list[Fault] = []
+
+    def after_event(self, number: int) -> None:
+        for fault in self.waiting.pop(number, ()):
+            self.timeline.after(fault.delay_s, self._happen, fault)
+
+    def _happen(self, fault: Fault) -> None:
+        dice = Random(f"fault {fault} {self.cluster.world.seed}")
+        node = self.cluster.nodes[fault.number % len(self.cluster.nodes)]
+        until_s = self.timeline.now_s + fault.lasting_s
+        happened = True
+        match fault.kind:
+            case "kill executor":
+                happened = self._kill_executor(fault.number)
+            case "crash node":
+                happened = self.crash(node, fault.lasting_s)
+            case "flap node":
+                happened = self._flap(node, fault.lasting_s, FLAPS)
+            case "slow node":
+                node.slow_until_s = until_s
+            case "hang node":
+                happened = self._hang(node, min(fault.lasting_s, self.cluster.world.lost_after_s))
+            case "lose node":
+                happened = self._hang(node, self.cluster.world.lost_after_s + fault.lasting_s)
+            case "corrupt block":
+                happened = self._corrupt(node, dice)
+            case "delete segment":
+                happened = self._delete(node, dice)
+            case "fill disk":
+                node.disk_full_until_s = until_s
+            case "fill memory":
+                node.memory_full_until_s = until_s
+            case _:
+                raise AssertionError(fault.kind)
+        if happened:
+            self.happened.append(fault)
+
+    def _kill_executor(self, number: int) -> bool:
+        executors = list(self.cluster.executors.values())
+        if not executors:
+            return False
+        self.cluster.kill_executor(executors[number % len(executors)], "killed by SIGKILL")
+        return True
+
+    def crash(self, node: SimNode, away_s: float) -> bool:
+        """A node stops at once, and starts with nothing after a while."""
+        if not node.up:
+            return False
+        self._end(node)
+        node.up = False
+        away_s = max(away_s, 0.001)
+        noticed_s = min(self.cluster.world.lost_after_s, self.cluster.latency_s() * 10)
+        self.timeline.after(noticed_s, self._notice, node, node.incarnation)
+        self.timeline.after(away_s, self._come_back, node, node.incarnation)
+        return True
+
+    def _end(self, node: SimNode) -> None:
+        """Nothing of the node is left."""
+        for executor in [e for e in self.cluster.executors.values() if e.place is node]:
+            self.cluster.end_executor(executor)
+        node.incarnation += 1
+        node.hung_until_s = 0.0
+        node.make_folders()
+
+    def _notice(self, node: SimNode, incarnation: int) -> None:
+        """Where the node is back by then, its return is the first that the driver hears."""
+        if node.incarnation == incarnation and not node.up:
+            self.cluster.tell_node_lost(node, "it does not answer")
+
+    def _come_back(self, node: SimNode, incarnation: int) -> None:
+        if node.incarnation == incarnation and not node.up:
+            self.cluster.forget_peers(node)
+            self.cluster.join_node(self.cluster.nodes.index(node))
+
+    def _flap(self, node: SimNode, away_s: float, times: int) -> bool:
+        happened = self.crash(node, min(away_s, 0.2))
+        if times > 1:
+            self.timeline.after(0.4, self._flap_again, node, away_s, times - 1)
+        return happened
+
+    def _flap_again(self, node: SimNode, away_s: float, times: int) -> None:
+        self._flap(node, away_s, times)
+
+    def _hang(self, node: SimNode, for_s: float) -> bool:
+        """A node stands still; the driver gives it up if it takes too long."""
+        now_s = self.timeline.now_s
+        if not node.up or node.hung_until_s > now_s:
+            return False
+        node.hung_until_s = now_s + for_s
+        if for_s > self.cluster.world.lost_after_s:
+            given_up_s = self.cluster.world.lost_after_s
+            self.timeline.after(given_up_s, self._give_up, node, node.incarnation)
+            self.timeline.after(for_s + 0.01, self._start_anew, node, node.incarnation)
+        return True
+
+    def _give_up(self, node: SimNode, incarnation: int) -> None:
+        if node.incarnation == incarnation and node.up:
+            self.cluster.tell_node_lost(node, "no word from it")
+
+    def _start_anew(self, node: SimNode, incarnation: int) -> None:
+        """A node that was given up is back: it has said its late words, and starts with nothing."""
+        if node.incarnation == incarnation and node.up:
+            self._end(node)
+            self.cluster.join_node(self.cluster.nodes.index(node))
+
+    def _corrupt(self, node: SimNode, dice: Random) -> bool:
+        path = self._some_file(node, dice)
+        if path is None:
+            return False
+        with open(path, "r+b") as file:
+            written = file.seek(0, os.SEEK_END)
+            if written == 0:
+                return False
+            file.seek(dice.randrange(written))
+            file.write(bytes(dice.randrange(256) for _ in range(SPOILT_BYTES)))
+            file.truncate(written)
+        return True
+
+    def _delete(self, node: SimNode, dice: Random) -> bool:
+        path = self._some_file(node, dice)
+        if path is None:
+            return False
+        os.unlink(path)
+        return True
+
+    def _some_file(self, node: SimNode, dice: Random) -> str | None:
+        """A segment that nobody writes to any more, or a block on disk."""
+        open_names = {
+            executor.worker.writer.name
+            for executor in self.cluster.executors.values()
+            if executor.worker is not None
+        }
+        folders = node.folders
+        found = [
+            os.path.join(folder, name)
+            for folder in (folders.memory, folders.disk)
+            for name in sorted(os.listdir(folder))
+            if name.startswith(("m-", "d-")) and name not in open_names
+        ]
+        return dice.choice(found) if found else None

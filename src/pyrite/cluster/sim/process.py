@@ -1,0 +1,28 @@
+"""What Python holds once per process, and each simulated executor has for itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyrite import accumulators
+from pyrite.broadcast import Broadcast
+from pyrite.taskcontext import BarrierTaskContext, TaskContext
+
+
+class Process:
+    """The state of a process that is not running just now."""
+
+    def __init__(self) -> None:
+        self.accumulators = accumulators.State()
+        self.task: tuple[Any, Any, Any] = (None, None, None)
+        self.broadcasts: tuple[Any, dict[Any, Any]] = (None, {})
+
+    def swap(self) -> None:
+        """Exchanges it with the state of whoever runs now; twice is as if never."""
+        self.accumulators = accumulators.exchange(self.accumulators)
+        task = TaskContext._info, TaskContext._current, BarrierTaskContext._barrier
+        TaskContext._info, TaskContext._current, BarrierTaskContext._barrier = self.task
+        self.task = task
+        broadcasts = Broadcast._load, Broadcast._loaded
+        Broadcast._load, Broadcast._loaded = self.broadcasts
+        self.broadcasts = broadcasts

@@ -1,0 +1,179 @@
+"""A simulated node's memory and disk: real segments, that take virtual time and fail on demand."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+from typing import Any, Protocol
+
+from pyrite.blocks.live import LiveStore
+from pyrite.blocks.segments import (
+    BlockNotWritten,
+    DiskBlock,
+    Folders,
+    SegmentReader,
+    SegmentWriter,
+)
+from pyrite.bounded.space import Space
+from pyrite.execute.store import Store
+from pyrite.ids import BlockRef, NodeId
+
+FULL = os.strerror(errno.ENOSPC)
+# About what a block costs to move, beside what its bytes do.
+BLOCK_S = 0.0002
+LOCAL_BYTES_PER_S = 1e9
+REMOTE_BYTES_PER_S = 1e8
+
+
+class SimNode:
+    """A host: its folders, and how it fares."""
+
+    def __init__(self, id: NodeId, folder: str, speed: float) -> None:
+        self.id = id
+        self.folders = Folders(os.path.join(folder, "memory"), os.path.join(folder, "disk"), id)
+        self.folder = folder
+        self.speed = speed
+        self.incarnation = 0
+        self.up = True
+        self.slow_until_s = 0.0
+        self.hung_until_s = 0.0
+        self.disk_full_until_s = 0.0
+        self.memory_full_until_s = 0.0
+        self.make_folders()
+
+    def make_folders(self) -> None:
+        """Starts with nothing."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.makedirs(self.folders.memory)
+        os.makedirs(self.folders.disk)
+
+
+class Host(Protocol):
+    """What a store needs to know of the executor that uses it, and of the cluster around."""
+
+    place: SimNode
+
+    def now_s(self) -> float: ...
+
+    def pause(self, cost_s: float) -> None:
+        """Lets virtual time pass; the executor may be cancelled or killed meanwhile."""
+
+    def reach(self, node: NodeId) -> SimNode:
+        """The node that blocks are read from; OSError where it does not answer."""
+
+
+class SimStore(Store):
+    """What a simulated node offers to its executors."""
+
+    def __init__(self, host: Host, segment_bytes: int, spill_chance: float, dice: Random) -> None:
+        super().__init__(host.place.folders)
+        self.host = host
+        self.segment_bytes = segment_bytes
+        self.spill_chance = spill_chance
+        self.dice = dice
+
+    def reader(self) -> SegmentReader:
+        return SimReader(self.host)
+
+    def writer(self, owner: str, lease: Callable[[str, int], bool]) -> SegmentWriter:
+        return SimWriter(self.host, owner, lease, self.segment_bytes)
+
+    def live(self, limit_bytes: int, protected_bytes: int) -> LiveStore:
+        return SharedLiveStore(limit_bytes, protected_bytes)
+
+    def space(self, limit_bytes: int, make_room: Callable[[], bool]) -> Space:
+        return SimSpace(self.host, make_room, self.spill_chance, self.dice)
+
+
+class SimWriter(SegmentWriter):
+    """Writes real segments while virtual time passes."""
+
+    def __init__(
+        self, host: Host, owner: str, lease: Callable[[str, int], bool], segment_bytes: int
+    ) -> None:
+        super().__init__(host.place.folders, owner, lease, segment_bytes)
+        self.host = host
+
+    def write(self, buffers: Sequence[Any], size: int) -> BlockRef:
+        self.host.pause(BLOCK_S + size / LOCAL_BYTES_PER_S)
+        return super().write(buffers, size)
+
+    def _fill(self, buffers: Sequence[Any]) -> None:
+        if self.host.place.memory_full_until_s > self.host.now_s():
+            raise OSError(errno.ENOSPC, FULL)
+        super()._fill(buffers)
+
+    def open_on_disk(self) -> DiskBlock:
+        self.host.pause(BLOCK_S)
+        if self.host.place.disk_full_until_s > self.host.now_s():
+            raise BlockNotWritten(self.folders.disk, 0, FULL)
+        return super().open_on_disk()
+
+
+class SimReader(SegmentReader):
+    """Reads the own node's segments in place, and those of other nodes as they are now."""
+
+    def __init__(self, host: Host) -> None:
+        super().__init__(host.place.folders)
+        self.host = host
+
+    def view(self, ref: BlockRef) -> memoryview:
+        node = self._reach(ref)
+        if node is self.host.place:
+            return super().view(ref)
+        return SegmentReader(node.folders).view(ref)
+
+    def rows(self, ref: BlockRef) -> Iterator[list[Any]]:
+        node = self._reach(ref)
+        if node is self.host.place:
+            return super().rows(ref)
+        return SegmentReader(node.folders).rows(ref)
+
+    def _reach(self, ref: BlockRef) -> SimNode:
+        remote = ref.node != self.host.place.id
+        self.host.pause(
+            BLOCK_S + ref.length / (REMOTE_BYTES_PER_S if remote else LOCAL_BYTES_PER_S)
+        )
+        return self.host.reach(ref.node)
+
+
+class SimSpace(Space):
+    """Memory that runs out by the dice, not by what the process holds."""
+
+    def __init__(
+        self, host: Host, make_room: Callable[[], bool], chance: float, dice: Random
+    ) -> None:
+        super().__init__(1 << 20, host.place.folders.disk, make_room, measure=lambda: 0)
+        self.host = host
+        self.chance = chance
+        self.dice = dice
+
+    def over(self) -> bool:
+        if not self.chance or self.dice.random() >= self.chance:
+            return False
+        self.stride_rows = self.dice.choice((1, 2, 7))
+        return not self._make_room()
+
+    def relieved(self) -> None:
+        """Nothing was measured, so nothing is measured again."""
+
+    def batch_rows(self, held_rows: int) -> int:
+        return self.dice.choice((1, 3, 50))
+
+    def spill_path(self) -> str:
+        if self.host.place.disk_full_until_s > self.host.now_s():
+            raise OSError(errno.ENOSPC, FULL)
+        return super().spill_path()
+
+
+class SharedLiveStore(LiveStore):
+    """Live rows in a process that is not theirs alone: its collector is left as it is."""
+
+    def _settle(self) -> None:
+        pass
+
+    def _unsettle(self) -> None:
+        pass

@@ -1,0 +1,372 @@
+"""From the story of a real run to a workload for the simulator.
+
+A task's own work is what it took, less what the model says that launching it, decoding its input
+and encoding its output took; only that part of a task stays the same on another cluster.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyrite.cluster.sim.costs import CostModel
+from pyrite.cluster.sim.workload import (
+    DriverEvent,
+    JobModel,
+    KeptModel,
+    Reads,
+    StageModel,
+    Workload,
+    reads_of,
+)
+from pyrite.errors import UserError
+from pyrite.ids import Partition, RddId, ShuffleId
+from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput, StageInput
+from pyrite.rdd import dependency
+from pyrite.schedule.events import RddForgotten, RddPersisted, ShuffleForgotten
+
+Line = dict[str, Any]
+
+HOW_TO_MAKE = "run the program with spark.eventLog.enabled=true; spark.eventLog.dir is its folder"
+MAPPINGS = ("Stretch", "Groups", "Rows", "Columns")
+
+
+class BadStory(UserError):
+    """A file that is no story, or one from which nothing can be learnt."""
+
+
+@dataclass(slots=True)
+class Launched:
+    """An attempt that runs: since when, and what it reads."""
+
+    at_s: float
+    stage: int
+    partition: int
+    executor: int
+    job: int
+    reads: Reads
+    read_bytes: float
+
+
+@dataclass(slots=True)
+class Ran:
+    """An attempt that succeeded."""
+
+    cpu_s: float
+    output_bytes: float
+    missing: list[Partition]
+
+
+@dataclass(slots=True)
+class Asked:
+    """A job as it was submitted, and when it ended."""
+
+    id: int
+    stage: int
+    at_s: float
+    before: tuple[DriverEvent, ...]
+    partitions: dict[int, None] = field(default_factory=dict)
+    ended_s: float | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A workload and the run that it was learnt from."""
+
+    workload: Workload
+    executors: int
+    seconds: float
+
+
+def read_story(path: str | os.PathLike[str], model: CostModel) -> Told:
+    """The workload of a story file; the model says what of its times was the engine's own work."""
+    learner = Learner(model)
+    for number, line in enumerate(story_lines(path), start=1):
+        try:
+            learner.hear(line)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise BadStory(
+                f"{str(path)!r}, line {number}: not as Pyrite writes stories "
+                f"({type(error).__name__}: {error}); it may be from another version: {HOW_TO_MAKE}"
+            ) from None
+    return learner.told(str(path))
+
+
+def story_lines(path: str | os.PathLike[str]) -> Iterator[Line]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            for number, text in enumerate(file, start=1):
+                try:
+                    line = json.loads(text)
+                except ValueError:
+                    if not text.endswith("\n"):
+                        # The run was killed while it wrote its last line.
+                        return
+                    raise BadStory(
+                        f"{str(path)!r}, line {number} is no JSON, so this is no story: "
+                        f"{HOW_TO_MAKE}"
+                    ) from None
+                if not isinstance(line, dict) or not {"at_s", "event", "commands"} <= line.keys():
+                    raise BadStory(f"{str(path)!r}, line {number} is no event: {HOW_TO_MAKE}")
+                yield line
+    except UnicodeDecodeError:
+        raise BadStory(f"{str(path)!r} is no text, so this is no story: {HOW_TO_MAKE}") from None
+    except OSError as error:
+        raise BadStory(
+            f"the story {str(path)!r} can't be read: {error.strerror}. {HOW_TO_MAKE[0].upper()}"
+            f"{HOW_TO_MAKE[1:]}"
+        ) from None
+
+
+class Learner:
+    """Follows a story and remembers what each task took and read."""
+
+    def __init__(self, model: CostModel) -> None:
+        self.model = model
+        self.stages: dict[int, Line] = {}
+        self.shapes: dict[int, Shape] = {}
+        self.jobs: dict[int, Asked] = {}
+        self.before: list[DriverEvent] = []
+        self.executors: dict[int, None] = {}
+        self.most_executors = 0
+        self.first_executor_s = 0.0
+        self.running: dict[int, Launched] = {}
+        self.ran: dict[tuple[int, int], Ran] = {}
+        self.persisted: dict[RddId, None] = {}
+        # Who holds live rows of a partition; None stands for a block that all can read.
+        self.holders: dict[Partition, dict[int | None, None]] = {}
+        self.sizes: dict[Partition, float] = {}
+        self.places: dict[RddId, str] = {}
+        self.parts: dict[ShuffleId, int] = {}
+        self.unsized = False
+
+    def hear(self, line: Line) -> None:
+        at_s = float(line["at_s"])
+        event = line["event"]
+        match event["kind"]:
+            case "JobSubmitted":
+                self._hear_job(at_s, event["job"], line["stages"])
+            case "ExecutorJoined":
+                if not self.most_executors:
+                    self.first_executor_s = at_s
+                self.executors[event["executor"]] = None
+                self.most_executors = max(self.most_executors, len(self.executors))
+            case "ExecutorLost":
+                self.executors.pop(event["executor"], None)
+                for holders in self.holders.values():
+                    holders.pop(event["executor"], None)
+            case "RddPersisted":
+                self.persisted[RddId(event["rdd"])] = None
+                self.before.append(RddPersisted(RddId(event["rdd"])))
+            case "RddForgotten":
+                self.persisted.pop(RddId(event["rdd"]), None)
+                self.before.append(RddForgotten(RddId(event["rdd"])))
+            case "ShuffleForgotten":
+                self.before.append(ShuffleForgotten(ShuffleId(event["shuffle"])))
+            case "TaskSucceeded":
+                self._hear_success(at_s, event)
+        for command in line["commands"]:
+            if command["kind"] == "LaunchTask":
+                self._hear_launch(at_s, command)
+            elif command["kind"] == "FinishJob" and command["job"] in self.jobs:
+                self.jobs[command["job"]].ended_s = at_s
+                self.jobs[command["job"]].error = command["error"]
+
+    def _hear_job(self, at_s: float, job: Line, stages: list[Line]) -> None:
+        for stage in stages:
+            self.stages[stage["id"]] = stage
+            shape = self.shapes[stage["id"]] = Shape([node_of(each) for each in stage["rdds"]])
+            for node in shape.nodes:
+                for each in node.inputs:
+                    if isinstance(each, ShuffleInput):
+                        self.parts[each.shuffle] = node.partitions
+        self.jobs[job["id"]] = Asked(job["id"], job["stage"]["id"], at_s, tuple(self.before))
+        self.before.clear()
+
+    def _hear_launch(self, at_s: float, command: Line) -> None:
+        stage, index, executor = command["stage"], command["partition"], command["executor"]
+        if stage not in self.shapes or command["job"] not in self.jobs:
+            return
+        if stage == self.jobs[command["job"]].stage:
+            self.jobs[command["job"]].partitions[index] = None
+
+        def has(partition: Partition) -> bool:
+            holders = self.holders.get(partition, {})
+            return None in holders or executor in holders
+
+        reads = reads_of(self.shapes[stage], index, self.persisted, has)
+        totals = {each["shuffle"]: each["bytes"] for each in command["inputs"]}
+        read_bytes = sum(totals.get(s, 0) / self.parts[s] for s, _ in reads.parts)
+        for each in reads.found:
+            if executor not in self.holders[each]:
+                read_bytes += self.sizes.get(each, 0.0)
+        self.running[command["attempt"]] = Launched(
+            at_s, stage, index, executor, command["job"], reads, read_bytes
+        )
+
+    def _hear_success(self, at_s: float, event: Line) -> None:
+        launched = self.running.pop(event["attempt"], None)
+        if launched is None:
+            return
+        for where, ref in event["stored"]:
+            partition = Partition(RddId(where[0]), where[1])
+            self._hear_stored(partition, ref, launched)
+        for where in event["dropped"]:
+            holders = self.holders.get(Partition(RddId(where[0]), where[1]), {})
+            holders.pop(launched.executor, None)
+        output = size_of(event["output"] or event["result"])
+        model = self.model
+        engine_s = model.task_s() + model.decode_s(launched.read_bytes) + model.write_s(output)
+        cpu_s = max(0.0, at_s - launched.at_s - engine_s)
+        key = launched.stage, launched.partition
+        # An attempt that had to make kept rows says more than one that found them.
+        if key not in self.ran:
+            self.ran[key] = Ran(cpu_s, output, launched.reads.missing)
+
+    def _hear_stored(self, partition: Partition, ref: Any, launched: Launched) -> None:
+        holder = launched.executor if ref is None else None
+        self.holders.setdefault(partition, {})[holder] = None
+        if ref is None:
+            self.places[partition.rdd] = "live"
+            self.unsized = self.unsized or not launched.read_bytes
+            live_bytes = launched.read_bytes * self.model.live_bytes_per_encoded_byte
+            self.sizes.setdefault(partition, live_bytes)
+        else:
+            on_disk = str(ref[1]).startswith("d-")
+            self.places.setdefault(partition.rdd, "disk" if on_disk else "pool")
+            self.sizes.setdefault(partition, size_of(ref))
+
+    # The workload
+
+    def told(self, path: str) -> Told:
+        jobs = [job for job in self.jobs.values() if job.ended_s is not None and not job.error]
+        if not jobs:
+            raise BadStory(
+                f"{path!r} tells of no job that ended well: there is nothing to simulate"
+            )
+        making = self._making()
+        stages = {id: self._stage(id, making) for id in self._wanted(jobs)}
+        workload = Workload(stages, tuple(ordered(jobs)), self._kept(making), self._notes(jobs))
+        # The first job may have come before the first executor.
+        began_s = max(min(job.at_s for job in jobs), self.first_executor_s)
+        seconds = max(job.ended_s or 0.0 for job in jobs) - began_s
+        return Told(workload, max(1, self.most_executors), seconds)
+
+    def _wanted(self, jobs: list[Asked]) -> list[int]:
+        """The stages of these jobs and those behind them."""
+        found: dict[int, None] = {}
+        pending = [job.stage for job in jobs]
+        while pending:
+            stage = pending.pop()
+            if stage not in found:
+                found[stage] = None
+                pending.extend(self.stages[stage]["parents"])
+        return sorted(found)
+
+    def _making(self) -> dict[Partition, float]:
+        """What making a kept partition takes: the least that a task took that had to."""
+        making: dict[Partition, float] = {}
+        for ran in self.ran.values():
+            for each in ran.missing:
+                cost_s = ran.cpu_s / len(ran.missing)
+                making[each] = min(cost_s, making.get(each, cost_s))
+        return making
+
+    def _stage(self, id: int, making: dict[Partition, float]) -> StageModel:
+        told = self.stages[id]
+        cpu_s, output_bytes = [], []
+        for index in range(told["partitions"]):
+            ran = self.ran.get((id, index))
+            own_s = 0.0 if ran is None else ran.cpu_s - sum(making[each] for each in ran.missing)
+            cpu_s.append(max(0.0, own_s))
+            output_bytes.append(0.0 if ran is None else ran.output_bytes)
+        return StageModel(
+            id,
+            cpu_s,
+            told["name"],
+            tuple(told["parents"]),
+            told["writes"],
+            output_bytes,
+            nodes=tuple(self.shapes[id].nodes),
+        )
+
+    def _kept(self, making: dict[Partition, float]) -> dict[int, KeptModel]:
+        making_s: dict[int, dict[int, float]] = {}
+        size_bytes: dict[int, dict[int, float]] = {}
+        for partition, cost_s in making.items():
+            making_s.setdefault(partition.rdd, {})[partition.index] = cost_s
+        for partition, size in self.sizes.items():
+            size_bytes.setdefault(partition.rdd, {})[partition.index] = size
+        # Some may have been persisted and never computed.
+        asked = [each.rdd for job in self.jobs.values() for each in job.before
+                 if isinstance(each, RddPersisted)]  # fmt: skip
+        return {
+            rdd: KeptModel(
+                rdd,
+                making_s.get(rdd, {}),
+                size_bytes.get(rdd, {}),
+                self.places.get(RddId(rdd), "live"),
+            )
+            for rdd in dict.fromkeys([*making_s, *size_bytes, *asked])
+        }
+
+    def _notes(self, jobs: list[Asked]) -> tuple[str, ...]:
+        notes = []
+        if len(jobs) < len(self.jobs):
+            notes.append(
+                f"{len(self.jobs) - len(jobs)} jobs that failed or did not end are left out"
+            )
+        if self.unsized:
+            notes.append(
+                "how much memory rows take that were cached straight from their source is not in "
+                "a story: they count as taking none"
+            )
+        return tuple(notes)
+
+
+def ordered(jobs: list[Asked]) -> Iterator[JobModel]:
+    """Each job after those that had ended when it was submitted, with the pause between."""
+    began_s = min(job.at_s for job in jobs)
+    for job in jobs:
+        ended = [each for each in jobs if (each.ended_s or 0.0) <= job.at_s and each is not job]
+        # One that ended before another of them began is waited for by that one.
+        latest_s = max((each.at_s for each in ended), default=0.0)
+        after = [each for each in ended if (each.ended_s or 0.0) > latest_s]
+        since_s = max((each.ended_s or 0.0 for each in after), default=began_s)
+        yield JobModel(
+            job.id,
+            job.stage,
+            tuple(sorted(job.partitions)),
+            tuple(each.id for each in after),
+            job.at_s - since_s,
+            job.before,
+        )
+
+
+def node_of(told: Line) -> Node:
+    """An RDD of a stage, as the story tells it."""
+    inputs: list[StageInput] = []
+    for each in told["inputs"]:
+        if "shuffle" in each:
+            inputs.append(ShuffleInput(ShuffleId(each["shuffle"])))
+            continue
+        fields = {k: v for k, v in each.items() if k not in ("place", "mapping")}
+        kind = each.get("mapping")
+        mapping = getattr(dependency, kind)(**fields) if kind in MAPPINGS else dependency.SAME
+        inputs.append(NarrowInput(each["place"], mapping))
+    return Node(RddId(told["id"]), tuple(inputs), told["partitions"])
+
+
+def size_of(told: Any) -> float:
+    """The bytes of a result or of a block, whose last field is its length."""
+    match told:
+        case {"bytes": size}:
+            return float(size)
+        case [*_, length]:
+            return float(length)
+        case _:
+            return 0.0

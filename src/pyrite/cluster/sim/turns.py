@@ -1,0 +1,144 @@
+"""Threads that take turns: one runs at a time, and who is next does not depend on the machine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from random import Random
+
+from pyrite.cluster.sim.timeline import Timeline
+from pyrite.errors import EngineError, UserError
+
+
+class Turn:
+    """One thread's place among the others."""
+
+    def __init__(self, turns: Turns, name: str) -> None:
+        self.turns = turns
+        self.name = name
+        self.gate = threading.Lock()
+        self.gate.acquire()
+        self.ident = 0
+        self.ready: Callable[[], object] | None = None
+        self.is_ready = True
+        self.done = False
+        self.error: BaseException | None = None
+        # Whoever let an executor's thread run, and waits until it has to wait itself.
+        self.visitor: Turn | None = None
+
+    def check(self) -> bool:
+        """Whether the thread could go on; what it waits for is not asked again once it is there."""
+        if not self.is_ready and self.ready is not None:
+            self.is_ready = bool(self.ready())
+        return self.is_ready
+
+    def join(self) -> None:
+        self.turns.wait(threading.Condition(), lambda: self.done)
+
+
+class Turns:
+    """The driver's threads, of which the loop is the last resort, and those of executors.
+
+    Who waits passes the turn on: to another thread of the driver that can go on, by the dice; when
+    there is none, to the loop, which lets virtual time pass.
+    """
+
+    def __init__(self, timeline: Timeline, dice: Random) -> None:
+        self.timeline = timeline
+        self.dice = dice
+        self.running = Turn(self, "main")
+        self.running.ident = threading.get_ident()
+        self.driver = [self.running]
+        self.loop: Turn | None = None
+
+    def start(self, work: Callable[[], None], name: str) -> Turn:
+        """A thread of the driver; it runs when the others wait."""
+        turn = self._make(work, name)
+        self.driver.append(turn)
+        return turn
+
+    def start_executor(self, work: Callable[[], None], name: str) -> Turn:
+        """A thread that runs only while it is visited."""
+        return self._make(work, name)
+
+    def _make(self, work: Callable[[], None], name: str) -> Turn:
+        turn = Turn(self, name)
+
+        def live() -> None:
+            turn.gate.acquire()
+            turn.ident = threading.get_ident()
+            try:
+                work()
+            except BaseException as error:
+                turn.error = error
+            turn.done = True
+            if turn in self.driver:
+                self.driver.remove(turn)
+            self.running = turn.visitor or self._next()
+            self.running.gate.release()
+
+        threading.Thread(target=live, name=name, daemon=True).start()
+        return turn
+
+    def become_loop(self) -> None:
+        """The thread that calls this runs when no other can."""
+        if self.loop is None:
+            self.loop = self.running
+            self.driver.remove(self.running)
+
+    def wait(
+        self,
+        changed: threading.Condition,
+        ready: Callable[[], object],
+        timeout_s: float | None = None,
+    ) -> bool:
+        me = self.running
+        if me.ident != threading.get_ident():
+            raise UserError(
+                "in the simulator one thread runs at a time, and this one is not among them: "
+                "start it with pyrite.InheritableThread"
+            )
+        expired: list[bool] = []
+        if timeout_s is not None:
+            self.timeline.after(timeout_s, expired.append, True)
+        me.ready = lambda: expired or ready()
+        me.is_ready = False
+        while not me.check():
+            self._pass(self._next())
+        return not expired or bool(ready())
+
+    def give_way(self) -> None:
+        """The loop lets all others run until they wait."""
+        while (turn := self._candidate()) is not None:
+            self._pass(turn)
+
+    def visit(self, turn: Turn) -> None:
+        """Lets an executor's thread run until it leaves or ends."""
+        turn.visitor = self.running
+        self._pass(turn)
+        if turn.error is not None:
+            error, turn.error = turn.error, None
+            raise EngineError(f"{turn.name} ended with {type(error).__name__}: {error}") from error
+
+    def leave(self) -> None:
+        """An executor's thread has to wait."""
+        assert self.running.visitor is not None
+        self._pass(self.running.visitor)
+
+    def _next(self) -> Turn:
+        turn = self._candidate() or self.loop
+        if turn is None or turn.done:
+            raise EngineError("every thread waits, and the loop has ended")
+        return turn
+
+    def _candidate(self) -> Turn | None:
+        able = [each for each in self.driver if each is not self.running and each.check()]
+        return self.dice.choice(able) if able else None
+
+    def _pass(self, to: Turn) -> None:
+        me = self.running
+        if to is me:
+            return
+        self.running = to
+        to.gate.release()
+        me.gate.acquire()

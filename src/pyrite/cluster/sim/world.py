@@ -1,0 +1,141 @@
+"""A simulated cluster as data: its nodes, how words travel, and what goes wrong when."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any, NamedTuple
+
+from pyrite.errors import UserError
+
+# What can go wrong; faults.py says how.
+KINDS = (
+    "kill executor",
+    "crash node",
+    "flap node",
+    "slow node",
+    "hang node",
+    "lose node",
+    "corrupt block",
+    "delete segment",
+    "fill disk",
+    "fill memory",
+)
+
+
+class NodePlan(NamedTuple):
+    """One host; a storage-only one has no executors."""
+
+    executors: int
+    pool_bytes: int
+    speed: float = 1.0
+
+
+class Fault(NamedTuple):
+    """Something goes wrong a while after the n-th event; numbers choose among what is there."""
+
+    kind: str
+    event: int
+    number: int = 0
+    delay_s: float = 0.0
+    lasting_s: float = 0.0
+
+
+class World(NamedTuple):
+    """Everything about a simulated cluster; with the program it makes the whole run."""
+
+    seed: int
+    nodes: tuple[NodePlan, ...]
+    faults: tuple[Fault, ...] = ()
+    driver_pool_bytes: int = 1 << 30
+    segment_bytes: int = 16 << 20
+    spill_chance: float = 0.0
+    latency_s: float = 0.0005
+    task_s: float = 0.02
+    start_s: float = 0.01
+    # The driver gives a node up when it has not heard of it for so long.
+    lost_after_s: float = 1.0
+    # The share of last words that come twice, and of a dead executor's that come too late.
+    doubled_words: float = 0.0
+    late_words: float = 0.0
+    most_events: int = 100_000
+
+    @property
+    def executors(self) -> int:
+        return sum(node.executors for node in self.nodes)
+
+    def to_json(self) -> str:
+        nodes = [node._asdict() for node in self.nodes]
+        faults = [fault._asdict() for fault in self.faults]
+        return json.dumps({**self._asdict(), "nodes": nodes, "faults": faults})
+
+    @classmethod
+    def from_json(cls, text: str) -> World:
+        try:
+            fields: dict[str, Any] = json.loads(text)
+            nodes = tuple(NodePlan(**node) for node in fields.pop("nodes"))
+            faults = tuple(Fault(**fault) for fault in fields.pop("faults", ()))
+            world = cls(nodes=nodes, faults=faults, **fields)
+        except (ValueError, TypeError, KeyError) as error:
+            raise UserError(f"pyrite.sim.world is not the JSON of a world: {error}") from error
+        return checked(world)
+
+
+def checked(world: World) -> World:
+    if not world.executors:
+        raise UserError("a simulated cluster needs an executor on one of its nodes at least")
+    for fault in world.faults:
+        if fault.kind not in KINDS:
+            raise UserError(f"no fault {fault.kind!r}: there are {', '.join(KINDS)}")
+    return world
+
+
+def calm_world(seed: int, nodes: int = 3, executors: int = 2) -> World:
+    """A cluster on which nothing goes wrong."""
+    return World(seed, tuple(NodePlan(executors, 1 << 30) for _ in range(nodes)))
+
+
+def with_faults(world: World, number: int) -> World:
+    """The same cluster with so many faults, by the world's seed, early on."""
+    dice = Random(f"faults {world.seed}")
+    return world._replace(faults=tuple(sorted(random_fault(dice, 400) for _ in range(number))))
+
+
+def random_world(dice: Random, seed: int) -> World:
+    """A small cluster of any shape, with or without faults."""
+    nodes = [
+        NodePlan(
+            executors=dice.choice((1, 1, 1, 2, 2, 3)),
+            pool_bytes=dice.choice((0, 1 << 12, 1 << 15, 1 << 17, 1 << 30)),
+            speed=dice.choice((1.0, 1.0, 1.0, 0.5, 2.0)),
+        )
+        for _ in range(dice.choice((1, 1, 2, 2, 3, 4)))
+    ]
+    if dice.random() < 0.2:
+        nodes.append(NodePlan(0, dice.choice((0, 1 << 15, 1 << 30))))
+    number = dice.choice((0, 1, 1, 2, 3, 5, 8))
+    latest = dice.choice((10, 40, 120, 300))
+    return World(
+        seed,
+        tuple(nodes),
+        tuple(sorted(random_fault(dice, latest) for _ in range(number))),
+        driver_pool_bytes=dice.choice((0, 1 << 12, 1 << 30)),
+        segment_bytes=dice.choice((256, 1 << 10, 1 << 12, 1 << 16)),
+        spill_chance=dice.choice((0.0, 0.0, 0.05, 0.5)),
+        latency_s=dice.choice((0.0001, 0.001, 0.02)),
+        task_s=dice.choice((0.001, 0.01, 0.1)),
+        start_s=dice.choice((0.001, 0.01, 0.5)),
+        lost_after_s=dice.choice((0.05, 0.5, 5.0)),
+        doubled_words=dice.choice((0.0, 0.0, 0.05)),
+        late_words=dice.choice((0.0, 0.5)),
+    )
+
+
+def random_fault(dice: Random, latest_event: int) -> Fault:
+    return Fault(
+        dice.choice(KINDS),
+        event=dice.randrange(latest_event),
+        number=dice.randrange(1000),
+        delay_s=dice.choice((0.0, 0.0, 0.0001, 0.001, 0.01, 0.1)),
+        lasting_s=dice.choice((0.001, 0.02, 0.2, 2.0, 10.0)),
+    )

@@ -1,0 +1,75 @@
+"""A case: a program, a cluster with its faults, and settings; all of it from one seed."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import NamedTuple
+
+from lineage import Program
+from program_text import text as program_text
+from random_programs import random_program
+
+from pyrite.cluster.sim.world import World, random_world
+
+
+class Case(NamedTuple):
+    """Everything that a run depends on."""
+
+    program: Program
+    world: World
+    settings: tuple[tuple[str, str], ...]
+
+    def text(self) -> str:
+        """The case as a reader wants it: every option, and the program."""
+        world = self.world
+        lines = [f"seed {world.seed}"]
+        for number, node in enumerate(world.nodes):
+            lines.append(
+                f"  node-{number}: {node.executors} executors, a pool of {node.pool_bytes} bytes, "
+                f"speed {node.speed}"
+            )
+        plain = world._replace(nodes=(), faults=())._asdict()
+        lines += [f"  {name}: {value}" for name, value in plain.items() if value not in (0, ())]
+        lines += [f"  {name}={value}" for name, value in self.settings]
+        for fault in world.faults:
+            lines.append(
+                f"  {fault.kind} {fault.number}, {fault.delay_s} s after event {fault.event}, "
+                f"for {fault.lasting_s} s"
+            )
+        return "\n".join([*lines, "", program_text(self.program)])
+
+
+def random_case(seed: int) -> Case:
+    dice = Random(f"case {seed}")
+    size = "middle" if dice.random() < 0.02 else "small"
+    program = random_program(dice, size)
+    world = random_world(dice, seed)
+    if world.executors < program.slots:
+        # A barrier needs all of its tasks at once.
+        first = world.nodes[0]
+        more = first._replace(executors=first.executors + program.slots - world.executors)
+        world = world._replace(nodes=(more, *world.nodes[1:]))
+    return Case(program, world, random_settings(dice))
+
+
+def random_settings(dice: Random) -> tuple[tuple[str, str], ...]:
+    chosen = {
+        "spark.executor.memory": dice.choice(("4k", "64k", "1g", "1g")),
+        "spark.locality.wait": dice.choice(("0ms", "10ms", "3s")),
+        "spark.scheduler.mode": dice.choice(("FIFO", "FIFO", "FAIR")),
+        "spark.task.maxFailures": dice.choice(("2", "4", "4")),
+        "pyrite.inline.bytes": dice.choice(("16", "32k", "32k")),
+        "pyrite.cache.liveRows": dice.choice(("true", "true", "true", "false")),
+        "pyrite.cancel.grace": dice.choice(("10ms", "2s")),
+    }
+    if dice.random() < 0.3:
+        chosen |= {
+            "spark.speculation": "true",
+            "spark.speculation.interval": "5ms",
+            "spark.speculation.multiplier": "1.2",
+            "spark.speculation.quantile": dice.choice(("0.1", "0.5")),
+            "spark.speculation.minTaskRuntime": "1ms",
+        }
+    if dice.random() < 0.1:
+        chosen["spark.excludeOnFailure.enabled"] = "true"
+    return tuple(sorted(chosen.items()))

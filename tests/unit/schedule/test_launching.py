@@ -1,0 +1,146 @@
+"""Launching asks only those for whom something has changed."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from conversation import NODE, Talk, launched, map_stage, of_type, result_stage
+
+from pyrite.ids import ExecutorId, Partition, RddId
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+from pyrite.schedule.health import ExclusionRule
+from pyrite.schedule.taskset import TaskSet
+
+
+def keeping(talk: Talk, tasks: int) -> None:
+    """A first job whose tasks keep the rows of RDD 10 wherever they run."""
+    talk.tell(ev.RddPersisted(RddId(10)))
+    talk.submit(result_stage(1, tasks), id=100)
+    while talk.running:
+        attempt, launch = next(iter(talk.running.items()))
+        talk.succeed(attempt, stored=((Partition(RddId(10), launch.partition), None),))
+
+
+def join(talk: Talk, executors: range) -> None:
+    for id in executors:
+        talk.tell(ev.ExecutorJoined(ExecutorId(id), NODE))
+
+
+def questions(idle: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often executors are asked while 40 tasks wait for 2 executors and others are idle."""
+    talk = Talk(executors=2)
+    keeping(talk, tasks=40)
+    join(talk, range(2, 2 + idle))
+    asked = 0
+
+    def counted(own: TaskSet, *arguments: object) -> int | None:
+        nonlocal asked
+        asked += 1
+        return take_own(own, *arguments)  # type: ignore[arg-type]
+
+    take_own = TaskSet.take_own
+    with monkeypatch.context() as patch:
+        patch.setattr(TaskSet, "take_own", counted)
+        talk.submit(result_stage(1, 40), id=101)
+        # Within the wait for locality.
+        while talk.running:
+            attempt = next(iter(talk.running))
+            launch = talk.running.pop(attempt)
+            talk.tell(ev.TaskSucceeded(launch.attempt, b"r"), at_s=talk.now_s)
+    assert talk.ended()[101] is None
+    return asked
+
+
+def test_idle_executors_are_not_asked_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert questions(100, monkeypatch) <= questions(1, monkeypatch) + 100
+
+
+def test_a_small_stage_on_a_large_cluster_asks_its_owners_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    talk = Talk(executors=100)
+    asked = []
+    take_own = TaskSet.take_own
+
+    def noted(own: TaskSet, executor: ExecutorId, *others: object) -> int | None:
+        asked.append(executor)
+        return take_own(own, executor, *others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(TaskSet, "take_own", noted)
+    assert launched(talk.submit(result_stage(0, 100), partitions=(7, 42))) == [
+        (0, 7, 7),
+        (0, 42, 42),
+    ]
+    assert asked == [7, 42]
+
+
+def test_one_timer_at_a_time_while_tasks_wait_for_their_executor() -> None:
+    talk = Talk(executors=1)
+    keeping(talk, tasks=4)
+    join(talk, range(1, 2))
+    (timer,) = of_type(talk.submit(result_stage(1, 4), id=101), do.SetTimer)
+    local = talk.succeed(next(iter(talk.running)))
+    assert launched(local) and not of_type(local, do.SetTimer)
+    fired = talk.tell(ev.TimerFired(timer.name), at_s=timer.at_s)
+    (again,) = of_type(fired, do.SetTimer)
+    assert again.at_s > timer.at_s and not launched(fired)
+    assert launched(talk.tell(ev.TimerFired(again.name), at_s=again.at_s))
+
+
+def test_an_executor_that_is_forgiven_gets_its_own_task() -> None:
+    rule = ExclusionRule(enabled=True, per_stage=9, per_application=1, timeout_s=50.0)
+    talk = Talk(executors=2, exclusion=rule, max_failures=4, locality_wait_s=1000.0)
+    keeping(talk, tasks=4)
+    talk.submit(result_stage(1, 4), id=101)
+    on_first = next(a for a, each in talk.running.items() if each.executor == 0)
+    assert not launched(talk.fail(on_first)), "executor 0 is left out"
+    on_second = next(iter(talk.running))
+    later = talk.now_s + 60.0
+    launch = talk.running.pop(on_second)
+    answer = talk.tell(ev.TaskSucceeded(launch.attempt, b"r"), at_s=later)
+    assert sorted(executor for _, _, executor in launched(answer)) == [0, 1]
+
+
+def test_a_newcomer_takes_the_lowest_empty_slot() -> None:
+    talk = Talk(executors=4)
+    for id in (2, 0, 3):
+        talk.lose(id)
+    join(talk, range(10, 14))
+    assert talk.scheduler.slots == [10, 1, 11, 12, 13]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nobody_is_idle_who_could_work(seed: int) -> None:
+    """Many executors, few tasks each, kept rows, losses, failures: invariants after each event."""
+    dice = Random(seed)
+    talk = Talk(
+        executors=12,
+        fair=seed % 2 == 0,
+        max_failures=20,
+        max_deaths=20,
+        exclusion=ExclusionRule(seed % 3 == 0, per_stage=5, per_application=3, timeout_s=5.0),
+    )
+    keeping(talk, tasks=30)
+    newcomers = 12
+    for job in range(4):
+        talk.submit(result_stage(2 * job + 1, 30, map_stage(2 * job, dice.randint(1, 30))), id=job)
+    for _ in range(400):
+        if not talk.running:
+            break
+        attempt = dice.choice(list(talk.running))
+        chance = dice.random()
+        if chance < 0.05:
+            talk.lose(talk.running[attempt].executor)
+            join(talk, range(newcomers, newcomers + 1))
+            newcomers += 1
+        elif chance < 0.1:
+            talk.fail(attempt)
+        else:
+            rdd = talk.scheduler.runs[talk.running[attempt].stage].spec.shape.nodes[0].rdd
+            index = talk.running[attempt].partition
+            stored = ((Partition(rdd, index), None),) if rdd == 10 else ()
+            talk.succeed(attempt, stored=stored)
+    talk.succeed_all()
+    assert talk.ended().keys() == {100, 0, 1, 2, 3}

@@ -1,0 +1,70 @@
+"""Which task an executor gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyrite.ids import AttemptId, ExecutorId
+from pyrite.schedule.pools import Load
+from pyrite.schedule.taskset import Attempt, TaskSet
+
+A, B, C = ExecutorId(0), ExecutorId(1), ExecutorId(2)
+
+
+def tasks(
+    count: int, preferences: dict[int, Sequence[ExecutorId]] | None = None, slots: int = 2
+) -> TaskSet:
+    return TaskSet(0, range(count), preferences or {}, slots, 3.0, 0.0, Load())
+
+
+def test_homes_are_dealt_by_index() -> None:
+    six = tasks(6)
+    assert [six.take_own(A, 0, 0.0) for _ in range(4)] == [0, 2, 4, None]
+    assert six.take_own(C, 3, 0.0) == 1, "slot 3 of 2 shares the home of slot 1"
+
+
+def test_others_take_from_the_far_end_and_what_is_refused_stays_in_place() -> None:
+    six = tasks(6)
+    assert six.take_any(A, 0.0, refused=[5, 4]) == 3
+    assert six.take_any(A, 0.0) == 5
+    assert six.take_any(A, 0.0) == 4
+    assert list(six.pending) == [0, 1, 2] == list(six.anywhere)
+
+
+def test_tasks_that_prefer_someone_else_are_given_away_after_the_wait() -> None:
+    two = tasks(2, {0: [A], 1: [A]})
+    assert not two.gives_any(2.9) and two.take_any(B, 2.9) is None
+    assert two.gives_any(3.0) and two.take_any(B, 3.0, refused=[1]) == 0
+    assert two.take_own(A, 0, 3.0) == 1
+    assert not two.gives_any(9.0)
+
+
+def test_a_lost_executor_is_preferred_by_nobody() -> None:
+    three = tasks(3, {0: [A], 1: [A, B], 2: [B]})
+    assert three.take_own(A, 0, 0.0) == 0
+    three.forget_executor(A)
+    assert three.preferences == {1: [B], 2: [B]}
+    assert not three.anywhere
+    three.add(0)
+    three.forget_executor(B)
+    assert not three.preferences and list(three.anywhere) == [0, 1, 2]
+
+
+def test_owners_are_those_who_keep_its_rows_or_hold_its_home() -> None:
+    three = tasks(3, {0: [C]})
+    assert list(three.owners(0, [A, B, C])) == [C]
+    assert list(three.owners(2, [A, B, C, None])) == [A, C]
+    assert list(three.owners(1, [A, None, C])) == []
+
+
+def test_the_load_counts_tasks_not_their_copies() -> None:
+    one = tasks(1)
+    first, copy = (Attempt(AttemptId(i), one, 0, ExecutorId(i), i, 0.0) for i in range(2))
+    one.start(first)
+    one.start(copy)
+    assert one.load.running == 1
+    one.finish(first)
+    assert one.load.running == 1
+    one.finish(copy)
+    one.finish(copy)
+    assert one.load.running == 0
