@@ -71,5 +71,6 @@ class Judge:
             case StageAborted() if NO_START in text:
                 return "executors don't start" if self.deaths >= FAILED_STARTS else None
             case StageAborted() if ALL_EXCLUDED in text:
-                return "all excluded" if self.full_disk else None
+                lost = self.losses and self.local_checkpoints
+                return "all excluded" if self.full_disk or lost else None
         return None

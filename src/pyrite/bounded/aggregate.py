@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from pyrite.bounded.space import Space
 from pyrite.bounded.spill import SpillReader, SpillWriter
+from pyrite.hashing import NATIVE, HashUnknownHere, UnstableHash, portable_hash
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -54,7 +55,18 @@ def combine_combiners(
 
 def bucket_of(key: Any, split: int) -> int:
     """The bucket of a key, independent from one split to the next; equal keys agree."""
-    return hash((split, hash(key))) % BUCKETS
+    return hash((split, _hash(key))) % BUCKETS
+
+
+def _portable_hash(key: Any) -> int:
+    """The same in every process where that is possible; buckets need no more than one process."""
+    try:
+        return portable_hash(key)
+    except (UnstableHash, HashUnknownHere):
+        return hash(key)
+
+
+_hash = hash if NATIVE else _portable_hash
 
 
 def _merge(

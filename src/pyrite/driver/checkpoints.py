@@ -6,6 +6,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +131,8 @@ class Checkpoints:
                 # The next job that computes it tries again.
                 self.waiting.add(rdd)
             except BaseException as error:
-                found.error = error
+                # Its traceback would keep the RDD, and the RDD its checkpoint, for ever.
+                found.error = copy(error)
             finally:
                 self.writing.discard(rdd)
 

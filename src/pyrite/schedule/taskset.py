@@ -71,8 +71,8 @@ class TaskSet:
         self.by_executor: dict[ExecutorId, deque[int]] = {}
         self.slots = max(1, slots)
         self.homes: dict[int, deque[int]] = {}
-        # Since when executors are free that have not been asked, and tasks wait whose owners
-        # have not: all others have nothing for each other.
+        # Executors that became free no later than this one have no task of their own here, but
+        # for the unasked; before the first round these are all there are.
         self.asked: int | None = None
         self.unasked: list[int] = []
         self.wakes_at_s = now_s

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from conversation import NODE, Talk, launched, map_stage, of_type, result_stage
 
-from pyrite.ids import ExecutorId, Partition, RddId
+from pyrite.ids import ExecutorId, JobId, Partition, RddId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.health import ExclusionRule
@@ -29,31 +30,34 @@ def join(talk: Talk, executors: range) -> None:
 
 
 def questions(idle: int, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How often executors are asked while 40 tasks wait for 2 executors and others are idle."""
+    """How often executors and owners are looked at while 40 tasks wait for 2 of many executors."""
     talk = Talk(executors=2)
     keeping(talk, tasks=40)
     join(talk, range(2, 2 + idle))
     asked = 0
 
-    def counted(own: TaskSet, *arguments: object) -> int | None:
-        nonlocal asked
-        asked += 1
-        return take_own(own, *arguments)  # type: ignore[arg-type]
+    def counted(method: Any) -> Any:
+        def count(*arguments: Any) -> Any:
+            nonlocal asked
+            asked += 1
+            return method(*arguments)
 
-    take_own = TaskSet.take_own
+        return count
+
     with monkeypatch.context() as patch:
-        patch.setattr(TaskSet, "take_own", counted)
+        for name in ("take_own", "take_any", "owners"):
+            patch.setattr(TaskSet, name, counted(getattr(TaskSet, name)))
         talk.submit(result_stage(1, 40), id=101)
         # Within the wait for locality.
         while talk.running:
-            attempt = next(iter(talk.running))
-            launch = talk.running.pop(attempt)
+            launch = talk.running.pop(next(iter(talk.running)))
             talk.tell(ev.TaskSucceeded(launch.attempt, b"r"), at_s=talk.now_s)
     assert talk.ended()[101] is None
     return asked
 
 
 def test_idle_executors_are_not_asked_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Once for each at first, and not once for each at every event.
     assert questions(100, monkeypatch) <= questions(1, monkeypatch) + 100
 
 
@@ -101,6 +105,16 @@ def test_an_executor_that_is_forgiven_gets_its_own_task() -> None:
     launch = talk.running.pop(on_second)
     answer = talk.tell(ev.TaskSucceeded(launch.attempt, b"r"), at_s=later)
     assert sorted(executor for _, _, executor in launched(answer)) == [0, 1]
+
+
+def test_a_shared_stage_moves_back_when_its_first_job_is_cancelled() -> None:
+    talk = Talk(executors=1)
+    shared = map_stage(4, 3)
+    talk.submit(result_stage(7, 1, shared), id=0)
+    talk.submit(result_stage(5, 1), id=1)
+    talk.submit(result_stage(6, 1, shared), id=2)
+    talk.tell(ev.CancelRequested("changed my mind", job=JobId(0)))
+    assert launched(talk.succeed(0)) == [(5, 0, 0)]
 
 
 def test_a_newcomer_takes_the_lowest_empty_slot() -> None:

@@ -213,6 +213,7 @@ class SimCluster:
         """A node has come, or come back."""
         node = self.nodes[number]
         node.up = True
+        self._forget_peers(node)
         self.events.append(ev.NodeJoined(node.id, self.world.nodes[number].pool_bytes))
         for _ in range(self.world.nodes[number].executors):
             self.timeline.after(self._start_s(), self._restart, node, node.incarnation)
@@ -264,10 +265,10 @@ class SimCluster:
 
     def tell_node_lost(self, node: SimNode, reason: str) -> None:
         """The driver gives a node up."""
-        self.forget_peers(node)
+        self._forget_peers(node)
         self.events.append(ev.NodeLost(node.id, reason))
 
-    def forget_peers(self, node: SimNode) -> None:
+    def _forget_peers(self, node: SimNode) -> None:
         for id, peer in list(self.conversation.peers.items()):
             if peer.node == node.id:
                 del self.conversation.peers[id]

@@ -96,7 +96,6 @@ class Faults:
 
     def _come_back(self, node: SimNode, incarnation: int) -> None:
         if node.incarnation == incarnation and not node.up:
-            self.cluster.forget_peers(node)
             self.cluster.join_node(self.cluster.nodes.index(node))
 
     def _flap(self, node: SimNode, away_s: float, times: int) -> bool:

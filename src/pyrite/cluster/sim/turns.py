@@ -63,12 +63,15 @@ class Turns:
 
     def _make(self, work: Callable[[], None], name: str) -> Turn:
         turn = Turn(self, name)
+        works = [work]
+        del work
 
         def live() -> None:
             turn.gate.acquire()
             turn.ident = threading.get_ident()
             try:
-                work()
+                # What the work holds has gone when the next thread runs.
+                works.pop()()
             except BaseException as error:
                 turn.error = error
             turn.done = True
@@ -105,6 +108,7 @@ class Turns:
         me.is_ready = False
         while not me.check():
             self._pass(self._next())
+        me.ready = None
         return not expired or bool(ready())
 
     def give_way(self) -> None:
