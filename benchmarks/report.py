@@ -14,7 +14,7 @@ TITLES = {"pyrite": "Pyrite", "pyspark": "PySpark", "hand": "by hand"}
 def markdown(results: Results, scale: str, repeat: int, command: str) -> str:
     """The whole report: where and how it was measured, the table, the targets."""
     lines = [
-        _machine(results),
+        machine([f"{TITLES[engine]} {version}" for engine, version in _versions(results)]),
         f"Scale {scale}, medians of {repeat} interleaved repetitions, each in a fresh process; "
         f"peaks are the largest proportional set size of the process tree. Made by `{command}`.",
         "",
@@ -53,7 +53,7 @@ def table(results: Results) -> list[str]:
             ]
         )
     cells.append(_means(results, len(engines)))
-    return _aligned(cells)
+    return aligned(cells)
 
 
 def _means(results: Results, engines: int) -> list[str]:
@@ -66,7 +66,8 @@ def _means(results: Results, engines: int) -> list[str]:
     return [name, *blank, _ratio(speedup), _ratio(overhead), *blank]
 
 
-def _aligned(cells: list[list[str]]) -> list[str]:
+def aligned(cells: list[list[str]]) -> list[str]:
+    """A table of Markdown whose columns line up: the first to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
 
     def line(row: list[str]) -> str:
@@ -88,14 +89,18 @@ def _ratio(ratio: float | None) -> str:
     return f"{ratio:.2f}" if ratio else ""
 
 
-def _machine(results: Results) -> str:
-    cores = len(os.sched_getaffinity(0))
-    memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
-    versions = [
-        f"{TITLES[engine]} {version}"
+def _versions(results: Results) -> list[tuple[str, str]]:
+    return [
+        (engine, version)
         for engine in ENGINES
         if engine != "hand" and (version := results.version(engine))
     ]
+
+
+def machine(versions: list[str]) -> str:
+    """Where it was measured, and with what."""
+    cores = len(os.sched_getaffinity(0))
+    memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     return (
         f"{_processor()}, {cores} cores, {memory_gb:.0f} GB, Linux {platform.release()}; "
         f"{', '.join([f'Python {platform.python_version()}', *versions])}."

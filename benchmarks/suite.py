@@ -1,4 +1,5 @@
-"""Run a suite on all engines by turns, check that the answers agree, report.
+"""Run a suite, report: on all engines by turns, whose answers must agree, or the scheduler or the
+simulator alone.
 
 The arguments are those of scripts/bench.
 """
@@ -37,6 +38,18 @@ SUITES = {
         "larger_than_memory",
         "start",
         "growth",
+    ],
+    "scale": ["shuffle", "kept", "fair", "losses", "outages"],
+    "model": [
+        "word_count",
+        "inverted_index",
+        "sort_records",
+        "group_by_key",
+        "cached_join",
+        "regression_by_record",
+        "k_means",
+        "page_rank",
+        "skewed_keys",
     ],
 }
 
@@ -92,8 +105,9 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     """The options; lists are given with commas."""
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
-        description="Benchmarks of Pyrite against PySpark and hand-written programs.",
-        epilog=f"Workloads of the engine suite: {', '.join(SUITES['engine'])}.",
+        description="Benchmarks of Pyrite against PySpark and hand-written programs, and of its "
+        "scheduler on large clusters.",
+        epilog=" ".join(f"Workloads of {suite}: {', '.join(SUITES[suite])}." for suite in SUITES),
     )
     parser.add_argument("--suite", choices=SUITES, default="engine")
     parser.add_argument("--only", type=_names, default=[], metavar="WORKLOAD,...")
@@ -121,15 +135,44 @@ def _check_names(parser: Any, option: str, given: list[str], known: Any) -> None
 def main() -> None:
     """Run what was asked for; the exit code says whether all went well."""
     options = parsed(sys.argv[1:])
+    command = " ".join(["scripts/bench", *sys.argv[1:]])
+    run = {"engine": run_engines, "scale": run_scale, "model": run_model}[options.suite]
+    report, is_well = run(options, command)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(report)
+    print(f"\n{report}\nwritten to {options.out}")
+    sys.exit(0 if is_well else 1)
+
+
+def run_engines(options: argparse.Namespace, command: str) -> tuple[str, bool]:
+    """The report on the engines, and whether all ran and agreed."""
     runner = Runner(options)
     for name in options.only or SUITES[options.suite]:
         print(f"{name}", flush=True)
         runner.run(name)
-    command = " ".join(["scripts/bench", *sys.argv[1:]])
     report = markdown(runner.results, options.scale, options.repeat, command)
-    options.out.write_text(report)
-    print(f"\n{report}\nwritten to {options.out}")
-    sys.exit(1 if runner.results.failures or runner.results.disagreements() else 0)
+    return report, not (runner.results.failures or runner.results.disagreements())
+
+
+def run_scale(options: argparse.Namespace, command: str) -> tuple[str, bool]:
+    """The report on the scheduler, and whether all grew with the work only."""
+    # Here, so that --help needs nothing to be installed.
+    from benchmarks.scale import Scale
+
+    scale = Scale(options.repeat, options.scale == "small", options.timeout)
+    for name in options.only or SUITES[options.suite]:
+        scale.run(name, _environment(sys.executable))
+    return scale.markdown(command), scale.is_linear
+
+
+def run_model(options: argparse.Namespace, command: str) -> tuple[str, bool]:
+    """The report on the simulator, and whether it foretold what was measured then."""
+    from benchmarks.model import Model
+
+    model = Model(options.repeat, options.scale, options.data, options.timeout)
+    for name in options.only or SUITES[options.suite]:
+        model.run(name, _environment(sys.executable))
+    return model.markdown(command), model.is_near
 
 
 if __name__ == "__main__":

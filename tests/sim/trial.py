@@ -22,6 +22,7 @@ from pyrite import RDD, SparkConf, SparkContext
 from pyrite.cluster.sim.checkers.blocks import Blocks
 from pyrite.cluster.sim.checkers.counting import Counting
 from pyrite.cluster.sim.checkers.delivery import Delivery
+from pyrite.cluster.sim.checkers.economy import Economy
 from pyrite.cluster.sim.checkers.executors import Executors
 from pyrite.cluster.sim.checkers.invariants import Invariants
 from pyrite.cluster.sim.checkers.leaks import what_is_left
@@ -105,6 +106,7 @@ class Trial:
             Snapshots(),
             Executors(),
             Blocks(scheduler),
+            Economy(),
         )
         listeners.extend(checker.see for checker in checkers)
         listeners.append(Canceller(sc, self.case).see)
@@ -170,11 +172,16 @@ class Canceller:
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """The collector runs where the trial says, so that objects die at the same moments."""
+    """The collector runs where the trial says, so that objects die at the same moments.
+
+    It need not look at what was there before.
+    """
     gc.disable()
+    gc.freeze()
     try:
         yield
     finally:
+        gc.unfreeze()
         gc.enable()
 
 

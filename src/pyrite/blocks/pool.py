@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyrite.ids import BlockRef
+from pyrite.rare import rare
 
 # A segment's name tells where it lies; disk has no limit that the ledger would keep.
 MEMORY_PREFIX = "m-"
@@ -37,6 +38,7 @@ class Pool:
         """
         gone = self.seal(owner)
         if self.used_bytes + size_bytes > self.capacity_bytes:
+            rare("the pool is full")
             return False, gone
         self.segments[name] = Segment(owner, size_bytes)
         self.used_bytes += size_bytes

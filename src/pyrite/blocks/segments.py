@@ -12,6 +12,7 @@ from pyrite.blocks.codec import decode_frames, read_frames
 from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
 from pyrite.errors import ClusterError
 from pyrite.ids import BlockRef, NodeId
+from pyrite.rare import rare
 
 # Blocks start at multiples of this, so that arrays read in place are aligned.
 ALIGNMENT = 64
@@ -75,6 +76,7 @@ class SegmentWriter:
             self._fill(buffers)
         except OSError:
             # Shared memory may be smaller than the pool was told, as in a container.
+            rare("shared memory is full before the pool is")
             self._close()
             return self.write_to_disk(buffers)
         self.offset += -(-size // ALIGNMENT) * ALIGNMENT
@@ -187,6 +189,7 @@ class SegmentReader:
             if ref.segment.startswith(MEMORY_PREFIX):
                 self.maps[ref.segment] = whole
         if len(whole) < ref.offset + ref.length:
+            rare("a segment is shorter than its block")
             raise FileNotFoundError(f"segment {ref.segment} is shorter than its block")
         return whole[ref.offset : ref.offset + ref.length]
 

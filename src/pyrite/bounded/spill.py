@@ -9,6 +9,7 @@ from typing import Any
 from pyrite.blocks.codec import Encoder, decode, frame_size
 from pyrite.bounded.space import Space
 from pyrite.errors import ClusterError
+from pyrite.rare import rare
 
 
 class SpillFailed(ClusterError):
@@ -66,10 +67,12 @@ class SpillWriter:
         length = frame_size(buffers)
         try:
             if self._file is None:
+                rare("rows are spilled")
                 self._file = _File(self._space.spill_path())
             for buffer in buffers:
                 _write_all(self._file.fd, memoryview(buffer))
         except OSError as error:
+            rare("a spill finds no room")
             raise SpillFailed(self._space.folder, error.strerror or str(error)) from error
         self._frames.setdefault(bucket, []).append((self._offset, length))
         self._offset += length

@@ -79,7 +79,7 @@ class Conversation:
         for snapshot in command.inputs:
             if peer.snapshots.get(snapshot.shuffle) != snapshot.epoch:
                 refs = [tuple(ref) for ref in snapshot.refs]
-                peer.put(("snapshot", snapshot.shuffle, snapshot.epoch, refs))
+                peer.put(("snapshot", snapshot.shuffle, refs))
                 peer.snapshots[snapshot.shuffle] = snapshot.epoch
         peer.put(
             (
@@ -124,16 +124,14 @@ def heard(peer: Peer, message: Message) -> Iterator[Event]:
         case ("cancelled", attempt, stored, dropped, lost):
             yield from losses(lost)
             yield ev.TaskCancelled(AttemptId(attempt), *unpack_report(stored, dropped))
-        case ("fetch", attempt, shuffle, index, epoch, text, also, stored, dropped, lost):
+        case ("fetch", attempt, shuffle, unread, text, stored, dropped, lost):
             yield from losses(lost)
             yield ev.FetchFailed(
                 AttemptId(attempt),
                 ShuffleId(shuffle),
-                index,
-                epoch,
+                tuple((index, BlockRef(*ref)) for index, ref in unread),
                 text,
                 *unpack_report(stored, dropped),
-                also=tuple(also),
             )
         case ("space", segment, size):
             yield ev.SpaceWanted(peer.node, f"e{peer.id}", segment, size)

@@ -14,6 +14,7 @@ from pyrite.blocks.codec import BATCH_ROWS, encode_all
 from pyrite.cluster.port import Joinable
 from pyrite.errors import JobCancelled, UserError
 from pyrite.execute.worker import Frames
+from pyrite.rare import rare
 from pyrite.rdd.sources import Files, Slices
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ class Checkpoints:
             try:
                 work()
             except JobCancelled:
+                rare("a checkpoint is cancelled")
                 # The next job that computes it tries again.
                 self.waiting.add(rdd)
             except BaseException as error:

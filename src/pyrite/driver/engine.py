@@ -22,6 +22,7 @@ from pyrite.execute.worker import Header, MapWork
 from pyrite.ids import BlockRef, JobId, RddId, ShuffleId, StageId
 from pyrite.plan.program import Program
 from pyrite.plan.stages import Cut, JobSpec, StageCutter, StageSpec, stale_stages
+from pyrite.rare import rare
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.dependency import ShuffleDependency
 from pyrite.rdd.op import Op
@@ -246,6 +247,7 @@ class Engine:
             if not wanted:
                 break
             # Its node went before the driver had read it. What it counted has been counted.
+            rare("a result is lost before it is read")
             flags = flags._replace(counted=False)
         return [found[index] for index in partitions]
 

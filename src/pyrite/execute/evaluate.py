@@ -25,7 +25,7 @@ class Evaluator:
         self,
         program: Program,
         plans: dict[RddId, KeepPlan],
-        shuffles: dict[ShuffleId, tuple[int, tuple[BlockRef, ...]]],
+        shuffles: dict[ShuffleId, tuple[BlockRef, ...]],
         keeper: Keeper,
         space: Space,
     ) -> None:
@@ -113,9 +113,8 @@ class Evaluator:
             return Parents(self, each.node, each.mapping.parents(index))
         snapshot = self.shuffles.get(each.shuffle)
         if snapshot is None:
-            raise MissingMapOutput(each.shuffle, -1, -1, "it has not been computed")
-        epoch, refs = snapshot
-        return ShuffleRows(each.shuffle, epoch, refs, index, self.keeper.reader)
+            raise MissingMapOutput(each.shuffle, [], "they have not been computed")
+        return ShuffleRows(each.shuffle, snapshot, index, self.keeper.reader)
 
 
 class Batches:

@@ -12,9 +12,9 @@ from pyrite.blocks.live import LiveStore, estimate_bytes
 from pyrite.blocks.segments import SegmentReader, SegmentWriter
 from pyrite.bounded.space import Space
 from pyrite.ids import BlockRef, Partition, RddId
+from pyrite.rare import rare
 from pyrite.storagelevel import StorageLevel
 
-CHUNK_ROWS = 4096
 ANY_PRIORITY = sys.maxsize
 
 
@@ -36,10 +36,13 @@ class KeepPlan(NamedTuple):
 class Keeper:
     """Finds and stores kept partitions for the tasks of one executor."""
 
-    def __init__(self, live: LiveStore, reader: SegmentReader, writer: SegmentWriter) -> None:
+    def __init__(
+        self, live: LiveStore, reader: SegmentReader, writer: SegmentWriter, chunk_rows: int
+    ) -> None:
         self.live = live
         self.reader = reader
         self.writer = writer
+        self.chunk_rows = chunk_rows
         self.blocks: dict[Partition, BlockRef] = {}
         self.stored: list[tuple[Partition, BlockRef | None]] = []
         self.dropped: list[Partition] = []
@@ -69,6 +72,7 @@ class Keeper:
             frames = self.reader.rows(ref)
             first = next(frames, [])
         except (OSError, CorruptBlock):
+            rare("a kept block can't be read")
             self.lost.append((partition, ref))
             return None
         return chain(first, chain.from_iterable(self._rest(partition, ref, frames)))
@@ -80,6 +84,7 @@ class Keeper:
         try:
             yield from frames
         except (OSError, CorruptBlock):
+            rare("a kept block ends in the middle")
             self.lost.append((partition, ref))
             raise KeptBlockLost from None
 
@@ -96,10 +101,11 @@ class Keeper:
         size = 0
         before, self.storing = self.storing, partition.rdd
         try:
-            while chunk := list(islice(rows, CHUNK_ROWS)):
+            while chunk := list(islice(rows, self.chunk_rows)):
                 held += chunk
                 size += estimate_bytes(chunk)
                 if not self._make_room(partition, size, plan, space):
+                    rare("live rows find no room")
                     rest = chain(held, rows)
                     to_disk = level.useDisk
                     return self._keep_encoded(partition, rest, True) if to_disk else rest
@@ -121,9 +127,11 @@ class Keeper:
         return True
 
     def _evict(self, partition: Partition) -> None:
+        rare("live rows are evicted")
         entry = self.live.remove(partition)
         self.dropped.append(partition)
         if entry.level.useDisk and partition not in self.blocks:
+            rare("evicted rows go to disk")
             self._encode_all(partition, entry.rows, to_disk=True)
 
     def make_room(self) -> bool:
@@ -160,7 +168,7 @@ class Keeper:
         encoder = Encoder()
         file = self.writer.open_on_disk() if to_disk else None
         buffers: list[Any] = []
-        while chunk := list(islice(rows, CHUNK_ROWS)):
+        while chunk := list(islice(rows, self.chunk_rows)):
             frame = encoder.encode(chunk)
             if file is None:
                 buffers += frame

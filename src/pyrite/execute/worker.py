@@ -21,6 +21,7 @@ from pyrite.execute.store import Store
 from pyrite.execute.traces import hint, summary, user_traceback
 from pyrite.ids import BlockRef, NodeId, Partition, RddId, ShuffleId
 from pyrite.plan.program import Program
+from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router
 from pyrite.shuffle.read import MissingMapOutput
 from pyrite.shuffle.write import write_map_output
@@ -51,6 +52,8 @@ class Limits(NamedTuple):
     storage_bytes: int
     protected_bytes: int
     inline_bytes: int
+    # Kept rows are encoded so many at a time.
+    chunk_rows: int = 4096
 
 
 class Header(NamedTuple):
@@ -116,9 +119,9 @@ class Worker:
         self.reader = store.reader()
         self.writer = store.writer(name, self._lease)
         self.live = store.live(limits.storage_bytes, limits.protected_bytes)
-        self.keeper = Keeper(self.live, self.reader, self.writer)
+        self.keeper = Keeper(self.live, self.reader, self.writer, limits.chunk_rows)
         self.stages: dict[int, Stage] = {}
-        self.snapshots: dict[ShuffleId, tuple[int, tuple[BlockRef, ...]]] = {}
+        self.snapshots: dict[ShuffleId, tuple[BlockRef, ...]] = {}
         self.running: int | None = None
         self.interrupted: int | None = None
         # The attempt that was last cancelled, as the cluster knows it.
@@ -131,6 +134,7 @@ class Worker:
             try:
                 self._handle(self.channel.receive())
             except TaskInterrupted:
+                rare("a running task is cancelled")
                 self._remove_unreported()
                 self._answer(("cancelled", self.interrupted))
 
@@ -144,8 +148,8 @@ class Worker:
         match message:
             case ("task", *order):
                 self._run(Task(*order))
-            case ("snapshot", shuffle, epoch, refs):
-                self.snapshots[shuffle] = epoch, tuple(BlockRef(*each) for each in refs)
+            case ("snapshot", shuffle, refs):
+                self.snapshots[shuffle] = tuple(BlockRef(*each) for each in refs)
             case ("end_shuffle", shuffle):
                 self.snapshots.pop(shuffle, None)
             case ("stage", stage, closure, header):
@@ -160,7 +164,7 @@ class Worker:
                 Broadcast._loaded.pop(id, None)
             case ("space" | "barrier", *_):
                 # The answer to a task that was cancelled while it waited.
-                pass
+                rare("an answer comes after its question was given up")
             case ("stop",):
                 raise Stopped
             case _:
@@ -189,15 +193,8 @@ class Worker:
             self.running = None
         except MissingMapOutput as error:
             self.running = None
-            answer = (
-                "fetch",
-                task.attempt,
-                error.shuffle,
-                error.index,
-                error.epoch,
-                str(error),
-                list(error.also),
-            )
+            lost = [(index, tuple(ref)) for index, ref in error.lost]
+            answer = ("fetch", task.attempt, error.shuffle, lost, str(error))
         except KeptBlockLost:
             # The report says what is lost; without it the same task computes the rows.
             self.running = None

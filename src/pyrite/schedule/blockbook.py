@@ -10,6 +10,7 @@ from pyrite.ids import (
     Partition,
     RddId,
 )
+from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import (
     DropBroadcast,
@@ -56,6 +57,7 @@ class BlockBook(State):
                 self.commands.append(DropBroadcast(event.broadcast))
             case ev.BlockLost():
                 if self.kept.drop_block(event.partition, event.ref):
+                    rare("a kept block is lost")
                     self._release([event.ref])
             case _:
                 assert_never(event)
@@ -64,7 +66,9 @@ class BlockBook(State):
         # Late words of an executor that is lost: nobody would ever give the segment back.
         known = event.owner == DRIVER or ExecutorId(int(event.owner[1:])) in self.executors
         granted, gone = False, list[str]()
-        if known:
+        if not known:
+            rare("a lost executor wants space")
+        else:
             granted, gone = self.ledger.want(event.node, event.owner, event.segment, event.bytes)
         self._drop(event.node, gone)
         self.commands.append(GrantSpace(event.owner, event.segment, granted))
@@ -74,6 +78,7 @@ class BlockBook(State):
             self.ledger.pin(ref)
         if partition.rdd not in self.persisted:
             # Forgotten while the task ran.
+            rare("a partition is kept of an RDD that was forgotten")
             self.commands.append(DropRdd(partition.rdd))
         elif ref is None:
             self.kept.add_live(partition, executor)
@@ -81,6 +86,7 @@ class BlockBook(State):
         elif self.kept.set_block(partition, ref):
             return
         if ref is not None:
+            rare("a kept block is of no use")
             self._release([ref])
 
     def _forget_rdd(self, rdd: RddId) -> None:

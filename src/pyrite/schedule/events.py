@@ -66,16 +66,17 @@ class TaskCancelled(NamedTuple):
 
 
 class FetchFailed(NamedTuple):
-    """A task could not read a map output; `also` are others that went with the same segment."""
+    """A task could not read map outputs, by index and where they were said to lie.
+
+    None of them where it was launched without the shuffle, which a kept RDD seemed to hide.
+    """
 
     attempt: AttemptId
     shuffle: ShuffleId
-    index: int  # type: ignore[assignment]
-    epoch: int
+    lost: tuple[tuple[int, BlockRef], ...]
     message: str
     stored: tuple[tuple[Partition, BlockRef | None], ...] = ()
     dropped: tuple[Partition, ...] = ()
-    also: tuple[int, ...] = ()
 
 
 class BlockLost(NamedTuple):

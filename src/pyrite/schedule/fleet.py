@@ -8,6 +8,7 @@ from pyrite.ids import (
     NodeId,
     StageId,
 )
+from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule import reports
 from pyrite.schedule.commands import (
@@ -28,6 +29,8 @@ class Fleet(Outcomes):
 
     def _on_node_joined(self, event: ev.NodeJoined) -> None:
         # It may have gone and come back before anyone noticed.
+        if event.node in self.ledger.pools:
+            rare("a node is back before its loss was noticed")
         self._lose_node(event.node, "the node started anew")
         self.ledger.join(event.node, event.pool_bytes)
 
@@ -54,10 +57,12 @@ class Fleet(Outcomes):
         if run.spec.id not in self.runs:
             return
         if self._missing_inputs(run.spec):
+            rare("a stage's inputs go with a node")
             if run.tasks is not None:
                 run.tasks.paused = True
             self._resume(run)
         elif run.tasks is not None and not run.tasks.paused:
+            rare("a stage goes on after a node was lost")
             self._start_tasks(run)
 
     def _on_joined(self, event: ev.ExecutorJoined) -> None:
@@ -88,6 +93,7 @@ class Fleet(Outcomes):
         elif executor.ran == 0:
             self.failed_starts += 1
         if self.failed_starts >= FAILED_STARTS:
+            rare("executors don't start")
             # The next job asks for them again.
             self.not_started.append(StartExecutor(executor.id, executor.node))
             for job in list(self.jobs.values()):

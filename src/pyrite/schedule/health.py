@@ -28,10 +28,13 @@ class Health:
         self.stages: dict[int, dict[ExecutorId, dict[int, int]]] = {}
         self.recent: dict[ExecutorId, int] = {}
         self.failures: deque[tuple[float, ExecutorId]] = deque()
+        # Grows whenever fewer executors may be usable than before.
+        self.changes = 0
 
     def failed(self, stage: int, partition: int, executor: ExecutorId, now_s: float) -> None:
         if not self.rule.enabled:
             return
+        self.changes += 1
         counts = self.stages.setdefault(stage, {}).setdefault(executor, {})
         counts[partition] = counts.get(partition, 0) + 1
         self.recent[executor] = self.recent.get(executor, 0) + 1
@@ -63,10 +66,6 @@ class Health:
             return ()
         return [index for index, count in counts.items() if count >= self.rule.per_task]
 
-    def suspects(self, stage: int) -> int:
-        """No more executors than this are left out of the stage or refuse one of its tasks."""
-        return len(self.recent) + len(self.stages.get(stage, ()))
-
     def _counts(self, stage: int, executor: ExecutorId) -> dict[int, int]:
         found = self.stages.get(stage)
         return {} if found is None else found.get(executor, {})
@@ -75,6 +74,7 @@ class Health:
         self.stages.pop(stage, None)
 
     def forget_executor(self, executor: ExecutorId) -> None:
+        self.changes += 1
         if self.recent.pop(executor, None) is not None:
             self.failures = deque(each for each in self.failures if each[1] != executor)
         for executors in self.stages.values():

@@ -85,16 +85,20 @@ class Launching(Staging):
         if len(tasks.unasked) >= len(self.free):
             return list(self.free.values())
         asked = self.freed if tasks.asked is None else tasks.asked
-        found = list(takewhile(lambda each: each.freed > asked, reversed(self.free.values())))
-        found.reverse()
+        found = self._freed_since(asked)
         for partition in tasks.unasked:
             for owner in tasks.owners(partition, self.slots):
                 if owner in self.free and self.free[owner].freed <= asked:
                     found.append(self.free[owner])
         return found
 
+    def _freed_since(self, freed: int) -> list[Executor]:
+        found = list(takewhile(lambda each: each.freed > freed, reversed(self.free.values())))
+        found.reverse()
+        return found
+
     def _launch_any(self, run: StageRun, tasks: TaskSet) -> Iterator[None]:
-        for executor in list(self.free.values()):
+        for executor in self._freed_since(tasks.offered_before(self.now_s)):
             if not tasks.gives_any(self.now_s):
                 return
             if executor.attempt is None and not self._is_left_out(run, executor):
@@ -103,6 +107,7 @@ class Launching(Staging):
                 if partition is not None:
                     self._start(run, tasks, executor, partition)
                     yield
+        tasks.all_offered(self.freed, self.now_s)
 
     def _wait_or_give_up(self, run: StageRun, tasks: TaskSet) -> None:
         until_s = tasks.waits_until_s()
@@ -112,7 +117,9 @@ class Launching(Staging):
             self.commands.append(SetTimer(f"locality {run.spec.id}", until_s))
         # Executors that are still starting may turn out to be usable.
         complete = len(self.executors) >= max(1, self.rules.executors)
-        if complete and self.health.suspects(run.spec.id) >= len(self.executors):
+        seen = self.health.changes, len(self.executors)
+        if complete and tasks.judged != seen:
+            tasks.judged = seen
             self._give_up_refused(run, tasks)
 
     def _give_up_refused(self, run: StageRun, tasks: TaskSet) -> None:

@@ -8,6 +8,7 @@ from pyrite.ids import (
     ShuffleId,
     StageId,
 )
+from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule import reports
 from pyrite.schedule.commands import (
@@ -16,6 +17,7 @@ from pyrite.schedule.commands import (
     ReleaseBarrier,
 )
 from pyrite.schedule.launching import Launching
+from pyrite.schedule.outputs import ShuffleOutputs
 from pyrite.schedule.runs import StageRun
 from pyrite.schedule.taskset import Attempt, TaskSet
 
@@ -134,10 +136,7 @@ class Outcomes(Launching):
     def _on_fetch_failed(self, event: ev.FetchFailed) -> None:
         ended = self._end_attempt(event)
         outputs = self.outputs.shuffles.get(event.shuffle)
-        # Words from an earlier epoch speak of an output that was made again since.
-        if outputs is not None and event.index >= 0 and event.epoch == outputs.epoch:
-            for index in (event.index, *event.also):
-                self._release(outputs.lose(index))
+        lost = [] if outputs is None else self._lose_outputs(outputs, event)
         if ended is None:
             return
         attempt, run, tasks = ended
@@ -145,17 +144,25 @@ class Outcomes(Launching):
             self._fail_stage(run, reports.torn(run.spec.parents[event.shuffle], event.message))
             return
         self._retry(run, tasks, attempt)
-        if not tasks.paused:
-            tasks.paused = True
-            # By output: where many are lost, each is found in a round of its own.
-            lost_output = event.shuffle, event.index
-            rounds = run.fetch_failures.get(lost_output, 0) + 1
-            run.fetch_failures[lost_output] = rounds
+        tasks.paused = True
+        for index in lost or [-1] * (not event.lost):
+            rounds = run.fetch_failures.get((event.shuffle, index), 0) + 1
+            run.fetch_failures[event.shuffle, index] = rounds
             if rounds >= self.rules.max_fetch_failures:
                 report = reports.fetch_failed(run.spec, rounds, event.message)
                 self._fail_stage(run, report)
                 return
         self._pause_for_inputs(run, event.shuffle)
+
+    def _lose_outputs(self, outputs: ShuffleOutputs, event: ev.FetchFailed) -> list[int]:
+        """Forgets what could not be read; gives what was still thought to be there."""
+        # Late words speak of an output that was made again since, or is known to be lost.
+        lost = [index for index, ref in event.lost if outputs.refs[index] == ref]
+        if len(lost) < len(event.lost):
+            rare("an output that could not be read was made again since")
+        for index in lost:
+            self._release(outputs.lose(index))
+        return lost
 
     def _pause_for_inputs(self, run: StageRun, shuffle: ShuffleId) -> None:
         """Has the missing input made; a kept RDD no longer hides the shuffle behind it."""

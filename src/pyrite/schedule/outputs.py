@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.plan.stages import StageSpec
+from pyrite.rare import rare
 from pyrite.schedule.commands import Snapshot
 
 
@@ -45,6 +46,8 @@ class ShuffleOutputs:
         """Forgets one output, and those that stand or fall with it; gives their blocks."""
         if self.refs[index] is None:
             return []
+        if self.together:
+            rare("outputs of a barrier are lost together")
         lost = list(range(len(self.refs))) if self.together else [index]
         blocks = [ref for each in lost if (ref := self.refs[each]) is not None]
         for each in lost:
@@ -52,7 +55,9 @@ class ShuffleOutputs:
         self.absent += len(blocks)
         self.epoch += 1
         self._snapshot = None
-        self.torn = self.torn or (self.was_read and not self.replayable)
+        if self.was_read and not self.replayable:
+            rare("an output is lost that can't be made alike")
+            self.torn = True
         return blocks
 
     def lose_node(self, node: NodeId) -> list[BlockRef]:

@@ -75,7 +75,12 @@ class TaskSet:
         # for the unasked; before the first round these are all there are.
         self.asked: int | None = None
         self.unasked: list[int] = []
+        # Executors that became free no later than this one may take nothing of what any may take.
+        self.offered = 0
+        self.offered_all = False
         self.wakes_at_s = now_s
+        # When it was last judged whether some executor may try each task that waits.
+        self.judged: tuple[int, int] | None = None
         for partition, preferred in preferences.items():
             for executor in preferred:
                 self.preferring.setdefault(executor, []).append(partition)
@@ -87,6 +92,8 @@ class TaskSet:
         if partition in self.pending:
             return
         self.pending[partition] = None
+        self.offered = 0
+        self.judged = None
         preferred = self.preferences.get(partition)
         if preferred:
             self.unasked.append(partition)
@@ -96,6 +103,7 @@ class TaskSet:
             self._add_anywhere(partition)
 
     def _add_anywhere(self, partition: int) -> None:
+        self.offered = 0
         self.unasked.append(partition)
         self.anywhere[partition] = None
         home = partition % self.slots
@@ -130,7 +138,20 @@ class TaskSet:
 
     def ask_all_again(self) -> None:
         """Executors that were left out may take part again."""
-        self.asked = 0
+        self.asked = self.offered = 0
+
+    def offered_before(self, now_s: float) -> int:
+        """Who became free up to then was offered all that any may take now, and took nothing."""
+        return self.offered if self.offered_all or not self._waited(now_s) else 0
+
+    def all_offered(self, freed: int, now_s: float) -> None:
+        """Whoever became free until now may take nothing: they are left out, or refuse it."""
+        self.offered = freed
+        self.offered_all = self._waited(now_s)
+
+    def _waited(self, now_s: float) -> bool:
+        """Whether tasks that prefer someone may run anywhere."""
+        return now_s >= self.local_at_s + self.wait_s
 
     def take_own(
         self, executor: ExecutorId, slot: int, now_s: float, refused: Container[int] = ()
@@ -146,14 +167,14 @@ class TaskSet:
         """Whether there is something that any executor may take."""
         if self.anywhere or self.slow:
             return True
-        return bool(self.pending) and now_s >= self.local_at_s + self.wait_s
+        return bool(self.pending) and self._waited(now_s)
 
     def take_any(
         self, executor: ExecutorId, now_s: float, refused: Container[int] = ()
     ) -> int | None:
         """A partition that the executor may compute although others would be better placed."""
         found = self._take_last(self.anywhere, refused)
-        if found is None and now_s >= self.local_at_s + self.wait_s:
+        if found is None and self._waited(now_s):
             found = self._take_last(self.pending, refused)
         return found if found is not None else self._take_slow(executor, refused)
 
@@ -265,4 +286,5 @@ class TaskSet:
         for partition, copies in self.running.items():
             if len(copies) == 1 and now_s - copies[0].started_s > limit_s:
                 self.slow[partition] = None
+                self.offered = 0
         return bool(self.slow)

@@ -9,6 +9,7 @@ from typing import Any
 from pyrite.blocks.codec import CorruptBlock, decode_frames
 from pyrite.blocks.segments import SegmentReader
 from pyrite.ids import BlockRef, ShuffleId
+from pyrite.shuffle.write import unsealed
 
 
 class MissingMapOutput(BaseException):
@@ -17,19 +18,11 @@ class MissingMapOutput(BaseException):
     No Exception, so that a user's `except` does not take it for an end of the rows.
     """
 
-    def __init__(
-        self,
-        shuffle: ShuffleId,
-        index: int,
-        epoch: int,
-        reason: str,
-        also: tuple[int, ...] = (),
-    ) -> None:
-        super().__init__(f"map output {index} of shuffle {shuffle}: {reason}")
+    def __init__(self, shuffle: ShuffleId, lost: list[tuple[int, BlockRef]], reason: str) -> None:
+        which = f"map output {lost[0][0]}" if lost else "map outputs"
+        super().__init__(f"{which} of shuffle {shuffle}: {reason}")
         self.shuffle = shuffle
-        self.index = index
-        self.epoch = epoch
-        self.also = also
+        self.lost = lost
 
 
 class ShuffleRows:
@@ -38,13 +31,11 @@ class ShuffleRows:
     def __init__(
         self,
         shuffle: ShuffleId,
-        epoch: int,
         refs: tuple[BlockRef, ...],
         part: int,
         reader: SegmentReader,
     ) -> None:
         self.shuffle = shuffle
-        self.epoch = epoch
         self.refs = refs
         self.part = part
         self.reader = reader
@@ -55,19 +46,19 @@ class ShuffleRows:
     def batches(self) -> Iterator[list[Any]]:
         for index, ref in enumerate(self.refs):
             try:
-                view = find_part(self.reader.view(BlockRef(*ref)), self.part)
+                view = find_part(self.reader.view(ref), self.part)
                 if view is not None:
                     # Reducers may add arrays in place, as they do with PySpark.
                     yield from decode_frames(view, writable=True)
             except (OSError, CorruptBlock) as error:
                 reason = f"{type(error).__name__}: {error}"
-                also = self._beside(index) if isinstance(error, OSError) else ()
-                raise MissingMapOutput(self.shuffle, index, self.epoch, reason, also) from None
+                lost = self._beside(ref) if isinstance(error, OSError) else [(index, ref)]
+                raise MissingMapOutput(self.shuffle, lost, reason) from None
 
-    def _beside(self, index: int) -> tuple[int, ...]:
-        """The other outputs in a segment that is gone."""
-        place = self.refs[index][:2]
-        return tuple(i for i, ref in enumerate(self.refs) if ref[:2] == place and i != index)
+    def _beside(self, gone: BlockRef) -> list[tuple[int, BlockRef]]:
+        """The outputs in a segment that is gone."""
+        place = gone.node, gone.segment
+        return [(i, ref) for i, ref in enumerate(self.refs) if (ref.node, ref.segment) == place]
 
 
 def find_part(block: memoryview, part: int) -> memoryview | None:
@@ -79,5 +70,5 @@ def find_part(block: memoryview, part: int) -> memoryview | None:
     if part >= parts or len(block) < start:
         raise CorruptBlock(f"a map output of {parts} parts has no part {part}")
     offsets = block[8 + 8 * part : 24 + 8 * part].cast("Q")
-    first, last = offsets[0], offsets[1]
+    first, last = unsealed(part, offsets[0]), unsealed(part + 1, offsets[1])
     return None if first == last else block[start + first : start + last]

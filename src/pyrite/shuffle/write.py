@@ -13,15 +13,19 @@ from array import array
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
+from zlib import crc32
 
-from pyrite.blocks.codec import Encoder, frame_size
+from pyrite.blocks.codec import CorruptBlock, Encoder, frame_size
 from pyrite.blocks.segments import SegmentWriter, write_all
 from pyrite.bounded.space import Space
 from pyrite.bounded.spill import SpillFailed
 from pyrite.ids import BlockRef
+from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router
 
 CHUNK_ROWS = 4096
+# A map output may have a tebibyte.
+OFFSET_BITS = 40
 # Rows waiting in buckets before they are encoded: large batches encode and decode faster.
 WAITING_ROWS = 200_000
 
@@ -90,6 +94,7 @@ class MapOutput:
     def spill_frames(self) -> None:
         """Moves the frames to disk."""
         if self.spill is None:
+            rare("a map output spills")
             self.spill = FrameSpill(self.space)
         for part, frames in enumerate(self.frames):
             if frames:
@@ -103,15 +108,28 @@ class MapOutput:
         if self.spill is not None:
             for part, views in self.spill.finish().items():
                 self.frames[part][:0] = views
-        offsets = array("Q", [0])
+        offsets = array("Q", [sealed(0, 0)])
         total = 0
-        for frames in self.frames:
+        for part, frames in enumerate(self.frames):
             total += frame_size(frames)
-            offsets.append(total)
+            offsets.append(sealed(part + 1, total))
         buffers = [struct.pack("<Q", self.parts), offsets.tobytes()]
         for frames in self.frames:
             buffers.extend(frames)
         return writer.write(buffers, 8 + 8 * len(offsets) + total)
+
+
+def sealed(place: int, offset: int) -> int:
+    """An offset with a check in its upper bits: frames have a checksum each, an end has none."""
+    return offset | (crc32(b"%d %d" % (place, offset)) >> 8) << OFFSET_BITS
+
+
+def unsealed(place: int, entry: int) -> int:
+    """The offset again; raises CorruptBlock where the entry is not what was written."""
+    offset = entry & ((1 << OFFSET_BITS) - 1)
+    if sealed(place, offset) != entry:
+        raise CorruptBlock(f"the offset of part {place} in a map output has changed")
+    return offset
 
 
 def write_map_output(

@@ -53,9 +53,10 @@ def test_a_lost_executor_leaves_nothing_behind() -> None:
     assert not health.failures
 
 
-def test_suspects_are_at_least_those_that_could_be_refused() -> None:
+def test_it_tells_when_fewer_executors_may_be_usable() -> None:
     health = failing(0.0)
-    assert health.suspects(1) >= 1
+    before = health.changes
     health.forgive(100.0)
-    assert health.suspects(1) == 1
-    assert health.suspects(2) == 0
+    assert health.changes == before
+    health.forget_executor(B)
+    assert health.changes > before

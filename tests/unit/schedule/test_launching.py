@@ -107,6 +107,18 @@ def test_an_executor_that_is_forgiven_gets_its_own_task() -> None:
     assert sorted(executor for _, _, executor in launched(answer)) == [0, 1]
 
 
+def test_an_executor_that_is_forgiven_gets_what_any_may_take() -> None:
+    rule = ExclusionRule(enabled=True, per_stage=9, per_application=1, timeout_s=50.0)
+    talk = Talk(executors=2, exclusion=rule, max_failures=4, locality_wait_s=1000.0)
+    # All of these are at home with executor 1.
+    talk.submit(result_stage(0, 10), partitions=(1, 3, 5, 7, 9))
+    on_first = next(a for a, each in talk.running.items() if each.executor == 0)
+    assert not launched(talk.fail(on_first)), "executor 0 is left out"
+    launch = talk.running.pop(next(iter(talk.running)))
+    answer = talk.tell(ev.TaskSucceeded(launch.attempt, b"r"), at_s=talk.now_s + 60.0)
+    assert sorted(executor for _, _, executor in launched(answer)) == [0, 1]
+
+
 def test_a_shared_stage_moves_back_when_its_first_job_is_cancelled() -> None:
     talk = Talk(executors=1)
     shared = map_stage(4, 3)
@@ -158,3 +170,22 @@ def test_nobody_is_idle_who_could_work(seed: int) -> None:
             talk.succeed(attempt, stored=stored)
     talk.succeed_all()
     assert talk.ended().keys() == {100, 0, 1, 2, 3}
+
+
+def test_executors_that_are_left_out_are_not_offered_every_task(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rule = ExclusionRule(enabled=True, per_stage=9, per_application=1)
+    talk = Talk(executors=20, exclusion=rule, max_failures=50)
+    talk.submit(result_stage(0, 200))
+    for attempt in list(talk.running)[:10]:
+        talk.fail(attempt)
+    looked = []
+    excluded = talk.scheduler.health.excluded
+    monkeypatch.setattr(talk.scheduler, "check", lambda: None)
+    monkeypatch.setattr(
+        talk.scheduler.health, "excluded", lambda id: looked.append(id) or excluded(id)
+    )
+    talk.succeed_all()
+    assert talk.ended() == {0: None}
+    assert len(looked) <= 3 * 200

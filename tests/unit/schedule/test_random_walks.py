@@ -120,10 +120,9 @@ class Walk:
             self.tell(ev.TaskFailed(attempt, failure, stored))
         elif chance < 0.15 and launch.inputs and launch.inputs[0].refs:
             snapshot = dice.choice([each for each in launch.inputs if each.refs] or launch.inputs)
-            index = dice.randrange(len(snapshot.refs)) if snapshot.refs else -1
-            self.tell(
-                ev.FetchFailed(attempt, snapshot.shuffle, index, snapshot.epoch, "gone", stored)
-            )
+            index = dice.randrange(len(snapshot.refs))
+            lost = ((index, snapshot.refs[index]),)
+            self.tell(ev.FetchFailed(attempt, snapshot.shuffle, lost, "gone", stored))
         else:
             run = self.scheduler.runs.get(launch.stage)
             writes = launch.stage < 100_000

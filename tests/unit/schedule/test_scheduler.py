@@ -167,7 +167,7 @@ def test_a_lost_map_output_is_made_again_and_only_that() -> None:
     for attempt in (0, 1, 2):
         talk.succeed(attempt)
     reader = talk.running.pop(AttemptId(3))
-    answer = talk.tell(ev.FetchFailed(reader.attempt, ShuffleId(1), 1, 0, "corrupt"))
+    answer = talk.tell(ev.FetchFailed(reader.attempt, ShuffleId(1), lost(1, "d-1"), "corrupt"))
     assert launched(answer) == [(1, 1, reader.executor)]
     assert of_type(answer, do.DropSegments) == [do.DropSegments(NODE, ("d-1",))]
     again = talk.succeed(5)
@@ -178,18 +178,22 @@ def test_a_lost_map_output_is_made_again_and_only_that() -> None:
     assert talk.ended() == {0: None}
 
 
-def test_fetch_failures_of_an_earlier_epoch_lose_nothing() -> None:
+def lost(index: int, segment: str) -> tuple[tuple[int, BlockRef], ...]:
+    return ((index, BlockRef(NODE, segment, 0, 10)),)
+
+
+def test_late_fetch_failures_lose_nothing() -> None:
     talk = Talk(executors=3)
     maps = map_stage(1, 1)
     talk.submit(result_stage(2, 3, maps))
     talk.succeed(0)
     for attempt in (1, 2):
         del talk.running[AttemptId(attempt)]
-        talk.tell(ev.FetchFailed(AttemptId(attempt), ShuffleId(1), 0, 0, "gone"))
+        talk.tell(ev.FetchFailed(AttemptId(attempt), ShuffleId(1), lost(0, "d-0"), "gone"))
     assert len([c for c in of_type(talk.log, do.LaunchTask) if c.stage == 1]) == 2
     talk.succeed(4)
     del talk.running[AttemptId(3)]
-    talk.tell(ev.FetchFailed(AttemptId(3), ShuffleId(1), 0, 0, "late word"))
+    talk.tell(ev.FetchFailed(AttemptId(3), ShuffleId(1), lost(0, "d-0"), "late word"))
     talk.succeed_all()
     assert talk.ended() == {0: None}
     assert len([c for c in of_type(talk.log, do.LaunchTask) if c.stage == 1]) == 2
@@ -202,7 +206,8 @@ def test_a_stage_that_keeps_losing_its_input_is_aborted() -> None:
     for epoch in range(2):
         talk.succeed(2 * epoch)
         del talk.running[AttemptId(2 * epoch + 1)]
-        talk.tell(ev.FetchFailed(AttemptId(2 * epoch + 1), ShuffleId(1), 0, epoch, "gone"))
+        gone = lost(0, f"d-{2 * epoch}")
+        talk.tell(ev.FetchFailed(AttemptId(2 * epoch + 1), ShuffleId(1), gone, "gone"))
     assert isinstance(talk.ended()[0], StageAborted)
 
 
@@ -212,7 +217,7 @@ def test_accumulators_of_a_map_output_made_again_do_not_count_twice() -> None:
     talk.submit(result_stage(2, 1, maps))
     talk.succeed(0, accumulators=b"a")
     del talk.running[AttemptId(1)]
-    talk.tell(ev.FetchFailed(AttemptId(1), ShuffleId(1), 0, 0, "gone"))
+    talk.tell(ev.FetchFailed(AttemptId(1), ShuffleId(1), lost(0, "d-0"), "gone"))
     talk.succeed(2, accumulators=b"a")
     talk.succeed(3, accumulators=b"b")
     assert [c.updates for c in of_type(talk.log, do.CountAccumulators)] == [b"a", b"b"]
@@ -268,7 +273,7 @@ def test_a_wholly_kept_rdd_hides_the_shuffle_behind_it() -> None:
     # The executor had evicted it: then the shuffle has to be made after all.
     del talk.running[AttemptId(2)]
     fetch = ev.FetchFailed(
-        AttemptId(2), ShuffleId(1), -1, -1, "not computed", (), (Partition(RddId(20), 0),)
+        AttemptId(2), ShuffleId(1), (), "not computed", (), (Partition(RddId(20), 0),)
     )
     assert launched(talk.tell(fetch)) == [(1, 0, 0)]
     talk.succeed_all()

@@ -68,3 +68,23 @@ def test_the_load_counts_tasks_not_their_copies() -> None:
     one.finish(copy)
     one.finish(copy)
     assert one.load.running == 0
+
+
+def test_who_took_nothing_is_offered_again_once_the_wait_is_over() -> None:
+    two = tasks(2, {0: [A]})
+    two.all_offered(5, now_s=1.0)
+    assert two.offered_before(2.9) == 5
+    assert two.offered_before(3.0) == 0
+    two.all_offered(6, now_s=3.0)
+    assert two.offered_before(4.0) == 6
+
+
+def test_who_took_nothing_is_offered_what_comes_later() -> None:
+    two = tasks(2, {0: [A]})
+    assert two.take_own(A, 0, 0.0) == 0
+    two.all_offered(5, now_s=9.0)
+    two.add(0)
+    assert two.offered_before(9.0) == 0
+    two.all_offered(5, now_s=9.0)
+    two.forget_executor(A)
+    assert two.offered_before(9.0) == 0, "what preferred A may go anywhere"

@@ -50,7 +50,7 @@ class SimCluster:
 
     def __init__(self, world: World, source: StageSource, limits: Limits) -> None:
         self.world = world
-        self.limits = limits
+        self.limits = limits._replace(chunk_rows=world.chunk_rows)
         self.dice = Random(f"cluster {world.seed}")
         self.timeline = Timeline()
         self.turns = Turns(self.timeline, self.dice)

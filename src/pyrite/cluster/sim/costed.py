@@ -7,10 +7,10 @@ take, on cores, links and disks that it shares with the others.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, assert_never
+from typing import assert_never
 
 from pyrite.cluster.sim.costs import CostModel, NodeKind
 from pyrite.cluster.sim.machines import SimExecutor, SimNode
@@ -88,8 +88,10 @@ class CostedCluster:
             self.nodes[node.id] = node
             self.network.join(node.id, kind.network_bytes_per_s)
             self._start_node(node)
-        self._plan_failure(self.failures.nodes_per_hour, self._fail_some_node)
-        self._plan_failure(self.failures.executors_per_hour, self._fail_some_executor)
+        self._plan_failure(self.failures.nodes_per_hour, len(self.nodes), self._fail_some_node)
+        self._plan_failure(
+            self.failures.executors_per_hour, len(self.executors), self._fail_some_executor
+        )
 
     # What the driver's loop sees
 
@@ -140,7 +142,7 @@ class CostedCluster:
                     executor.run.granted(command.segment, command.granted)
             case do.KillExecutor():
                 if command.executor in self.executors:
-                    self._lose_executor(self.executors[command.executor], command.reason)
+                    self.lose_executor(self.executors[command.executor], command.reason)
             case do.StartExecutor():
                 self._replace(self.nodes[command.node])
             case do.DropRdd():
@@ -246,21 +248,23 @@ class CostedCluster:
     def _replace(self, node: SimNode) -> None:
         self.timeline.after(self.model.executor_start_s, self._start_executor, node, node.life)
 
-    def _plan_failure(self, per_hour: float, fail: Any) -> None:
-        if per_hour > 0:
-            count = len(self.nodes) if fail == self._fail_some_node else self._next_executor
+    def _plan_failure(self, per_hour: float, count: int, fail: Callable[[], None]) -> None:
+        """The next of so many things that break independently of each other."""
+        if per_hour > 0 and count:
             self.timeline.after(self._random.expovariate(count * per_hour / 3600), fail)
 
     def _fail_some_node(self) -> None:
-        self._plan_failure(self.failures.nodes_per_hour, self._fail_some_node)
         node = self._random.choice(list(self.nodes.values()))
         if node.alive:
             self.lose_node(node)
+        self._plan_failure(self.failures.nodes_per_hour, len(self.nodes), self._fail_some_node)
 
     def _fail_some_executor(self) -> None:
-        self._plan_failure(self.failures.executors_per_hour, self._fail_some_executor)
         if self.executors:
-            self._lose_executor(self._random.choice(list(self.executors.values())), "it crashed")
+            self.lose_executor(self._random.choice(list(self.executors.values())), "it crashed")
+        self._plan_failure(
+            self.failures.executors_per_hour, len(self.executors) or 1, self._fail_some_executor
+        )
 
     def lose_node(self, node: SimNode) -> None:
         """The node goes, with all that it holds, and comes back empty when it is repaired."""
@@ -283,7 +287,8 @@ class CostedCluster:
         self._losses += 1
         self._start_node(node)
 
-    def _lose_executor(self, executor: SimExecutor, reason: str) -> None:
+    def lose_executor(self, executor: SimExecutor, reason: str) -> None:
+        """The process ends; its node and the blocks that it wrote stay."""
         self.tally.executors_lost += 1
         del executor.node.executors[executor.id]
         self._end_executor(executor)

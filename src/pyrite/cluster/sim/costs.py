@@ -55,8 +55,12 @@ class CostModel:
                 "scripts/calibrate FILE writes one"
             )
         for name, value in given.items():
-            if not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
-                raise UserError(f"the model {str(path)!r}: {name} is {value!r}, not a number >= 0")
+            # Times may be nothing; what is divided by may not.
+            least = 0.0 if name.endswith("_s") and not name.endswith("_per_s") else 1e-9
+            if not isinstance(value, (int, float)) or not least <= value < float("inf"):
+                raise UserError(
+                    f"the model {str(path)!r}: {name} is {value!r}, not a number that makes sense"
+                )
         return cls(**given)
 
     def save(self, path: str | os.PathLike[str], **notes: object) -> None:

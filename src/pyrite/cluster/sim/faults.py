@@ -130,27 +130,28 @@ class Faults:
             self.cluster.join_node(self.cluster.nodes.index(node))
 
     def _corrupt(self, node: SimNode, dice: Random) -> bool:
-        path = self._some_file(node, dice)
+        path = self._some_file(node, dice, closed=False)
         if path is None:
             return False
         with open(path, "r+b") as file:
-            written = file.seek(0, os.SEEK_END)
+            written = len(file.read().rstrip(bytes(1)))
+            length = file.tell()
             if written == 0:
                 return False
             file.seek(dice.randrange(written))
             file.write(bytes(dice.randrange(256) for _ in range(SPOILT_BYTES)))
-            file.truncate(written)
+            file.truncate(length)
         return True
 
     def _delete(self, node: SimNode, dice: Random) -> bool:
-        path = self._some_file(node, dice)
+        path = self._some_file(node, dice, closed=True)
         if path is None:
             return False
         os.unlink(path)
         return True
 
-    def _some_file(self, node: SimNode, dice: Random) -> str | None:
-        """A segment that nobody writes to any more, or a block on disk."""
+    def _some_file(self, node: SimNode, dice: Random, closed: bool) -> str | None:
+        """A segment or a block on disk; a closed one is written to by nobody any more."""
         open_names = {
             executor.worker.writer.name
             for executor in self.cluster.executors.values()
@@ -161,6 +162,6 @@ class Faults:
             os.path.join(folder, name)
             for folder in (folders.memory, folders.disk)
             for name in sorted(os.listdir(folder))
-            if name.startswith(("m-", "d-")) and name not in open_names
+            if name.startswith(("m-", "d-")) and not (closed and name in open_names)
         ]
         return dice.choice(found) if found else None

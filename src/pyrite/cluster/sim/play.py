@@ -94,12 +94,15 @@ def simulate(
     *,
     failures: Failures | None = None,
     seed: int = 0,
-    rules: Rules | None = None,
+    scheduler: Scheduler | None = None,
     give_up_s: float = 1000 * HOUR_S,
     listeners: Sequence[Listener] = (),
     prepare: Callable[[CostedCluster], None] | None = None,
 ) -> Outcome:
-    """Runs the jobs on a cluster of these nodes, in virtual time, with the real scheduler."""
+    """Runs the jobs on a cluster of these nodes, in virtual time, with the real scheduler.
+
+    `prepare` may plan what else is to happen to the cluster.
+    """
     executors = sum(kind.cores for kind in kinds)
     cluster = CostedCluster(workload, kinds, model, failures, seed)
     program = Program(cluster, give_up_s)
@@ -109,7 +112,7 @@ def simulate(
         prepare(cluster)
     # As in a real run, executors are there before the program's first job.
     cluster.timeline.after(0.0, program.begin)
-    drive(Scheduler(rules or Rules(executors=executors)), cluster, program, story)
+    drive(scheduler or Scheduler(Rules(executors=executors)), cluster, program, story)
     return Outcome(
         program.ended_s,
         executors,

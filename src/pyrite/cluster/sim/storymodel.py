@@ -1,18 +1,26 @@
 """From the story of a real run to a workload for the simulator.
 
 A task's own work is what it took, less what the model says that launching it, decoding its input
-and encoding its output took; only that part of a task stays the same on another cluster.
+and encoding its output took, and by how much other executors slowed it down; only that part of a
+task stays the same on another cluster. A node is taken to have as many cores as executors.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyrite.cluster.sim.costs import CostModel
+from pyrite.cluster.sim.costs import CostModel, NodeKind
+from pyrite.cluster.sim.storylines import (
+    HOW_TO_MAKE,
+    BadStory,
+    Line,
+    node_of,
+    size_of,
+    story_lines,
+)
 from pyrite.cluster.sim.workload import (
     DriverEvent,
     JobModel,
@@ -22,31 +30,38 @@ from pyrite.cluster.sim.workload import (
     Workload,
     reads_of,
 )
-from pyrite.errors import UserError
 from pyrite.ids import Partition, RddId, ShuffleId
-from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput, StageInput
-from pyrite.rdd import dependency
+from pyrite.plan.program import Shape, ShuffleInput
 from pyrite.schedule.events import RddForgotten, RddPersisted, ShuffleForgotten
 
-Line = dict[str, Any]
 
-HOW_TO_MAKE = "run the program with spark.eventLog.enabled=true; spark.eventLog.dir is its folder"
-MAPPINGS = ("Stretch", "Groups", "Rows", "Columns")
+@dataclass(slots=True)
+class Bench:
+    """A node of the run: its executors, how many were busy, and what a core got done so far."""
 
+    executors: dict[int, None] = field(default_factory=dict)
+    busy: int = 0
+    done_s: float = 0.0
+    at_s: float = 0.0
 
-class BadStory(UserError):
-    """A file that is no story, or one from which nothing can be learnt."""
+    def advance(self, at_s: float, model: CostModel) -> float:
+        """How much work a core that was always busy would have done by now."""
+        kind = NodeKind(len(self.executors))
+        busy = max(1, self.busy)
+        self.done_s += (at_s - self.at_s) * kind.rate_each(busy, model.shared_efficiency)
+        self.at_s = at_s
+        return self.done_s
 
 
 @dataclass(slots=True)
 class Launched:
-    """An attempt that runs: since when, and what it reads."""
+    """An attempt that runs: on which node, what was done there before, and what it reads."""
 
-    at_s: float
+    bench: Bench
+    done_s: float
     stage: int
     partition: int
     executor: int
-    job: int
     reads: Reads
     read_bytes: float
 
@@ -96,32 +111,6 @@ def read_story(path: str | os.PathLike[str], model: CostModel) -> Told:
     return learner.told(str(path))
 
 
-def story_lines(path: str | os.PathLike[str]) -> Iterator[Line]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            for number, text in enumerate(file, start=1):
-                try:
-                    line = json.loads(text)
-                except ValueError:
-                    if not text.endswith("\n"):
-                        # The run was killed while it wrote its last line.
-                        return
-                    raise BadStory(
-                        f"{str(path)!r}, line {number} is no JSON, so this is no story: "
-                        f"{HOW_TO_MAKE}"
-                    ) from None
-                if not isinstance(line, dict) or not {"at_s", "event", "commands"} <= line.keys():
-                    raise BadStory(f"{str(path)!r}, line {number} is no event: {HOW_TO_MAKE}")
-                yield line
-    except UnicodeDecodeError:
-        raise BadStory(f"{str(path)!r} is no text, so this is no story: {HOW_TO_MAKE}") from None
-    except OSError as error:
-        raise BadStory(
-            f"the story {str(path)!r} can't be read: {error.strerror}. {HOW_TO_MAKE[0].upper()}"
-            f"{HOW_TO_MAKE[1:]}"
-        ) from None
-
-
 class Learner:
     """Follows a story and remembers what each task took and read."""
 
@@ -131,7 +120,8 @@ class Learner:
         self.shapes: dict[int, Shape] = {}
         self.jobs: dict[int, Asked] = {}
         self.before: list[DriverEvent] = []
-        self.executors: dict[int, None] = {}
+        self.executors: dict[int, Bench] = {}
+        self.benches: dict[str, Bench] = {}
         self.most_executors = 0
         self.first_executor_s = 0.0
         self.running: dict[int, Launched] = {}
@@ -153,12 +143,16 @@ class Learner:
             case "ExecutorJoined":
                 if not self.most_executors:
                     self.first_executor_s = at_s
-                self.executors[event["executor"]] = None
+                bench = self.benches.setdefault(event["node"], Bench(at_s=at_s))
+                bench.advance(at_s, self.model)
+                bench.executors[event["executor"]] = None
+                self.executors[event["executor"]] = bench
                 self.most_executors = max(self.most_executors, len(self.executors))
             case "ExecutorLost":
-                self.executors.pop(event["executor"], None)
-                for holders in self.holders.values():
-                    holders.pop(event["executor"], None)
+                self._lose_executor(at_s, event["executor"])
+            case "NodeLost" if event["node"] in self.benches:
+                for executor in list(self.benches[event["node"]].executors):
+                    self._lose_executor(at_s, executor)
             case "RddPersisted":
                 self.persisted[RddId(event["rdd"])] = None
                 self.before.append(RddPersisted(RddId(event["rdd"])))
@@ -169,12 +163,35 @@ class Learner:
                 self.before.append(ShuffleForgotten(ShuffleId(event["shuffle"])))
             case "TaskSucceeded":
                 self._hear_success(at_s, event)
+            case "TaskFailed" | "TaskCancelled" | "FetchFailed":
+                self._end(at_s, event["attempt"])
         for command in line["commands"]:
             if command["kind"] == "LaunchTask":
                 self._hear_launch(at_s, command)
             elif command["kind"] == "FinishJob" and command["job"] in self.jobs:
                 self.jobs[command["job"]].ended_s = at_s
                 self.jobs[command["job"]].error = command["error"]
+
+    def _lose_executor(self, at_s: float, executor: int) -> None:
+        if executor not in self.executors:
+            return
+        bench = self.executors.pop(executor)
+        bench.advance(at_s, self.model)
+        del bench.executors[executor]
+        for attempt, launched in list(self.running.items()):
+            if launched.executor == executor:
+                self._end(at_s, attempt)
+        for holders in self.holders.values():
+            holders.pop(executor, None)
+
+    def _end(self, at_s: float, attempt: int) -> tuple[Launched, float] | None:
+        """An attempt runs no more; gives it with the work that it did."""
+        launched = self.running.pop(attempt, None)
+        if launched is None:
+            return None
+        work_s = launched.bench.advance(at_s, self.model) - launched.done_s
+        launched.bench.busy -= 1
+        return launched, work_s
 
     def _hear_job(self, at_s: float, job: Line, stages: list[Line]) -> None:
         for stage in stages:
@@ -189,7 +206,7 @@ class Learner:
 
     def _hear_launch(self, at_s: float, command: Line) -> None:
         stage, index, executor = command["stage"], command["partition"], command["executor"]
-        if stage not in self.shapes or command["job"] not in self.jobs:
+        if stage not in self.shapes or executor not in self.executors:
             return
         if stage == self.jobs[command["job"]].stage:
             self.jobs[command["job"]].partitions[index] = None
@@ -204,14 +221,18 @@ class Learner:
         for each in reads.found:
             if executor not in self.holders[each]:
                 read_bytes += self.sizes.get(each, 0.0)
+        bench = self.executors[executor]
+        done_s = bench.advance(at_s, self.model)
+        bench.busy += 1
         self.running[command["attempt"]] = Launched(
-            at_s, stage, index, executor, command["job"], reads, read_bytes
+            bench, done_s, stage, index, executor, reads, read_bytes
         )
 
     def _hear_success(self, at_s: float, event: Line) -> None:
-        launched = self.running.pop(event["attempt"], None)
-        if launched is None:
+        ended = self._end(at_s, event["attempt"])
+        if ended is None:
             return
+        launched, work_s = ended
         for where, ref in event["stored"]:
             partition = Partition(RddId(where[0]), where[1])
             self._hear_stored(partition, ref, launched)
@@ -221,7 +242,7 @@ class Learner:
         output = size_of(event["output"] or event["result"])
         model = self.model
         engine_s = model.task_s() + model.decode_s(launched.read_bytes) + model.write_s(output)
-        cpu_s = max(0.0, at_s - launched.at_s - engine_s)
+        cpu_s = max(0.0, work_s - engine_s)
         key = launched.stage, launched.partition
         # An attempt that had to make kept rows says more than one that found them.
         if key not in self.ran:
@@ -345,28 +366,3 @@ def ordered(jobs: list[Asked]) -> Iterator[JobModel]:
             job.at_s - since_s,
             job.before,
         )
-
-
-def node_of(told: Line) -> Node:
-    """An RDD of a stage, as the story tells it."""
-    inputs: list[StageInput] = []
-    for each in told["inputs"]:
-        if "shuffle" in each:
-            inputs.append(ShuffleInput(ShuffleId(each["shuffle"])))
-            continue
-        fields = {k: v for k, v in each.items() if k not in ("place", "mapping")}
-        kind = each.get("mapping")
-        mapping = getattr(dependency, kind)(**fields) if kind in MAPPINGS else dependency.SAME
-        inputs.append(NarrowInput(each["place"], mapping))
-    return Node(RddId(told["id"]), tuple(inputs), told["partitions"])
-
-
-def size_of(told: Any) -> float:
-    """The bytes of a result or of a block, whose last field is its length."""
-    match told:
-        case {"bytes": size}:
-            return float(size)
-        case [*_, length]:
-            return float(length)
-        case _:
-            return 0.0

@@ -157,12 +157,11 @@ class TaskRun:
         return spilled
 
     def _fail_fetch(self, digest: Digest, node: NodeId) -> None:
-        first, *others = digest.outputs_on(node)
-        shuffle, epoch, _ = digest.snapshot
-        message = f"map output {first} of shuffle {shuffle}: {node} is gone"
-        self._end(
-            ev.FetchFailed(self.command.attempt, shuffle, first, epoch, message, also=tuple(others))
-        )
+        indices = digest.outputs_on(node)
+        shuffle, _, refs = digest.snapshot
+        lost = tuple((index, refs[index]) for index in indices)
+        message = f"map output {indices[0]} of shuffle {shuffle}: {node} is gone"
+        self._end(ev.FetchFailed(self.command.attempt, shuffle, lost, message))
 
     def lose_source(self, node: NodeId) -> None:
         """A node has gone; a fetch from it can't go on."""

@@ -29,7 +29,8 @@ class Turn:
     def check(self) -> bool:
         """Whether the thread could go on; what it waits for is not asked again once it is there."""
         if not self.is_ready and self.ready is not None:
-            self.is_ready = bool(self.ready())
+            # Where the loop has ended, nothing that anyone waits for will ever come.
+            self.is_ready = bool(self.ready()) or self.turns.is_over
         return self.is_ready
 
     def join(self) -> None:
@@ -50,6 +51,10 @@ class Turns:
         self.running.ident = threading.get_ident()
         self.driver = [self.running]
         self.loop: Turn | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.loop is not None and self.loop.done
 
     def start(self, work: Callable[[], None], name: str) -> Turn:
         """A thread of the driver; it runs when the others wait."""
@@ -109,7 +114,7 @@ class Turns:
         while not me.check():
             self._pass(self._next())
         me.ready = None
-        return not expired or bool(ready())
+        return bool(ready())
 
     def give_way(self) -> None:
         """The loop lets all others run until they wait."""

@@ -49,6 +49,7 @@ class World(NamedTuple):
     faults: tuple[Fault, ...] = ()
     driver_pool_bytes: int = 1 << 30
     segment_bytes: int = 16 << 20
+    chunk_rows: int = 4096
     spill_chance: float = 0.0
     latency_s: float = 0.0005
     task_s: float = 0.02
@@ -58,7 +59,7 @@ class World(NamedTuple):
     # The share of last words that come twice, and of a dead executor's that come too late.
     doubled_words: float = 0.0
     late_words: float = 0.0
-    most_events: int = 100_000
+    most_events: int = 30_000
 
     @property
     def executors(self) -> int:
@@ -113,14 +114,15 @@ def random_world(dice: Random, seed: int) -> World:
     ]
     if dice.random() < 0.2:
         nodes.append(NodePlan(0, dice.choice((0, 1 << 15, 1 << 30))))
-    number = dice.choice((0, 1, 1, 2, 3, 5, 8))
-    latest = dice.choice((10, 40, 120, 300))
+    number = dice.choice((0, 1, 2, 3, 5, 8, 13, 20))
+    latest = dice.choice((10, 40, 100, 200))
     return World(
         seed,
         tuple(nodes),
         tuple(sorted(random_fault(dice, latest) for _ in range(number))),
         driver_pool_bytes=dice.choice((0, 1 << 12, 1 << 30)),
         segment_bytes=dice.choice((256, 1 << 10, 1 << 12, 1 << 16)),
+        chunk_rows=dice.choice((1, 3, 4096)),
         spill_chance=dice.choice((0.0, 0.0, 0.05, 0.5)),
         latency_s=dice.choice((0.0001, 0.001, 0.02)),
         task_s=dice.choice((0.001, 0.01, 0.1)),

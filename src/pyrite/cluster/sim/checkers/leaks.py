@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyrite.cluster.sim.checkers.blocks import strays
 from pyrite.cluster.sim.cluster import SimCluster
+from pyrite.schedule.blockbook import DRIVER
 
 if TYPE_CHECKING:
     from pyrite.schedule.scheduler import Scheduler
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
     """What the scheduler and the nodes still hold, by what it is; empty when idle."""
+    owners = {DRIVER, *(f"e{id}" for id in scheduler.executors)}
     held = {
         "jobs": sorted(scheduler.jobs),
         "stages": sorted(scheduler.runs),
@@ -22,10 +24,21 @@ def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
         "kept blocks": sorted(scheduler.kept.blocks),
         "persisted": sorted(scheduler.persisted),
         "blocks": {name: each.live for name, each in scheduler.ledger.segments() if each.live},
+        "dead segments": [
+            name
+            for pool in scheduler.ledger.pools.values()
+            for name, each in pool.segments.items()
+            if not each.live and (name not in pool.open.values() or each.owner not in owners)
+        ],
         "rows in executors": [
             (executor.id, sorted(executor.worker.live.rdds))
             for executor in cluster.executors.values()
             if executor.worker is not None and executor.worker.live.rdds
+        ],
+        "what executors were told": [
+            (executor.id, sorted(executor.worker.stages), sorted(executor.worker.snapshots))
+            for executor in cluster.executors.values()
+            if executor.worker is not None and (executor.worker.stages or executor.worker.snapshots)
         ],
         "files": [
             (node.id, found)
@@ -34,5 +47,6 @@ def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
         ],
         "timers": sorted(cluster.timers.at_s),
         "words": sum(map(len, cluster.on_way.values())),
+        "events": len(cluster.events) + len(cluster.posted),
     }
     return {name: each for name, each in held.items() if each}

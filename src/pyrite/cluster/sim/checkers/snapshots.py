@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyrite.cluster.sim.checkers import CheckFailed
-from pyrite.ids import AttemptId, BlockRef, NodeId, Partition, ShuffleId
+from pyrite.ids import BlockRef, NodeId, Partition, ShuffleId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
@@ -15,7 +15,6 @@ class Snapshots:
 
     def __init__(self) -> None:
         self.nodes: set[NodeId] = set()
-        self.inputs: dict[AttemptId, tuple[do.Snapshot, ...]] = {}
         self.epochs: dict[ShuffleId, int] = {}
         self.lost: set[BlockRef] = set()
 
@@ -25,27 +24,15 @@ class Snapshots:
                 self.nodes.add(event.node)
             case ev.NodeLost():
                 self.nodes.discard(event.node)
-            case ev.FetchFailed() if event.attempt in self.inputs:
-                self._lose(event)
+            case ev.FetchFailed():
+                self.lost.update(ref for _, ref in event.lost)
             case ev.BlockLost():
                 self.lost.add(event.ref)
-        if isinstance(event, ev.TaskSucceeded | ev.TaskFailed | ev.TaskCancelled | ev.FetchFailed):
-            self.inputs.pop(event.attempt, None)
         for command in commands:
             if isinstance(command, do.LaunchTask):
                 self._check(command)
 
-    def _lose(self, event: ev.FetchFailed) -> None:
-        for snapshot in self.inputs[event.attempt]:
-            # Words from an earlier epoch speak of outputs that were made again since.
-            if snapshot.shuffle == event.shuffle and event.epoch == self.epochs[event.shuffle]:
-                self.lost.update(
-                    snapshot.refs[index] for index in (event.index, *event.also) if index >= 0
-                )
-
     def _check(self, launch: do.LaunchTask) -> None:
-        if launch.inputs:
-            self.inputs[launch.attempt] = launch.inputs
         for snapshot in launch.inputs:
             if snapshot.epoch < self.epochs.get(snapshot.shuffle, 0):
                 raise CheckFailed(f"shuffle {snapshot.shuffle} went back to {snapshot.epoch}")

@@ -1,0 +1,87 @@
+"""Only what is lost is made again."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyrite.cluster.sim.checkers import CheckFailed
+from pyrite.ids import AttemptId, BlockRef, NodeId, ShuffleId, StageId
+from pyrite.plan.stages import StageSpec
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+from pyrite.schedule.commands import Command
+from pyrite.schedule.events import Event
+
+
+class Made(NamedTuple):
+    """A map output that is there, and the stage that made it."""
+
+    stage: StageId
+    ref: BlockRef
+
+
+class Economy:
+    """Follows map outputs by what the story tells of them, apart from the scheduler's books."""
+
+    def __init__(self) -> None:
+        self.stages: dict[StageId, StageSpec] = {}
+        self.launches: dict[AttemptId, do.LaunchTask] = {}
+        self.made: dict[ShuffleId, dict[int, Made]] = {}
+
+    def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
+        match event:
+            case ev.JobSubmitted():
+                self._learn(event.job.stage)
+            case ev.TaskSucceeded() if event.output is not None:
+                self._make(event.attempt, event.output)
+            case ev.FetchFailed():
+                for index, ref in event.lost:
+                    self._lose(event.shuffle, index, ref)
+            case ev.NodeLost() | ev.NodeJoined():
+                self._lose_node(event.node)
+            case ev.ShuffleForgotten():
+                self.made.pop(event.shuffle, None)
+        for command in commands:
+            if isinstance(command, do.LaunchTask):
+                self._check(command)
+
+    def _learn(self, stage: StageSpec) -> None:
+        pending = [stage]
+        while pending:
+            each = pending.pop()
+            if each.id not in self.stages:
+                self.stages[each.id] = each
+                pending.extend(each.parents.values())
+
+    def _make(self, attempt: AttemptId, ref: BlockRef) -> None:
+        launch = self.launches.pop(attempt, None)
+        if launch is None:
+            return
+        stage = self.stages[launch.stage]
+        # Outputs of a barrier stage count only once all of its tasks have succeeded.
+        if stage.writes is not None and not stage.barrier:
+            outputs = self.made.setdefault(stage.writes, {})
+            outputs.setdefault(launch.partition, Made(launch.stage, ref))
+
+    def _lose(self, shuffle: ShuffleId, index: int, ref: BlockRef) -> None:
+        outputs = self.made.get(shuffle, {})
+        if index in outputs and outputs[index].ref == ref:
+            del outputs[index]
+
+    def _lose_node(self, node: NodeId) -> None:
+        for outputs in self.made.values():
+            for index in [i for i, made in outputs.items() if made.ref.node == node]:
+                del outputs[index]
+
+    def _check(self, launch: do.LaunchTask) -> None:
+        self.launches[launch.attempt] = launch
+        stage = self.stages[launch.stage]
+        if stage.writes is None:
+            return
+        made = self.made.get(stage.writes, {}).get(launch.partition)
+        # After a checkpoint another stage may make the same shuffle.
+        if made is not None and made.stage == launch.stage:
+            raise CheckFailed(
+                f"map output {launch.partition} of shuffle {stage.writes} is made again, "
+                f"though it lies at {made.ref}"
+            )

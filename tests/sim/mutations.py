@@ -1,0 +1,276 @@
+"""Deliberate bugs: with each switched on some seed must fail, or the checkers are blind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from pyrite import accumulators
+from pyrite.blocks import codec
+from pyrite.blocks.ledger import Ledger
+from pyrite.blocks.pool import Pool
+from pyrite.cluster.conversation import Conversation
+from pyrite.cluster.sim import cluster as sim_cluster
+from pyrite.driver import engine
+from pyrite.execute.keeper import Keeper
+from pyrite.execute.worker import Worker
+from pyrite.schedule import commands as do
+from pyrite.schedule.fleet import Fleet
+from pyrite.schedule.kept import Kept
+from pyrite.schedule.outcomes import Outcomes
+from pyrite.schedule.outputs import Outputs, ShuffleOutputs
+from pyrite.schedule.scheduler import Scheduler
+from pyrite.schedule.staging import Staging
+from pyrite.schedule.taskset import TaskSet
+from pyrite.shuffle import read, write
+from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
+
+
+class Mutation(NamedTuple):
+    """A bug: what it replaces, and by what."""
+
+    owner: Any
+    name: str
+    bug: Any
+
+
+MUTATIONS: dict[str, Mutation] = {}
+
+
+def mutation(owner: Any, name: str) -> Callable[[Any], Any]:
+    """Names a bug by its function."""
+
+    def add(bug: Any) -> Any:
+        MUTATIONS[bug.__name__.replace("_", " ")] = Mutation(owner, name, bug)
+        return bug
+
+    return add
+
+
+@contextmanager
+def switched_on(name: str) -> Iterator[None]:
+    chosen = MUTATIONS[name]
+    with patch.object(chosen.owner, chosen.name, chosen.bug):
+        yield
+
+
+# Map outputs
+
+_lose = ShuffleOutputs.lose
+_add = ShuffleOutputs.add
+_keep_output = Outcomes._keep_output
+
+
+@mutation(ShuffleOutputs, "lose")
+def a_lost_map_output_is_not_forgotten(self: ShuffleOutputs, index: int) -> list[Any]:
+    return []
+
+
+@mutation(ShuffleOutputs, "lose")
+def a_loss_does_not_raise_the_epoch(self: ShuffleOutputs, index: int) -> list[Any]:
+    epoch = self.epoch
+    lost = _lose(self, index)
+    self.epoch = epoch
+    return lost
+
+
+@mutation(ShuffleOutputs, "lose_node")
+def a_lost_node_keeps_its_map_outputs(self: ShuffleOutputs, node: Any) -> list[Any]:
+    return []
+
+
+@mutation(Outcomes, "_keep_output")
+def a_map_output_made_again_counts_again(self: Any, run: Any, partition: int, event: Any) -> None:
+    self.outputs.of(run.spec).counted.discard(partition)
+    _keep_output(self, run, partition, event)
+
+
+@mutation(Outcomes, "_lose_outputs")
+def late_words_lose_what_was_made_since(self: Any, outputs: Any, event: Any) -> list[int]:
+    lost = [index for index, _ in event.lost]
+    for index in lost:
+        self._release(outputs.lose(index))
+    return lost
+
+
+@mutation(Outputs, "forget")
+def a_forgotten_shuffle_keeps_its_blocks(self: Outputs, shuffle: Any) -> Iterator[Any]:
+    self.shuffles.pop(shuffle, None)
+    return iter(())
+
+
+@mutation(ShuffleRows, "batches")
+def a_reducer_skips_what_it_can_not_read(self: ShuffleRows) -> Iterator[list[Any]]:
+    for index, ref in enumerate(self.refs):
+        alone = ShuffleRows(self.shuffle, (ref,), self.part, self.reader)
+        try:
+            yield from _batches(alone)
+        except MissingMapOutput:
+            assert index >= 0
+
+
+_batches = ShuffleRows.batches
+
+
+@mutation(read, "unsealed")
+def offsets_are_not_checked(place: int, entry: int) -> int:
+    return entry & ((1 << write.OFFSET_BITS) - 1)
+
+
+@mutation(codec, "crc32")
+def checksums_are_not_looked_at(data: Any, value: int = 0) -> int:
+    return 0
+
+
+@mutation(Conversation, "_launch")
+def a_new_snapshot_is_not_sent(self: Conversation, command: do.LaunchTask) -> None:
+    peer = self.peers.get(command.executor)
+    if peer is not None:
+        for snapshot in command.inputs:
+            if snapshot.shuffle in peer.snapshots:
+                peer.snapshots[snapshot.shuffle] = snapshot.epoch
+    _launch(self, command)
+
+
+_launch = Conversation._launch
+
+
+# Accumulators and results
+
+_deliver = Outcomes._deliver
+_succeed = TaskSet.succeed
+
+
+@mutation(Outcomes, "_deliver")
+def a_result_counts_twice(self: Any, run: Any, partition: int, event: Any) -> None:
+    _deliver(self, run, partition, event)
+    if event.accumulators is not None:
+        self.commands.append(do.CountAccumulators(run.job, event.accumulators))
+
+
+@mutation(TaskSet, "succeed")
+def the_copy_of_a_done_task_runs_on(self: TaskSet, attempt: Any, now_s: float) -> list[Any]:
+    _succeed(self, attempt, now_s)
+    return []
+
+
+@mutation(accumulators, "start_task")
+def a_failed_task_leaves_its_counts_to_the_next() -> None:
+    pass
+
+
+MUTATIONS["lost results are not made again"] = Mutation(engine, "LOST_RESULTS", 0)
+
+
+# Blocks
+
+_release = Pool.release
+
+
+@mutation(Pool, "release")
+def a_segment_goes_with_its_first_block(self: Pool, ref: Any) -> list[str]:
+    segment = self.segments.get(ref.segment)
+    if segment is not None and segment.sealed:
+        segment.live = min(segment.live, 1)
+    return _release(self, ref)
+
+
+@mutation(Pool, "seal")
+def a_lost_writer_s_segment_stays_open(self: Pool, owner: str) -> list[str]:
+    self.open.pop(owner, None)
+    return []
+
+
+@mutation(Ledger, "pin")
+def a_block_is_not_pinned(self: Ledger, ref: Any) -> None:
+    pass
+
+
+@mutation(Kept, "forget_node")
+def a_lost_node_keeps_its_kept_blocks(self: Kept, node: Any) -> None:
+    pass
+
+
+@mutation(Kept, "forget_executor")
+def a_lost_executor_keeps_its_live_rows(self: Kept, executor: Any) -> None:
+    pass
+
+
+@mutation(Kept, "drop_block")
+def a_lost_kept_block_is_not_forgotten(self: Kept, partition: Any, ref: Any) -> bool:
+    return False
+
+
+@mutation(Worker, "_remove_unreported")
+def a_failed_task_leaves_its_files(self: Worker) -> None:
+    self.writer.take_disk_written()
+
+
+@mutation(Keeper, "_rest")
+def a_kept_block_that_ends_early_is_taken_as_it_is(
+    self: Keeper, partition: Any, ref: Any, frames: Iterator[Any]
+) -> Iterator[Any]:
+    try:
+        yield from frames
+    except Exception:
+        return
+
+
+@mutation(sim_cluster, "remove_segments")
+def segments_are_not_removed(folders: Any, segments: Any) -> None:
+    pass
+
+
+# Tasks and stages
+
+_on_lost = Fleet._on_lost
+_look_for_slow = Scheduler._look_for_slow
+_forget_stage = Staging._forget_stage
+
+
+@mutation(Fleet, "_lose_attempt")
+def a_lost_task_is_not_tried_again(
+    self: Any, attempt: Any, reason: str, blamed: bool = True
+) -> None:
+    del self.attempts[attempt.id]
+    if attempt.tasks is not None:
+        attempt.tasks.finish(attempt)
+
+
+@mutation(Fleet, "_on_lost")
+def a_lost_executor_is_not_replaced(self: Any, event: Any) -> None:
+    _on_lost(self, event)
+    self.commands = [each for each in self.commands if not isinstance(each, do.StartExecutor)]
+
+
+@mutation(Scheduler, "_look_for_slow")
+def an_idle_engine_goes_on_looking_for_slow_tasks(self: Any) -> None:
+    jobs = self.jobs
+    _look_for_slow(self)
+    if not jobs and self.rules.speculation is not None:
+        self._set_timer("speculation", self.rules.speculation_interval_s)
+
+
+@mutation(Staging, "_forget_stage")
+def executors_are_not_told_of_a_stage_s_end(self: Any, run: Any) -> None:
+    _forget_stage(self, run)
+    self.commands = [each for each in self.commands if not isinstance(each, do.ForgetStage)]
+
+
+@mutation(Staging, "_release_together")
+def a_barrier_forgets_what_some_of_its_tasks_made(self: Any, run: Any) -> None:
+    run.together = {}
+
+
+@mutation(Staging, "_cancel")
+def a_cancelled_task_runs_on(self: Any, attempt: Any) -> None:
+    if attempt.tasks is not None:
+        attempt.tasks.finish(attempt)
+        attempt.tasks = None
+
+
+@mutation(Outcomes, "_pause_for_inputs")
+def a_stage_does_not_wait_for_its_lost_input(self: Any, run: Any, shuffle: Any) -> None:
+    run.tasks.paused = False
