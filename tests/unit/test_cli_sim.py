@@ -102,6 +102,8 @@ def test_the_plot_is_a_picture_of_the_table(story: str, tmp_path: Path, capsys: 
     assert len(picture.findall(f"{SVG}circle")) == 3
     words = [each.text for each in picture.findall(f"{SVG}text")]
     assert {"count, simulated", "nodes", "1", "2", "4"} <= set(words)
+    # One run without failures has no best and worst.
+    assert picture.find(f"{SVG}polygon") is None and "best and worst run" not in words
 
 
 def test_a_picture_stays_within_its_frame_and_takes_any_title() -> None:
@@ -110,6 +112,7 @@ def test_a_picture_stays_within_its_frame_and_takes_any_title() -> None:
     width, height = float(picture.attrib["width"]), float(picture.attrib["height"])
     assert "a < b & c" in [each.text for each in picture.iter(f"{SVG}text")]
     assert picture.find(f"{SVG}polygon") is not None
+    assert "best and worst run" in [each.text for each in picture.iter(f"{SVG}text")]
     for circle in picture.iter(f"{SVG}circle"):
         assert 0 < float(circle.attrib["cx"]) < width
         assert 0 < float(circle.attrib["cy"]) < height

@@ -11,6 +11,7 @@ WIDTH, HEIGHT = 720, 440
 LEFT, RIGHT, TOP, BOTTOM = 76, 24, 64, 60
 INK, FAINT, LINE, BAND, IDEAL = "#222", "#ddd", "#1f6fb2", "#cfe3f3", "#b2631f"
 BAR = 40
+UNITS = ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (0.001, "ms"))
 
 
 class Point(NamedTuple):
@@ -51,7 +52,7 @@ def bars(points: Sequence[Point]) -> str:
 
 def svg(points: Sequence[Point], title: str, subtitle: str) -> str:
     """The times over the nodes, beside what a perfect speed-up would give."""
-    top_s = nice_above(max(point.most_s for point in points))
+    top_s, unit_s, unit = scale_for(max(point.most_s for point in points))
     ideal = [points[0].seconds * points[0].nodes / point.nodes for point in points]
     middle = [(x_of(i, points), y_of(point.seconds, top_s)) for i, point in enumerate(points)]
     best = [(x_of(i, points), y_of(s, top_s)) for i, s in enumerate(ideal)]
@@ -59,7 +60,7 @@ def svg(points: Sequence[Point], title: str, subtitle: str) -> str:
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
         text(LEFT, 26, title, size=17, weight="bold"),
         text(LEFT, 46, subtitle, size=12),
-        *grid(top_s),
+        *grid(top_s, unit_s, unit),
         *(text(x, HEIGHT - BOTTOM + 20, str(p.nodes), "middle")
           for (x, _), p in zip(middle, points, strict=True)),
         text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "nodes", "middle"),
@@ -69,7 +70,7 @@ def svg(points: Sequence[Point], title: str, subtitle: str) -> str:
         *(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{LINE}"/>' for x, y in middle),
         *(text(x + 8, y - 8, seconds_text(p.seconds), size=11)
           for (x, y), p in zip(middle, points, strict=True)),
-        *legend(),
+        *legend(points),
     ]  # fmt: skip
     lines = "\n".join(f"  {each}" for each in body if each)
     return (
@@ -88,19 +89,21 @@ def y_of(seconds: float, top_s: float) -> float:
     return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * seconds / top_s
 
 
-def nice_above(value: float) -> float:
-    """A round number that is not below the value.
+def scale_for(most_s: float) -> tuple[float, float, str]:
+    """The top of an axis in seconds, and the unit that its marks are written in.
 
-    >>> nice_above(73.0), nice_above(0.31)
-    (80.0, 0.4)
+    >>> scale_for(73.0), scale_for(0.31), scale_for(1700)
+    ((80.0, 1.0, 's'), (0.4, 0.001, 'ms'), (2400.0, 60.0, 'min'))
     """
-    if value <= 0:
-        return 1.0
-    unit = 10.0 ** floor(log10(value * 1.05))
-    return next(n * unit for n in (1, 2, 4, 6, 8, 10) if n * unit >= value * 1.05)
+    unit_s, unit = next((each for each in UNITS if most_s >= 2 * each[0]), UNITS[-1])
+    # Four marks with few digits; a little air above the highest point.
+    wanted = max(most_s / unit_s * 1.05, 1e-3)
+    power = 10.0 ** floor(log10(wanted))
+    top = next(n * power for n in (1, 2, 4, 6, 8, 10) if n * power >= wanted)
+    return top * unit_s, unit_s, unit
 
 
-def grid(top_s: float) -> list[str]:
+def grid(top_s: float, unit_s: float, unit: str) -> list[str]:
     lines = []
     for step in range(5):
         seconds = top_s * step / 4
@@ -109,17 +112,23 @@ def grid(top_s: float) -> list[str]:
         lines.append(
             f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="{color}"/>'
         )
-        lines.append(text(LEFT - 8, y + 4, seconds_text(seconds) if step else "0", "end"))
+        mark = f"{seconds / unit_s:.4g} {unit}" if step else "0"
+        lines.append(text(LEFT - 8, y + 4, mark, "end"))
     return lines
 
 
 def band(points: Sequence[Point], top_s: float) -> str:
     """From the best to the worst run; nothing where they are all alike."""
-    if all(point.least_s == point.most_s for point in points):
+    if not varies(points):
         return ""
     upper = [(x_of(i, points), y_of(point.most_s, top_s)) for i, point in enumerate(points)]
     lower = [(x_of(i, points), y_of(point.least_s, top_s)) for i, point in enumerate(points)]
     return f'<polygon points="{path(upper + lower[::-1])}" fill="{BAND}"/>'
+
+
+def varies(points: Sequence[Point]) -> bool:
+    """Whether there were several runs, with different ends."""
+    return any(point.least_s != point.most_s for point in points)
 
 
 def polyline(places: Sequence[tuple[float, float]], color: str, dashed: bool = False) -> str:
@@ -135,14 +144,18 @@ def path(places: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
 
 
-def legend() -> list[str]:
+def legend(points: Sequence[Point]) -> list[str]:
     x, y = WIDTH - RIGHT - 190, TOP + 12
-    return [
+    drawn = [
         polyline([(x, y), (x + 26, y)], LINE),
         text(x + 34, y + 4, "simulated"),
         polyline([(x, y + 20), (x + 26, y + 20)], IDEAL, dashed=True),
         text(x + 34, y + 24, "with a perfect speed-up"),
     ]
+    if varies(points):
+        drawn.append(f'<rect x="{x}" y="{y + 34}" width="26" height="12" fill="{BAND}"/>')
+        drawn.append(text(x + 34, y + 44, "best and worst run"))
+    return drawn
 
 
 def text(

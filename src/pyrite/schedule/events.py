@@ -51,6 +51,10 @@ class TaskSucceeded(NamedTuple):
     stored: tuple[tuple[Partition, BlockRef | None], ...] = ()
     dropped: tuple[Partition, ...] = ()
 
+    def blocks(self) -> list[BlockRef]:
+        """Where its result or its map output lies, if it is a block."""
+        return [each for each in (self.output, self.result) if isinstance(each, BlockRef)]
+
 
 class TaskFailed(NamedTuple):
     attempt: AttemptId

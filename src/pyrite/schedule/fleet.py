@@ -50,12 +50,16 @@ class Fleet(Outcomes):
             if executor.attempt is not None:
                 self._lose_attempt(executor.attempt, reason, blamed=False)
         for run in list(self.runs.values()):
-            self._redo_lost(run)
+            self._redo_lost(run, node)
 
-    def _redo_lost(self, run: StageRun) -> None:
+    def _redo_lost(self, run: StageRun, node: NodeId) -> None:
         """Has lost inputs of the stage made again, and its own lost outputs."""
         if run.spec.id not in self.runs:
             return
+        made = [ref for event in run.together.values() for ref in event.blocks()]
+        if run.tasks is not None and any(ref.node == node for ref in made):
+            rare("a node goes with what some tasks of a barrier made")
+            self._restart_barrier(run, run.tasks)
         if self._missing_inputs(run.spec):
             rare("a stage's inputs go with a node")
             if run.tasks is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pyrite.ids import (
-    BlockRef,
     JobId,
     ShuffleId,
     StageId,
@@ -48,13 +47,11 @@ class Outcomes(Launching):
         return None if run is None else (attempt, run, tasks)
 
     def _on_succeeded(self, event: ev.TaskSucceeded) -> None:
-        result = event.result if isinstance(event.result, BlockRef) else None
-        for ref in (event.output, result):
-            if ref is not None:
-                self.ledger.pin(ref)
+        for ref in event.blocks():
+            self.ledger.pin(ref)
         ended = self._end_attempt(event)
         if ended is None:
-            self._release(ref for ref in (event.output, result) if ref is not None)
+            self._release(event.blocks())
             return
         attempt, run, tasks = ended
         for copy in tasks.succeed(attempt, self.now_s):
@@ -124,14 +121,17 @@ class Outcomes(Launching):
     def _retry(self, run: StageRun, tasks: TaskSet, attempt: Attempt) -> None:
         self.turns.add(run)
         if run.spec.barrier:
-            self._release_together(run)
-            for copies in list(tasks.running.values()):
-                for each in list(copies):
-                    self._cancel(each)
-            for partition in self._unfinished(run):
-                tasks.add(partition)
+            self._restart_barrier(run, tasks)
         elif attempt.partition not in tasks.running:
             tasks.add(attempt.partition)
+
+    def _restart_barrier(self, run: StageRun, tasks: TaskSet) -> None:
+        self._release_together(run)
+        for copies in list(tasks.running.values()):
+            for each in list(copies):
+                self._cancel(each)
+        for partition in self._unfinished(run):
+            tasks.add(partition)
 
     def _on_fetch_failed(self, event: ev.FetchFailed) -> None:
         ended = self._end_attempt(event)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from pyrite.errors import JobCancelled
 from pyrite.ids import (
-    BlockRef,
     ExecutorId,
     JobId,
     RddId,
@@ -92,7 +91,7 @@ class Staging(BlockBook):
         if run.tasks is not None:
             run.tasks.paused = False
             for partition in self._unfinished(run):
-                if partition not in run.tasks.running:
+                if partition not in run.tasks.running and partition not in run.together:
                     run.tasks.add(partition)
             return
         partitions = self._unfinished(run)
@@ -191,8 +190,7 @@ class Staging(BlockBook):
     def _release_together(self, run: StageRun) -> None:
         """What some tasks of a barrier stage have made is of no use without the others."""
         for event in run.together.values():
-            found = event.output, event.result
-            self._release(ref for ref in found if isinstance(ref, BlockRef))
+            self._release(event.blocks())
         run.together = {}
 
     def _cancel(self, attempt: Attempt) -> None:

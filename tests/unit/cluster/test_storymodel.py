@@ -115,6 +115,23 @@ def test_mappings_between_partitions_are_told() -> None:
     assert again.inputs[3] == ShuffleInput(4)  # type: ignore[arg-type]
 
 
+def test_a_story_that_begins_late_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    path, seconds = told_by(two_stages([1.0] * 4, [1.0] * 4, 10.0), tmp_path)
+    lines = path.read_text().splitlines(keepends=True)
+    kinds = [json.loads(line)["event"]["kind"] for line in lines]
+    path.write_text("".join(lines[kinds.index("JobSubmitted") :]))
+    told = read_story(path, MODEL)
+    assert told.executors == 2
+    assert told.workload.notes == ()
+    assert told.seconds == pytest.approx(seconds, abs=0.001)
+    # Without the first stage's tasks nothing is known of what they take.
+    later = [json.loads(line) for line in lines]
+    for line in later:
+        line["commands"] = [each for each in line["commands"] if each.get("stage") != 0]
+    path.write_text("".join(json.dumps(line) + "\n" for line in later))
+    assert "no tasks of 1 stages (maps...)" in read_story(path, MODEL).workload.notes[0]
+
+
 def test_a_story_whose_last_line_was_cut_off_is_read(tmp_path: Path) -> None:
     path, _ = told_by(two_stages([1.0], [1.0], 10.0), tmp_path)
     path.write_text(path.read_text() + '{"at_s":9.0,"ev')

@@ -198,7 +198,7 @@ class CostedCluster:
     def digest(self, snapshot: Snapshot) -> Digest:
         """The snapshot added up by node; once for all tasks that read it."""
         found = self._digests.get(snapshot.shuffle)
-        if found is None or found.snapshot is not snapshot:
+        if found is None or found.snapshot.epoch != snapshot.epoch:
             found = self._digests[snapshot.shuffle] = Digest(snapshot, self.nodes)
             self._checked.pop(snapshot.shuffle, None)
         return found

@@ -141,13 +141,7 @@ class Learner:
             case "JobSubmitted":
                 self._hear_job(at_s, event["job"], line["stages"])
             case "ExecutorJoined":
-                if not self.most_executors:
-                    self.first_executor_s = at_s
-                bench = self.benches.setdefault(event["node"], Bench(at_s=at_s))
-                bench.advance(at_s, self.model)
-                bench.executors[event["executor"]] = None
-                self.executors[event["executor"]] = bench
-                self.most_executors = max(self.most_executors, len(self.executors))
+                self._join(at_s, event["executor"], event["node"])
             case "ExecutorLost":
                 self._lose_executor(at_s, event["executor"])
             case "NodeLost" if event["node"] in self.benches:
@@ -171,6 +165,15 @@ class Learner:
             elif command["kind"] == "FinishJob" and command["job"] in self.jobs:
                 self.jobs[command["job"]].ended_s = at_s
                 self.jobs[command["job"]].error = command["error"]
+
+    def _join(self, at_s: float, executor: int, node: str) -> None:
+        if not self.most_executors:
+            self.first_executor_s = at_s
+        bench = self.benches.setdefault(node, Bench(at_s=at_s))
+        bench.advance(at_s, self.model)
+        bench.executors[executor] = None
+        self.executors[executor] = bench
+        self.most_executors = max(self.most_executors, len(self.executors))
 
     def _lose_executor(self, at_s: float, executor: int) -> None:
         if executor not in self.executors:
@@ -206,8 +209,11 @@ class Learner:
 
     def _hear_launch(self, at_s: float, command: Line) -> None:
         stage, index, executor = command["stage"], command["partition"], command["executor"]
-        if stage not in self.shapes or executor not in self.executors:
+        if stage not in self.shapes:
             return
+        if executor not in self.executors:
+            # The story may begin after it had joined.
+            self._join(at_s, executor, "somewhere")
         if stage == self.jobs[command["job"]].stage:
             self.jobs[command["job"]].partitions[index] = None
 
@@ -271,7 +277,8 @@ class Learner:
             )
         making = self._making()
         stages = {id: self._stage(id, making) for id in self._wanted(jobs)}
-        workload = Workload(stages, tuple(ordered(jobs)), self._kept(making), self._notes(jobs))
+        notes = self._notes(jobs, stages)
+        workload = Workload(stages, tuple(ordered(jobs)), self._kept(making), notes)
         # The first job may have come before the first executor.
         began_s = max(min(job.at_s for job in jobs), self.first_executor_s)
         seconds = max(job.ended_s or 0.0 for job in jobs) - began_s
@@ -335,8 +342,14 @@ class Learner:
             for rdd in dict.fromkeys([*making_s, *size_bytes, *asked])
         }
 
-    def _notes(self, jobs: list[Asked]) -> tuple[str, ...]:
+    def _notes(self, jobs: list[Asked], stages: dict[int, StageModel]) -> tuple[str, ...]:
         notes = []
+        ran = {stage for stage, _ in self.ran}
+        if unknown := [each.name for each in stages.values() if each.id not in ran]:
+            notes.append(
+                f"the story has no tasks of {len(unknown)} stages ({unknown[0]}...): where they "
+                "have to run, they count as taking no time"
+            )
         if len(jobs) < len(self.jobs):
             notes.append(
                 f"{len(self.jobs) - len(jobs)} jobs that failed or did not end are left out"

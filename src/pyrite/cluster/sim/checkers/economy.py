@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pyrite.cluster.sim.checkers import CheckFailed
-from pyrite.ids import AttemptId, BlockRef, NodeId, ShuffleId, StageId
+from pyrite.ids import AttemptId, BlockRef, ExecutorId, NodeId, ShuffleId, StageId
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
@@ -26,6 +26,7 @@ class Economy:
     def __init__(self) -> None:
         self.stages: dict[StageId, StageSpec] = {}
         self.launches: dict[AttemptId, do.LaunchTask] = {}
+        self.nodes: dict[ExecutorId, NodeId] = {}
         self.made: dict[ShuffleId, dict[int, Made]] = {}
 
     def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
@@ -39,11 +40,19 @@ class Economy:
                     self._lose(event.shuffle, index, ref)
             case ev.NodeLost() | ev.NodeJoined():
                 self._lose_node(event.node)
+                self._lose_executors({e for e, node in self.nodes.items() if node == event.node})
+            case ev.ExecutorJoined():
+                self.nodes[event.executor] = event.node
+            case ev.ExecutorLost():
+                self._lose_executors({event.executor})
             case ev.ShuffleForgotten():
                 self.made.pop(event.shuffle, None)
         for command in commands:
             if isinstance(command, do.LaunchTask):
                 self._check(command)
+            elif isinstance(command, do.CancelTask):
+                # What it makes all the same, nobody waits for.
+                self.launches.pop(command.attempt, None)
 
     def _learn(self, stage: StageSpec) -> None:
         pending = [stage]
@@ -72,6 +81,12 @@ class Economy:
         for outputs in self.made.values():
             for index in [i for i, made in outputs.items() if made.ref.node == node]:
                 del outputs[index]
+
+    def _lose_executors(self, lost: set[ExecutorId]) -> None:
+        for executor in lost:
+            self.nodes.pop(executor, None)
+        launches = self.launches.items()
+        self.launches = {id: each for id, each in launches if each.executor not in lost}
 
     def _check(self, launch: do.LaunchTask) -> None:
         self.launches[launch.attempt] = launch
