@@ -18,6 +18,8 @@ class Case(NamedTuple):
     program: Program
     world: World
     settings: tuple[tuple[str, str], ...]
+    # The event after which someone cancels all jobs, if anyone does.
+    cancel_all: int | None = None
 
     def text(self) -> str:
         """The case as a reader wants it: every option, and the program."""
@@ -36,6 +38,8 @@ class Case(NamedTuple):
                 f"  {fault.kind} {fault.number}, {fault.delay_s} s after event {fault.event}, "
                 f"for {fault.lasting_s} s"
             )
+        if self.cancel_all is not None:
+            lines.append(f"  all jobs are cancelled after event {self.cancel_all}")
         return "\n".join([*lines, "", program_text(self.program)])
 
 
@@ -49,7 +53,8 @@ def random_case(seed: int) -> Case:
         first = world.nodes[0]
         more = first._replace(executors=first.executors + program.slots - world.executors)
         world = world._replace(nodes=(more, *world.nodes[1:]))
-    return Case(program, world, random_settings(dice))
+    cancel_all = dice.randrange(100) if dice.random() < 0.05 else None
+    return Case(program, world, random_settings(dice), cancel_all)
 
 
 def random_settings(dice: Random) -> tuple[tuple[str, str], ...]:

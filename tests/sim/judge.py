@@ -6,7 +6,7 @@ from collections import Counter
 
 from cases import Case
 
-from pyrite.errors import ClusterError, ExecutorDied, StageAborted, TaskFailed
+from pyrite.errors import ClusterError, ExecutorDied, JobCancelled, StageAborted, TaskFailed
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
@@ -26,6 +26,7 @@ LOSSES = {
     "lose node": 1,
     "corrupt block": 1,
     "delete segment": 1,
+    "truncate segment": 1,
     "fill disk": 0,
 }
 
@@ -42,6 +43,7 @@ class Judge:
             step.operator == "checkpoint" and step.arguments == (True,)
             for step in case.program.steps
         )
+        self.cancelled = case.cancel_all is not None
         self.deaths = 0
         self.errors: Counter[str] = Counter()
 
@@ -57,6 +59,8 @@ class Judge:
     def _reason(self, error: Exception) -> str | None:
         text = str(error)
         match error:
+            case JobCancelled():
+                return "all cancelled" if self.cancelled else None
             case ExecutorDied():
                 enough = self.deaths >= int(self.settings["spark.task.maxFailures"])
                 return "executors died" if enough else None

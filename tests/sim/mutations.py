@@ -13,10 +13,11 @@ from pyrite.blocks.ledger import Ledger
 from pyrite.blocks.pool import Pool
 from pyrite.cluster.conversation import Conversation
 from pyrite.cluster.sim import cluster as sim_cluster
-from pyrite.driver import engine
+from pyrite.driver import desk, engine
 from pyrite.execute.keeper import Keeper
 from pyrite.execute.worker import Worker
 from pyrite.schedule import commands as do
+from pyrite.schedule.blockbook import BlockBook
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.kept import Kept
 from pyrite.schedule.outcomes import Outcomes
@@ -223,6 +224,13 @@ def segments_are_not_removed(folders: Any, segments: Any) -> None:
     pass
 
 
+@mutation(BlockBook, "_grant")
+def a_lost_executor_gets_space(self: Any, event: Any) -> None:
+    granted, gone = self.ledger.want(event.node, event.owner, event.segment, event.bytes)
+    self._drop(event.node, gone)
+    self.commands.append(do.GrantSpace(event.owner, event.segment, granted))
+
+
 # Tasks and stages
 
 _on_lost = Fleet._on_lost
@@ -262,6 +270,18 @@ def executors_are_not_told_of_a_stage_s_end(self: Any, run: Any) -> None:
 @mutation(Staging, "_release_together")
 def a_barrier_forgets_what_some_of_its_tasks_made(self: Any, run: Any) -> None:
     run.together = {}
+
+
+@mutation(Outcomes, "_restart_barrier")
+def a_barrier_goes_on_with_some_of_its_tasks(self: Any, run: Any, tasks: Any) -> None:
+    for partition in self._unfinished(run):
+        if partition not in tasks.running and partition not in run.together:
+            tasks.add(partition)
+
+
+@mutation(desk, "copy")
+def the_story_keeps_the_frames_of_an_error(error: Any) -> Any:
+    return error
 
 
 @mutation(Staging, "_cancel")

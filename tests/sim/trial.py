@@ -30,6 +30,7 @@ from pyrite.cluster.sim.checkers.snapshots import Snapshots
 from pyrite.cluster.sim.cluster import SimCluster
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
+from pyrite.schedule.story import readable
 
 # Virtual seconds within which an idle engine must have let go of everything.
 IDLE_S = 600.0
@@ -50,10 +51,12 @@ class Chapters:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        # Where the nodes' folders really lie, which is of no interest and differs from run to run.
+        self.folder = ""
 
     def tell(self, now_s: float, event: Event, commands: list[Command]) -> None:
-        self.lines.append(f"{now_s:12.6f} {event!r}")
-        self.lines.extend(f"{'':12} -> {command!r}" for command in commands)
+        lines = readable(now_s, event, commands)
+        self.lines.extend(line.replace(self.folder, "") for line in lines)
 
 
 class Trial:
@@ -76,7 +79,7 @@ class Trial:
             assert isinstance(cluster, SimCluster)
             try:
                 sc._checkpoints.set_folder(str(folder / "checkpoints"))
-                self._watch(sc)
+                self._watch(sc, cluster)
                 self._ask_all(sc, folder)
                 self._look_for_leaks(sc, cluster)
             except Exception as error:
@@ -92,11 +95,12 @@ class Trial:
             self.judge.errors,
         )
 
-    def _watch(self, sc: SparkContext) -> None:
+    def _watch(self, sc: SparkContext, cluster: SimCluster) -> None:
         engine = sc._engine
         scheduler = engine.scheduler
         listeners = engine.story.listeners
         if self.story is not None:
+            self.story.folder = cluster.folder
             listeners.append(self.story.tell)
         listeners.append(self.judge.see)
         checkers = (
@@ -162,10 +166,13 @@ class Canceller:
         self.by_event: dict[int, list[str]] = {}
         for cancel in case.program.cancels:
             self.by_event.setdefault(cancel.after_event, []).append(cancel.group)
+        self.cancel_all = case.cancel_all
         self.events = 0
 
     def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
         self.events += 1
+        if self.events == self.cancel_all:
+            self.sc.cancelAllJobs()
         for group in self.by_event.get(self.events, ()):
             self.sc.cancelJobGroup(group)
 

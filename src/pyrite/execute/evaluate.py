@@ -10,6 +10,7 @@ from pyrite.bounded.space import Space
 from pyrite.execute.keeper import Keeper, KeepPlan
 from pyrite.ids import BlockRef, Partition, RddId, ShuffleId
 from pyrite.plan.program import NarrowInput, Program, ShuffleInput
+from pyrite.rare import rare
 from pyrite.rdd.fuse import Step, run_steps
 from pyrite.rdd.narrow import RecordOp, Union
 from pyrite.rdd.op import Input
@@ -113,6 +114,7 @@ class Evaluator:
             return Parents(self, each.node, each.mapping.parents(index))
         snapshot = self.shuffles.get(each.shuffle)
         if snapshot is None:
+            rare("kept rows are gone that hid a shuffle")
             raise MissingMapOutput(each.shuffle, [], "they have not been computed")
         return ShuffleRows(each.shuffle, snapshot, index, self.keeper.reader)
 

@@ -128,6 +128,7 @@ class Fleet(Outcomes):
         deaths = tasks.deaths.get(attempt.partition, 0) + blamed
         tasks.deaths[attempt.partition] = deaths
         if deaths >= self.rules.max_deaths:
+            rare("a partition ends too many executors")
             report = reports.executor_died(
                 run.spec, attempt.partition, attempt.executor, deaths, reason
             )

@@ -30,6 +30,7 @@ class Outcomes(Launching):
         """Frees the executor and takes in what it kept; None where nobody waits for the task."""
         attempt = self.attempts.pop(event.attempt, None)
         if attempt is None:
+            rare("an attempt speaks that nobody waits for")
             return None
         executor = self.executors[attempt.executor]
         self._set_free(executor)
@@ -55,6 +56,7 @@ class Outcomes(Launching):
             return
         attempt, run, tasks = ended
         for copy in tasks.succeed(attempt, self.now_s):
+            rare("a copy of a done task is cancelled")
             self._cancel(copy)
         if run.spec.barrier:
             # The tasks of a barrier stage stand or fall together.
@@ -80,6 +82,7 @@ class Outcomes(Launching):
         outputs = self.outputs.of(run.spec)
         if outputs.refs[partition] is not None:
             # The shuffle was cut anew meanwhile, and another job has made it.
+            rare("a shuffle is made by two stages at once")
             self._release([event.output])
             return
         outputs.add(partition, event.output)
@@ -104,6 +107,7 @@ class Outcomes(Launching):
         count = tasks.failures.get(attempt.partition, 0) + 1
         tasks.failures[attempt.partition] = count
         if count >= self.rules.max_failures:
+            rare("a task fails for good")
             report = reports.task_failed(
                 run.spec, attempt.partition, attempt.executor, count, event.failure
             )
@@ -149,6 +153,7 @@ class Outcomes(Launching):
             rounds = run.fetch_failures.get((event.shuffle, index), 0) + 1
             run.fetch_failures[event.shuffle, index] = rounds
             if rounds >= self.rules.max_fetch_failures:
+                rare("a stage loses its input too often")
                 report = reports.fetch_failed(run.spec, rounds, event.message)
                 self._fail_stage(run, report)
                 return

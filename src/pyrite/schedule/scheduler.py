@@ -7,6 +7,7 @@ from typing import assert_never
 from pyrite.ids import (
     AttemptId,
 )
+from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import (
     Command,
@@ -72,6 +73,7 @@ class Scheduler(Fleet):
         if name.startswith("cancel "):
             attempt = self.attempts.get(AttemptId(int(name.split()[1])))
             if attempt is not None:
+                rare("a cancelled task does not react")
                 self.commands.append(
                     KillExecutor(attempt.executor, "its task did not react to cancellation")
                 )

@@ -13,6 +13,7 @@ from pyrite.ids import (
     StageId,
 )
 from pyrite.plan.stages import StageSpec
+from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule import reports
 from pyrite.schedule.blockbook import BlockBook
@@ -66,6 +67,7 @@ class Staging(BlockBook):
             run.missing = dict.fromkeys(missing)
             for shuffle in missing:
                 if self.outputs.shuffles[shuffle].torn:
+                    rare("a job needs what can't be made alike")
                     self._end_job(job, reports.torn(spec.parents[shuffle], "it was lost before"))
                     return
             if missing:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
-from pyrite.schedule.commands import Command
+from pyrite.ids import BlockRef, Partition
+from pyrite.plan.stages import JobSpec
+from pyrite.schedule.commands import Command, Snapshot
 from pyrite.schedule.events import Event
 
 Chapter = tuple[float, Event, list[Command]]
 Listener = Callable[[float, Event, list[Command]], None]
+
+# Longer values are cut where they are shown.
+MOST_CHARACTERS = 160
 
 
 class Story:
@@ -26,8 +32,43 @@ class Story:
 
     def text(self) -> str:
         """The remembered end of the story, a line per event and command."""
-        lines = []
-        for now_s, event, commands in self.last:
-            lines.append(f"{now_s:.6f} {event!r:.400}")
-            lines.extend(f"           -> {command!r:.400}" for command in commands)
-        return "\n".join(lines)
+        return "\n".join(line for chapter in self.last for line in readable(*chapter))
+
+
+def readable(now_s: float, event: Event, commands: list[Command]) -> list[str]:
+    """A chapter as lines of text."""
+    lines = [f"{now_s:11.6f} {spelled(event)}"]
+    lines.extend(f"{'':11}   {spelled(command)}" for command in commands)
+    return lines
+
+
+def spelled(happening: Any) -> str:
+    """An event or command with those of its fields that say something."""
+    defaults = happening._field_defaults
+    fields = (
+        f"{name}={short(value)}"
+        for name, value in happening._asdict().items()
+        if name not in defaults or value != defaults[name]
+    )
+    return " ".join([type(happening).__name__, *fields])
+
+
+def short(value: Any) -> str:
+    match value:
+        case BlockRef():
+            return f"{value.node}/{value.segment}[{value.offset}:{value.offset + value.length}]"
+        case Partition():
+            return f"{value.rdd}.{value.index}"
+        case Snapshot():
+            return f"shuffle {value.shuffle} at {value.epoch} {short(value.refs)}"
+        case JobSpec():
+            return f"{value.id} {value.stage.name!r} {value.stage.id} {list(value.partitions)}"
+        case bytes():
+            return f"{len(value)} bytes"
+        case Exception():
+            text = f"{type(value).__name__}: {value}".replace("\n", " ")
+        case tuple() | list():
+            text = f"({', '.join(map(short, value))})"
+        case _:
+            text = str(value)
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 3]}..."

@@ -67,10 +67,10 @@ def single(*cpu_s: float, **fields: Any) -> Workload:
 
 def test_a_task_takes_what_its_parts_take() -> None:
     outcome = play(single(1.0, output_bytes=[1000]), replace(ROOMY, latency_s=0.1), model=MODEL)
-    # The launch, the way there, the overhead, the work, and 1000 bytes encoded and copied; the
-    # job's end is what the last event brings about.
+    # The launch, the way there and back, the overhead, the work, and 1000 bytes encoded and
+    # copied; the job's end is what the last event brings about.
     joined_s = 3 * MODEL.driver_event_s
-    launched_s = MODEL.driver_event_s + MODEL.driver_launch_s + 0.1
+    launched_s = MODEL.driver_event_s + MODEL.driver_launch_s + 2 * 0.1
     assert outcome.seconds == pytest.approx(joined_s + launched_s + 0.01 + 1.0 + 0.002)
     assert outcome.errors == ()
 
@@ -112,6 +112,10 @@ def test_a_shuffle_sends_what_lies_elsewhere() -> None:
     assert outcome.network_bytes == pytest.approx(4e6 / 2)
     # Each node receives a half of the other's 2 MB, and no link does more: 1 s.
     assert outcome.seconds == pytest.approx(1.0 + 2.0 + 1.0 + 1.0 + 1.0)
+    far = replace(ROOMY, latency_s=0.25)
+    late = play(two_stages([1.0] * 4, [1.0] * 4, 1e6), far, far)
+    # Two launches, and one round of requests.
+    assert late.seconds == pytest.approx(outcome.seconds + 3 * 0.5)
 
 
 def test_a_skewed_reducer_is_waited_for() -> None:

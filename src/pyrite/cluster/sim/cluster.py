@@ -229,6 +229,8 @@ class SimCluster:
         executor = SimExecutor(id, node, self, self.limits)
         self.executors[id] = self.conversation.peers[id] = executor
         executor.resume()
+        if node.stillborn_until_s > self.now_s():
+            self.kill_executor(executor, "exited with code 1")
 
     def _obey_kill(self, id: ExecutorId, reason: str) -> None:
         executor = self.executors.get(id)

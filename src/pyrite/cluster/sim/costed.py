@@ -183,7 +183,8 @@ class CostedCluster:
         # One that has died, though the scheduler does not know it yet, is silent.
         if executor is not None:
             executor.run = TaskRun(self, executor, command)
-            arrives_s = self._driver_free_s + executor.node.kind.latency_s
+            # The way back is paid together with the way there.
+            arrives_s = self._driver_free_s + 2 * executor.node.kind.latency_s
             self.timeline.at(arrives_s, executor.run.begin)
 
     def _cancel(self, command: do.CancelTask) -> None:

@@ -53,6 +53,10 @@ class Faults:
                 happened = self._corrupt(node, dice)
             case "delete segment":
                 happened = self._delete(node, dice)
+            case "truncate segment":
+                happened = self._truncate(node, dice)
+            case "fail starts":
+                node.stillborn_until_s = until_s
             case "fill disk":
                 node.disk_full_until_s = until_s
             case "fill memory":
@@ -148,6 +152,13 @@ class Faults:
         if path is None:
             return False
         os.unlink(path)
+        return True
+
+    def _truncate(self, node: SimNode, dice: Random) -> bool:
+        path = self._some_file(node, dice, closed=True)
+        if path is None:
+            return False
+        os.truncate(path, dice.randrange(os.path.getsize(path) + 1))
         return True
 
     def _some_file(self, node: SimNode, dice: Random, closed: bool) -> str | None:

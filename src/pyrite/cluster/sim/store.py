@@ -42,6 +42,7 @@ class SimNode:
         self.hung_until_s = 0.0
         self.disk_full_until_s = 0.0
         self.memory_full_until_s = 0.0
+        self.stillborn_until_s = 0.0
         self.make_folders()
 
     def make_folders(self) -> None:

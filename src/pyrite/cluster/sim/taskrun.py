@@ -96,6 +96,7 @@ class TaskRun:
         )
         self._making = reads.missing
         parts: list[tuple[Share, float]] = []
+        sent_before = cluster.network.sent_bytes
         decoded = self._read_kept(reads, blocks, parts)
         snapshots = {each.shuffle: each for each in command.inputs}
         for shuffle, index in reads.parts:
@@ -105,6 +106,7 @@ class TaskRun:
                 return
             self.digests.append(digest)
             decoded += self._read_part(digest, cluster.share(shuffle, index), parts)
+        is_remote = cluster.network.sent_bytes > sent_before
         decoded += self._spill(decoded, parts)
         if self.stage.input_bytes:
             node = self.executor.node
@@ -112,7 +114,10 @@ class TaskRun:
             parts.append((node.disk, node.disk_read_s(size)))
         work_s = self._work_s(decoded)
         if parts:
-            self._doing = Transfer(parts, lambda: self._compute(work_s))
+            # However many nodes are asked, they are asked at once.
+            asked_s = 2 * self.executor.node.kind.latency_s if is_remote else 0.0
+            timeline = cluster.timeline
+            self._doing = Transfer(parts, lambda: timeline.after(asked_s, self._compute, work_s))
         else:
             self._compute(work_s)
 
@@ -192,6 +197,8 @@ class TaskRun:
         return work_s + model.write_s(output)
 
     def _compute(self, work_s: float) -> None:
+        if self._stopped:
+            return
         self._doing = self.executor.node.cpu.start(work_s, self._write)
 
     # Write

@@ -8,19 +8,21 @@ from typing import Any, NamedTuple
 
 from pyrite.errors import UserError
 
-# What can go wrong; faults.py says how.
-KINDS = (
-    "kill executor",
-    "crash node",
-    "flap node",
-    "slow node",
-    "hang node",
-    "lose node",
-    "corrupt block",
-    "delete segment",
-    "fill disk",
-    "fill memory",
-)
+# What can go wrong (faults.py says how), and how often it does: some seldom hit anything.
+KINDS = {
+    "kill executor": 4,
+    "crash node": 4,
+    "flap node": 3,
+    "slow node": 3,
+    "hang node": 4,
+    "lose node": 4,
+    "corrupt block": 6,
+    "delete segment": 6,
+    "truncate segment": 4,
+    "fill disk": 3,
+    "fill memory": 3,
+    "fail starts": 1,
+}
 
 
 class NodePlan(NamedTuple):
@@ -135,7 +137,7 @@ def random_world(dice: Random, seed: int) -> World:
 
 def random_fault(dice: Random, latest_event: int) -> Fault:
     return Fault(
-        dice.choice(KINDS),
+        dice.choices(list(KINDS), list(KINDS.values()))[0],
         event=dice.randrange(latest_event),
         number=dice.randrange(1000),
         delay_s=dice.choice((0.0, 0.0, 0.0001, 0.001, 0.01, 0.1)),
