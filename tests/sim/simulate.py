@@ -12,8 +12,8 @@ from itertools import count
 
 from cases import Case, random_case
 from exploring import NOTHING, Summary, explore, make_pool, run_seeds
-from marks import all_marks
 from mutations import MUTATIONS
+from rare_ways import all_marks
 from shrinking import smallest
 from trial import Chapters, run_case
 

@@ -211,6 +211,9 @@ class SegmentReader:
         fd = os.open(self.folders.path(segment), os.O_RDONLY | os.O_CLOEXEC)
         try:
             return memoryview(mmap.mmap(fd, 0, prot=mmap.PROT_READ))
+        except ValueError as error:
+            # As it is for all who read blocks: the bytes are gone.
+            raise FileNotFoundError(f"segment {segment} is empty") from error
         finally:
             os.close(fd)
 
