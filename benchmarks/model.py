@@ -15,9 +15,9 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.model_calibrate import measured
-from pyrite.cluster.sim.costs import NodeKind
-from pyrite.cluster.sim.play import simulate
-from pyrite.cluster.sim.storymodel import read_story
+from pyrite.cluster.cost.costs import NodeKind
+from pyrite.cluster.cost.play import simulate
+from pyrite.cluster.cost.storymodel import read_story
 
 CORES = 2
 TARGET = 0.25

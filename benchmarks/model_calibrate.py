@@ -19,7 +19,7 @@ from typing import Any
 from pyrite import SparkConf, SparkContext
 from pyrite.blocks.codec import decode, encode, frame_size
 from pyrite.blocks.live import estimate_bytes
-from pyrite.cluster.sim.costs import CostModel
+from pyrite.cluster.cost.costs import CostModel
 from pyrite.settings import usable_cores
 
 TRIES = 5

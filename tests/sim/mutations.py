@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -13,7 +15,8 @@ from pyrite.blocks.ledger import Ledger
 from pyrite.blocks.pool import Pool
 from pyrite.cluster.conversation import Conversation
 from pyrite.cluster.sim import cluster as sim_cluster
-from pyrite.driver import desk, engine
+from pyrite.driver import checkpoints, desk, engine
+from pyrite.driver.checkpoints import Checkpoints
 from pyrite.execute.keeper import Keeper
 from pyrite.execute.worker import Worker
 from pyrite.schedule import commands as do
@@ -30,21 +33,22 @@ from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 
 
 class Mutation(NamedTuple):
-    """A bug: what it replaces, and by what."""
+    """A bug: what it replaces, by what, and within how many seeds it must be found."""
 
     owner: Any
     name: str
     bug: Any
+    within: int = 500
 
 
 MUTATIONS: dict[str, Mutation] = {}
 
 
-def mutation(owner: Any, name: str) -> Callable[[Any], Any]:
+def mutation(owner: Any, name: str, within: int = 500) -> Callable[[Any], Any]:
     """Names a bug by its function."""
 
     def add(bug: Any) -> Any:
-        MUTATIONS[bug.__name__.replace("_", " ")] = Mutation(owner, name, bug)
+        MUTATIONS[bug.__name__.replace("_", " ")] = Mutation(owner, name, bug, within)
         return bug
 
     return add
@@ -62,6 +66,7 @@ def switched_on(name: str) -> Iterator[None]:
 _lose = ShuffleOutputs.lose
 _add = ShuffleOutputs.add
 _keep_output = Outcomes._keep_output
+_lose_outputs = Outcomes._lose_outputs
 
 
 @mutation(ShuffleOutputs, "lose")
@@ -94,6 +99,12 @@ def late_words_lose_what_was_made_since(self: Any, outputs: Any, event: Any) -> 
     for index in lost:
         self._release(outputs.lose(index))
     return lost
+
+
+@mutation(Outcomes, "_lose_outputs")
+def a_loss_is_not_believed_after_another(self: Any, outputs: Any, event: Any) -> list[int]:
+    # No snapshot: something was lost since the task was launched, and nobody launched after it.
+    return [] if outputs._snapshot is None else _lose_outputs(self, outputs, event)
 
 
 @mutation(Outputs, "forget")
@@ -236,6 +247,7 @@ def a_lost_executor_gets_space(self: Any, event: Any) -> None:
 _on_lost = Fleet._on_lost
 _look_for_slow = Scheduler._look_for_slow
 _forget_stage = Staging._forget_stage
+_start_tasks = Staging._start_tasks
 
 
 @mutation(Fleet, "_lose_attempt")
@@ -279,6 +291,13 @@ def a_barrier_goes_on_with_some_of_its_tasks(self: Any, run: Any, tasks: Any) ->
             tasks.add(partition)
 
 
+@mutation(Staging, "_start_tasks")
+def a_done_task_of_a_barrier_runs_again_alone(self: Any, run: Any) -> None:
+    together, run.together = run.together, {}
+    _start_tasks(self, run)
+    run.together = together
+
+
 @mutation(desk, "copy")
 def the_story_keeps_the_frames_of_an_error(error: Any) -> Any:
     return error
@@ -294,3 +313,37 @@ def a_cancelled_task_runs_on(self: Any, attempt: Any) -> None:
 @mutation(Outcomes, "_pause_for_inputs")
 def a_stage_does_not_wait_for_its_lost_input(self: Any, run: Any, shuffle: Any) -> None:
     run.tasks.paused = False
+
+
+# Checkpoints
+
+_start = Checkpoints._start
+
+
+@mutation(checkpoints, "copy")
+def a_failed_checkpoint_keeps_the_frames_of_its_error(error: Any) -> Any:
+    return error
+
+
+@mutation(Checkpoints, "_start")
+def a_checkpoint_is_cancelled_with_a_group(self: Any, rdd: Any) -> None:
+    found = self.marked[rdd]
+    if found.local:
+        _start(self, rdd)
+        return
+    flags = self.context._flags
+    copied = flags.copy()
+
+    def run() -> None:
+        found.writer = threading.get_ident()
+        flags.adopt(copied)
+        flags.counted = False
+        try:
+            self._write(rdd, found, self._write_folder)
+        except BaseException as error:
+            found.error = copy(error)
+        finally:
+            self.writing.discard(rdd)
+
+    self.writing.add(rdd)
+    found.thread = self.context._engine.threads.start(run, f"checkpoint-{rdd.id()}")

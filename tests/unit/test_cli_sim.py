@@ -7,9 +7,9 @@ import pytest
 
 from pyrite.cli import main
 from pyrite.cli.chart import Point, bars, svg
-from pyrite.cluster.sim.costs import CostModel, NodeKind
-from pyrite.cluster.sim.play import simulate
-from pyrite.cluster.sim.workload import two_stages, uneven
+from pyrite.cluster.cost.costs import CostModel, NodeKind
+from pyrite.cluster.cost.play import simulate
+from pyrite.cluster.cost.workload import two_stages, uneven
 from pyrite.driver.storyfile import StoryFile
 
 SVG = "{http://www.w3.org/2000/svg}"

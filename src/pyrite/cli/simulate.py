@@ -11,11 +11,11 @@ from statistics import median_low
 from typing import NamedTuple
 
 from pyrite.cli.chart import Point, bars, seconds_text, svg
-from pyrite.cluster.sim.costed import Failures
-from pyrite.cluster.sim.costs import CostModel, NodeKind
-from pyrite.cluster.sim.play import Outcome, simulate
-from pyrite.cluster.sim.storymodel import Told, read_story
-from pyrite.cluster.sim.workload import scaled
+from pyrite.cluster.cost.costed import Failures
+from pyrite.cluster.cost.costs import CostModel, NodeKind
+from pyrite.cluster.cost.play import Outcome, simulate
+from pyrite.cluster.cost.storymodel import Told, read_story
+from pyrite.cluster.cost.workload import scaled
 from pyrite.errors import UserError
 
 # Chance decides when machines break: of several runs the middle one is shown.

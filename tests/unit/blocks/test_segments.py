@@ -83,6 +83,9 @@ def test_a_segment_that_is_gone_or_cut_is_an_error(folders: Folders) -> None:
     Path(folders.memory, "m-e0-2").write_bytes(b"abc")
     with pytest.raises(FileNotFoundError, match="shorter"):
         reader.view(BlockRef(NODE, "m-e0-2", 0, 5))
+    Path(folders.memory, "m-e0-3").write_bytes(b"")
+    with pytest.raises(FileNotFoundError, match="empty"):
+        reader.view(BlockRef(NODE, "m-e0-3", 0, 5))
 
 
 def test_forgotten_segments_are_mapped_anew(folders: Folders) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import pyrite
-from pyrite.cluster.sim.costed import CostedCluster, Failures
-from pyrite.cluster.sim.costs import CostModel, NodeKind
-from pyrite.cluster.sim.play import Outcome, simulate
-from pyrite.cluster.sim.workload import (
+from pyrite.cluster.cost.costed import CostedCluster, Failures
+from pyrite.cluster.cost.costs import CostModel, NodeKind
+from pyrite.cluster.cost.play import Outcome, simulate
+from pyrite.cluster.cost.workload import (
     JobModel,
     KeptModel,
     StageModel,
@@ -241,10 +241,10 @@ def test_ten_times_the_data_is_ten_times_the_tasks() -> None:
 
 STORY = """
 import hashlib
-from pyrite.cluster.sim.costed import Failures
-from pyrite.cluster.sim.costs import CostModel, NodeKind
-from pyrite.cluster.sim.play import simulate
-from pyrite.cluster.sim.workload import two_stages, uneven
+from pyrite.cluster.cost.costed import Failures
+from pyrite.cluster.cost.costs import CostModel, NodeKind
+from pyrite.cluster.cost.play import simulate
+from pyrite.cluster.cost.workload import two_stages, uneven
 
 told = hashlib.sha256()
 outcome = simulate(

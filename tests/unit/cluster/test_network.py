@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from pyrite.cluster.sim.network import Network, Share, Sources, Transfer, link
+from pyrite.cluster.cost.network import Network, Share, Sources, Transfer, link
 from pyrite.cluster.sim.timeline import Timeline
 from pyrite.ids import NodeId
 

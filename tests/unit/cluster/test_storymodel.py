@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from pyrite import SparkConf, SparkContext
-from pyrite.cluster.sim.costs import CostModel, NodeKind
-from pyrite.cluster.sim.play import simulate
-from pyrite.cluster.sim.storylines import BadStory, node_of
-from pyrite.cluster.sim.storymodel import read_story
-from pyrite.cluster.sim.workload import (
+from pyrite.cluster.cost.costs import CostModel, NodeKind
+from pyrite.cluster.cost.play import simulate
+from pyrite.cluster.cost.storylines import BadStory, node_of
+from pyrite.cluster.cost.storymodel import read_story
+from pyrite.cluster.cost.workload import (
     JobModel,
     KeptModel,
     StageModel,

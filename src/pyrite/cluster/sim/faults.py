@@ -158,7 +158,12 @@ class Faults:
         path = self._some_file(node, dice, closed=True)
         if path is None:
             return False
-        os.truncate(path, dice.randrange(os.path.getsize(path) + 1))
+        with open(path, "rb") as file:
+            data = file.read()
+        # As a new file: whoever has mapped the old one would be killed, and all others with it.
+        os.unlink(path)
+        with open(path, "wb") as file:
+            file.write(data[: dice.randrange(len(data) + 1)])
         return True
 
     def _some_file(self, node: SimNode, dice: Random, closed: bool) -> str | None:

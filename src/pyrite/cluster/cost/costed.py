@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import assert_never
 
-from pyrite.cluster.sim.costs import CostModel, NodeKind
-from pyrite.cluster.sim.machines import SimExecutor, SimNode
-from pyrite.cluster.sim.network import Network
-from pyrite.cluster.sim.taskrun import Digest, TaskRun
+from pyrite.cluster.cost.costs import CostModel, NodeKind
+from pyrite.cluster.cost.machines import CostedExecutor, CostedNode
+from pyrite.cluster.cost.network import Network
+from pyrite.cluster.cost.taskrun import Digest, TaskRun
+from pyrite.cluster.cost.workload import Workload
 from pyrite.cluster.sim.timeline import Timeline
-from pyrite.cluster.sim.workload import Workload
 from pyrite.cluster.timers import Timers
 from pyrite.errors import EngineError
 from pyrite.ids import BlockRef, ExecutorId, NodeId, Partition, RddId, ShuffleId
@@ -70,8 +70,8 @@ class CostedCluster:
         self.network = Network(self.timeline)
         self.tally = Tally()
         self.persisted: dict[RddId, None] = {}
-        self.nodes: dict[NodeId, SimNode] = {}
-        self.executors: dict[ExecutorId, SimExecutor] = {}
+        self.nodes: dict[NodeId, CostedNode] = {}
+        self.executors: dict[ExecutorId, CostedExecutor] = {}
         self._random = Random(seed)
         self._timers = Timers()
         self._inbox: deque[tuple[float, Event]] = deque()
@@ -84,7 +84,7 @@ class CostedCluster:
         self._tried: set[tuple[int, int]] = set()
         self._shares = shares_by_shuffle(workload, self.specs)
         for number, kind in enumerate(kinds):
-            node = SimNode(NodeId(f"node-{number}"), kind, model, self.timeline)
+            node = CostedNode(NodeId(f"node-{number}"), kind, model, self.timeline)
             self.nodes[node.id] = node
             self.network.join(node.id, kind.network_bytes_per_s)
             self._start_node(node)
@@ -219,7 +219,7 @@ class CostedCluster:
         shares = self._shares[shuffle]
         return shares[index % len(shares)]
 
-    def is_there(self, partition: Partition, ref: BlockRef, reader: SimExecutor) -> bool:
+    def is_there(self, partition: Partition, ref: BlockRef, reader: CostedExecutor) -> bool:
         """Whether a kept block can be read; the driver is told of one that can't."""
         writer = int(ref.segment.split("-")[1][1:])
         node = self.nodes[ref.node]
@@ -231,22 +231,22 @@ class CostedCluster:
 
     # Nodes and executors
 
-    def _start_node(self, node: SimNode) -> None:
+    def _start_node(self, node: CostedNode) -> None:
         node.alive = True
         node.first_executor = self._next_executor
         self.say(ev.NodeJoined(node.id, node.kind.pool_bytes))
         for _ in range(node.kind.cores):
             self._start_executor(node, node.life)
 
-    def _start_executor(self, node: SimNode, life: int) -> None:
+    def _start_executor(self, node: CostedNode, life: int) -> None:
         if not node.alive or node.life != life:
             return
-        executor = SimExecutor(ExecutorId(self._next_executor), node)
+        executor = CostedExecutor(ExecutorId(self._next_executor), node)
         self._next_executor += 1
         self.executors[executor.id] = node.executors[executor.id] = executor
         self.say(ev.ExecutorJoined(executor.id, node.id))
 
-    def _replace(self, node: SimNode) -> None:
+    def _replace(self, node: CostedNode) -> None:
         self.timeline.after(self.model.executor_start_s, self._start_executor, node, node.life)
 
     def _plan_failure(self, per_hour: float, count: int, fail: Callable[[], None]) -> None:
@@ -267,7 +267,7 @@ class CostedCluster:
             self.failures.executors_per_hour, len(self.executors) or 1, self._fail_some_executor
         )
 
-    def lose_node(self, node: SimNode) -> None:
+    def lose_node(self, node: CostedNode) -> None:
         """The node goes, with all that it holds, and comes back empty when it is repaired."""
         node.alive = False
         node.life += 1
@@ -283,12 +283,12 @@ class CostedCluster:
         self.timeline.after(notice_s, self.say, ev.NodeLost(node.id, "it went down"))
         self.timeline.after(notice_s + self.failures.repair_s, self._repair, node)
 
-    def _repair(self, node: SimNode) -> None:
+    def _repair(self, node: CostedNode) -> None:
         node.life += 1
         self._losses += 1
         self._start_node(node)
 
-    def lose_executor(self, executor: SimExecutor, reason: str) -> None:
+    def lose_executor(self, executor: CostedExecutor, reason: str) -> None:
         """The process ends; its node and the blocks that it wrote stay."""
         self.tally.executors_lost += 1
         del executor.node.executors[executor.id]
@@ -296,7 +296,7 @@ class CostedCluster:
         lost = ev.ExecutorLost(executor.id, reason)
         self.timeline.after(self.model.executor_notice_s, self.say, lost)
 
-    def _end_executor(self, executor: SimExecutor) -> None:
+    def _end_executor(self, executor: CostedExecutor) -> None:
         del self.executors[executor.id]
         if executor.run is not None:
             executor.run.stop()

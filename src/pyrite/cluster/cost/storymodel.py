@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyrite.cluster.sim.costs import CostModel, NodeKind
-from pyrite.cluster.sim.storylines import (
+from pyrite.cluster.cost.costs import CostModel, NodeKind
+from pyrite.cluster.cost.storylines import (
     HOW_TO_MAKE,
     BadStory,
     Line,
@@ -21,7 +21,7 @@ from pyrite.cluster.sim.storylines import (
     size_of,
     story_lines,
 )
-from pyrite.cluster.sim.workload import (
+from pyrite.cluster.cost.workload import (
     DriverEvent,
     JobModel,
     KeptModel,

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
 from pyrite.blocks.segments import ALIGNMENT, SEGMENT_BYTES
-from pyrite.cluster.sim.costs import CostModel, NodeKind
-from pyrite.cluster.sim.network import Share
+from pyrite.cluster.cost.costs import CostModel, NodeKind
+from pyrite.cluster.cost.network import Share
 from pyrite.cluster.sim.timeline import Timeline
 from pyrite.ids import BlockRef, ExecutorId, NodeId, Partition, RddId
 
 if TYPE_CHECKING:
-    from pyrite.cluster.sim.taskrun import TaskRun
+    from pyrite.cluster.cost.taskrun import TaskRun
 
 # Kept rows may take this part of an executor's memory, as in the engine.
 STORAGE_PART = 0.7
 
 
-class SimNode:
+class CostedNode:
     """A host: cores and a disk that its executors share; each life of it has a number."""
 
     def __init__(self, id: NodeId, kind: NodeKind, model: CostModel, timeline: Timeline) -> None:
@@ -28,7 +28,7 @@ class SimNode:
         self.life = 0
         # Executors of this life have this number or a later one.
         self.first_executor = 0
-        self.executors: dict[ExecutorId, SimExecutor] = {}
+        self.executors: dict[ExecutorId, CostedExecutor] = {}
         # An empty rank of cores stands for a storage-only node, which computes nothing.
         rates = [kind.rate_each(n, model.shared_efficiency) for n in range(1, kind.cores + 1)]
         self.cpu = Share(timeline, lambda busy: rates[busy - 1])
@@ -44,10 +44,10 @@ class SimNode:
         return size_bytes / self._read_rate
 
 
-class SimExecutor:
+class CostedExecutor:
     """A process that runs one task at a time, with its live rows and its open segment."""
 
-    def __init__(self, id: ExecutorId, node: SimNode) -> None:
+    def __init__(self, id: ExecutorId, node: CostedNode) -> None:
         self.id = id
         self.node = node
         self.owner = f"e{id}"

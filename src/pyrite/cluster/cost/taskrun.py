@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyrite.blocks.pool import DISK_PREFIX
-from pyrite.cluster.sim.machines import SimExecutor, SimNode
-from pyrite.cluster.sim.network import Share, Sources, Transfer, Use
-from pyrite.cluster.sim.workload import Reads, StageModel, reads_of
+from pyrite.cluster.cost.machines import CostedExecutor, CostedNode
+from pyrite.cluster.cost.network import Share, Sources, Transfer, Use
+from pyrite.cluster.cost.workload import Reads, StageModel, reads_of
 from pyrite.ids import BlockRef, NodeId, Partition
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import LaunchTask, Snapshot
 
 if TYPE_CHECKING:
-    from pyrite.cluster.sim.costed import CostedCluster
+    from pyrite.cluster.cost.costed import CostedCluster
 
 # A larger result becomes a block, as in the engine.
 INLINE_BYTES = 32 << 10
@@ -23,7 +23,7 @@ RESULT = b""
 class Digest:
     """Where the bytes of all map outputs of a shuffle lie, added up once for all its readers."""
 
-    def __init__(self, snapshot: Snapshot, nodes: dict[NodeId, SimNode]) -> None:
+    def __init__(self, snapshot: Snapshot, nodes: dict[NodeId, CostedNode]) -> None:
         self.snapshot = snapshot
         everywhere: dict[NodeId, float] = {}
         on_disk: dict[NodeId, float] = {}
@@ -36,7 +36,7 @@ class Digest:
         self._lives = {node: nodes[node].life for node in everywhere}
         self._outputs: dict[NodeId, list[int]] = {}
 
-    def lost_node(self, nodes: dict[NodeId, SimNode]) -> NodeId | None:
+    def lost_node(self, nodes: dict[NodeId, CostedNode]) -> NodeId | None:
         """A node that went, with its outputs, since the snapshot was taken."""
         for node, life in self._lives.items():
             if not nodes[node].alive or nodes[node].life != life:
@@ -54,7 +54,9 @@ class Digest:
 class TaskRun:
     """What one executor does for one attempt."""
 
-    def __init__(self, cluster: CostedCluster, executor: SimExecutor, command: LaunchTask) -> None:
+    def __init__(
+        self, cluster: CostedCluster, executor: CostedExecutor, command: LaunchTask
+    ) -> None:
         self.cluster = cluster
         self.executor = executor
         self.command = command

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pyrite.cluster.cost.costed import CostedCluster, Failures, Tally
+from pyrite.cluster.cost.costs import CostModel, NodeKind
+from pyrite.cluster.cost.workload import JobModel, Workload
 from pyrite.cluster.port import drive
-from pyrite.cluster.sim.costed import CostedCluster, Failures, Tally
-from pyrite.cluster.sim.costs import CostModel, NodeKind
-from pyrite.cluster.sim.workload import JobModel, Workload
 from pyrite.schedule.commands import CountAccumulators, DeliverResult, FinishJob
 from pyrite.schedule.events import JobSubmitted
 from pyrite.schedule.scheduler import Scheduler
