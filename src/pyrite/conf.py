@@ -109,8 +109,9 @@ def _from_environment() -> list[tuple[str, str]]:
     text = os.environ.get("PYRITE_CONF", "").strip(", \n")
     if not text:
         return []
-    # Values may hold commas: only a comma before the next `name=` separates.
-    pairs = [part.partition("=") for part in re.split(r"[,\s]\s*(?=[\w.]+=)", text)]
+    # Values may hold commas: only one before the next `name=`, and not in brackets, separates.
+    parts = re.split(r"[,\s]\s*(?=[\w.]+=)(?![^\[\]]*\])", text)
+    pairs = [part.partition("=") for part in parts]
     for name, equals, _ in pairs:
         if not equals:
             raise ValueError(

@@ -7,6 +7,9 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from pyrite.cluster.port import Joinable
+from pyrite.cluster.threads import FreeThreads
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -50,9 +53,25 @@ class InheritableThread(threading.Thread):
         kwargs["target"] = self._run_target
         super().__init__(*args, **kwargs)
 
+        self._simulated: Joinable | None = None
+
     def start(self) -> None:
+        from pyrite.context import SparkContext
+
         self._wrapped = inheritable_thread_target(self._given_target)
-        super().start()
+        context = SparkContext._active_spark_context
+        threads = None if context is None else context._engine.threads
+        if threads is None or isinstance(threads, FreeThreads):
+            super().start()
+        else:
+            # In the simulator threads take turns, which it has to know of.
+            self._simulated = threads.start(self.run, self.name)
+
+    def join(self, timeout: float | None = None) -> None:
+        if self._simulated is not None:
+            self._simulated.join()
+        else:
+            super().join(timeout)
 
     def _run_target(self, *args: Any, **kwargs: Any) -> Any:
         return self._wrapped(*args, **kwargs)

@@ -237,8 +237,8 @@ def segments_are_not_removed(folders: Any, segments: Any) -> None:
 
 @mutation(BlockBook, "_grant")
 def a_lost_executor_gets_space(self: Any, event: Any) -> None:
-    granted, gone = self.ledger.want(event.node, event.owner, event.segment, event.bytes)
-    self._drop(event.node, gone)
+    granted = self.ledger.want(event.node, event.owner, event.segment, event.bytes)
+    self._drop(event.node, self.ledger.settle(event.node, event.owner))
     self.commands.append(do.GrantSpace(event.owner, event.segment, granted))
 
 

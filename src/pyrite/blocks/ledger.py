@@ -20,10 +20,15 @@ class Ledger:
     def lose(self, node: NodeId) -> None:
         self.pools.pop(node, None)
 
-    def want(self, node: NodeId, owner: str, name: str, size: int) -> tuple[bool, list[str]]:
-        """Whether the owner may make this segment on the node, and which can go there now."""
+    def want(self, node: NodeId, owner: str, name: str, size: int) -> bool:
+        """Whether the owner may make this segment on the node."""
         pool = self.pools.get(node)
-        return (False, []) if pool is None else pool.want(owner, name, size)
+        return pool is not None and pool.want(owner, name, size)
+
+    def settle(self, node: NodeId, owner: str) -> list[str]:
+        """All blocks that the owner wrote are known; gives the segments that can go."""
+        pool = self.pools.get(node)
+        return [] if pool is None else pool.settle(owner)
 
     def seal(self, node: NodeId, owner: str) -> list[str]:
         pool = self.pools.get(node)

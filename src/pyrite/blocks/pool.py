@@ -30,28 +30,36 @@ class Pool:
         self.used_bytes = 0
         self.segments: dict[str, Segment] = {}
         self.open: dict[str, str] = {}
+        # Segments that their owners have filled with blocks of which nobody may know yet.
+        self.filled: dict[str, list[str]] = {}
 
-    def want(self, owner: str, name: str, size_bytes: int) -> tuple[bool, list[str]]:
-        """Whether the owner may make this segment, and which segments can go now.
-
-        A writer that asks for a new segment has filled its last one.
-        """
-        gone = self.seal(owner)
+    def want(self, owner: str, name: str, size_bytes: int) -> bool:
+        """Whether the owner may make this segment; one that asks has filled its last one."""
+        last = self.open.pop(owner, None)
+        if last is not None:
+            self.filled.setdefault(owner, []).append(last)
         if self.used_bytes + size_bytes > self.capacity_bytes:
             rare("the pool is full")
-            return False, gone
+            return False
         self.segments[name] = Segment(owner, size_bytes)
         self.used_bytes += size_bytes
         self.open[owner] = name
-        return True, gone
+        return True
+
+    def settle(self, owner: str) -> list[str]:
+        """All blocks that the owner wrote are known; gives those it filled that can go."""
+        gone = []
+        for name in self.filled.pop(owner, ()):
+            self.segments[name].sealed = True
+            gone += self._drop_if_dead(name)
+        return gone
 
     def seal(self, owner: str) -> list[str]:
-        """Nothing will be added to the owner's open segment: it asked for another, or died."""
-        name = self.open.pop(owner, None)
-        if name is None:
-            return []
-        self.segments[name].sealed = True
-        return self._drop_if_dead(name)
+        """The owner has died and will write nothing more; gives what can go."""
+        last = self.open.pop(owner, None)
+        if last is not None:
+            self.filled.setdefault(owner, []).append(last)
+        return self.settle(owner)
 
     def pin(self, ref: BlockRef) -> None:
         """A block in the segment lives from now on."""
@@ -91,6 +99,8 @@ class Pool:
         assert used == self.used_bytes, (used, self.used_bytes)
         for owner, name in self.open.items():
             assert self.segments[name].owner == owner and not self.segments[name].sealed
+        for owner, names in self.filled.items():
+            assert all(not self.segments[name].sealed for name in names), owner
         for name, segment in self.segments.items():
             assert segment.live >= 0, name
             assert segment.live > 0 or not segment.sealed, f"dead segment {name} is kept"

@@ -10,6 +10,7 @@ from importlib.machinery import SourceFileLoader
 from types import ModuleType, TracebackType
 
 from pyrite import alias
+from pyrite.conf import SparkConf
 
 
 def run_script(path: str, arguments: Sequence[str]) -> int:
@@ -22,6 +23,7 @@ def run_script(path: str, arguments: Sequence[str]) -> int:
         reason = f"[Errno {error.errno}] {error.strerror}"
         print(f"pyrite run: can't open file {whole!r}: {reason}", file=sys.stderr)
         return 2
+    start_with_stable_hashes()
     alias.install()
     sys.argv = [path, *arguments]
     if not sys.flags.safe_path:
@@ -33,6 +35,16 @@ def run_script(path: str, arguments: Sequence[str]) -> int:
         hide_our_frames(error)
         raise
     return 0
+
+
+def start_with_stable_hashes() -> None:
+    """Starts Python anew for the simulator: tasks run in this process there, and a key must have
+    the same hash in every run, as it has in executors."""
+    master = SparkConf().get("spark.master") or ""
+    if master.startswith("sim") and sys.flags.hash_randomization:
+        sys.stdout.flush()
+        environment = {**os.environ, "PYTHONHASHSEED": "0"}
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
 
 
 def fresh_main(path: str | None = None) -> ModuleType:

@@ -63,15 +63,16 @@ class BlockBook(State):
                 assert_never(event)
 
     def _grant(self, event: ev.SpaceWanted) -> None:
-        # Late words of an executor that is lost: nobody would ever give the segment back.
-        known = event.owner == DRIVER or ExecutorId(int(event.owner[1:])) in self.executors
-        granted, gone = False, list[str]()
-        if not known:
-            rare("a lost executor wants space")
+        node, owner, segment, size = event
+        granted = False
+        if owner == DRIVER or ExecutorId(int(owner[1:])) in self.executors:
+            granted = self.ledger.want(node, owner, segment, size)
         else:
-            granted, gone = self.ledger.want(event.node, event.owner, event.segment, event.bytes)
-        self._drop(event.node, gone)
-        self.commands.append(GrantSpace(event.owner, event.segment, granted))
+            # Late words: nobody would ever give the segment back.
+            rare("a lost executor wants space")
+        if owner == DRIVER:
+            self._drop(node, self.ledger.settle(node, owner))
+        self.commands.append(GrantSpace(owner, segment, granted))
 
     def _keep(self, partition: Partition, ref: BlockRef | None, executor: ExecutorId) -> None:
         if ref is not None:

@@ -40,6 +40,8 @@ class Outcomes(Launching):
             self.kept.drop_live(partition, executor.id)
         for partition, ref in event.stored:
             self._keep(partition, ref, executor.id)
+        # Not before: a segment that the task filled may hold what it tells of only now.
+        self._drop(executor.node, self.ledger.settle(executor.node, f"e{executor.id}"))
         tasks = attempt.tasks
         if tasks is None:
             return None

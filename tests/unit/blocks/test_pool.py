@@ -11,16 +11,23 @@ NODE = NodeId("node-0")
 
 def test_a_segment_is_granted_while_there_is_room() -> None:
     pool = Pool(100)
-    assert pool.want("e0", "m-e0-1", 60) == (True, [])
-    assert pool.want("e1", "m-e1-1", 60) == (False, [])
-    assert pool.want("e1", "m-e1-2", 40) == (True, [])
+    assert pool.want("e0", "m-e0-1", 60)
+    assert not pool.want("e1", "m-e1-1", 60)
+    assert pool.want("e1", "m-e1-2", 40)
     assert pool.used_bytes == 100
 
 
-def test_asking_for_the_next_segment_seals_the_last_and_drops_it_when_empty() -> None:
+def test_a_filled_segment_goes_once_all_its_blocks_are_known_and_none_lives() -> None:
     pool = Pool(100)
-    pool.want("e0", "m-e0-1", 60)
-    assert pool.want("e0", "m-e0-2", 60) == (True, ["m-e0-1"])
+    pool.want("e0", "m-e0-1", 30)
+    pool.want("e0", "m-e0-2", 30)
+    pool.want("e0", "m-e0-3", 30)
+    assert set(pool.segments) == {"m-e0-1", "m-e0-2", "m-e0-3"}, "who knows what lies there"
+    ref = BlockRef(NODE, "m-e0-1", 0, 10)
+    pool.pin(ref)
+    assert pool.settle("e0") == ["m-e0-2"]
+    assert pool.release(ref) == ["m-e0-1"]
+    assert pool.settle("e0") == [], "the last one is still written to"
 
 
 def test_a_sealed_segment_lives_as_long_as_its_blocks() -> None:
@@ -57,7 +64,8 @@ def test_releasing_what_is_not_known_does_nothing() -> None:
 
 
 actions = st.lists(
-    st.tuples(st.sampled_from(["want", "pin", "release", "seal"]), st.integers(0, 3)), max_size=60
+    st.tuples(st.sampled_from(["want", "pin", "release", "seal", "settle"]), st.integers(0, 3)),
+    max_size=60,
 )
 
 
@@ -69,7 +77,9 @@ def test_the_ledger_agrees_with_itself_whatever_happens(steps: list[tuple[str, i
     for number, (step, which) in enumerate(steps):
         owner = f"e{which}"
         if step == "want":
-            dropped += pool.want(owner, f"m-{owner}-{number}", 40)[1]
+            pool.want(owner, f"m-{owner}-{number}", 40)
+        elif step == "settle":
+            dropped += pool.settle(owner)
         elif step == "seal":
             dropped += pool.seal(owner)
         elif step == "pin" and owner in pool.open:
