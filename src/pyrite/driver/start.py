@@ -30,8 +30,10 @@ def start_engine(master: Master, settings: Settings) -> Engine:
     def make_cluster(engine: Engine) -> Cluster:
         if master.world is None:
             return start_local(master.executors, engine, limits, settings)
+        from pyrite.cluster.sim.checkers.every import every_checker
         from pyrite.cluster.sim.cluster import SimCluster
 
+        engine.story.listeners.extend(each.see for each in every_checker(scheduler))
         return SimCluster(master.world, engine, limits)
 
     return Engine(scheduler, make_cluster, settings.bytes("spark.driver.maxResultSize"))

@@ -1,0 +1,39 @@
+"""Two thousand seeds: every answer right, nothing left behind, and the rare ways taken."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from exploring import NOTHING, Summary, explore
+from rare_ways import all_marks
+
+SEEDS = 2000
+# Ways that need more seeds than these, each with what leads there.
+NEEDS_MORE_SEEDS: set[str] = set()
+
+
+@pytest.fixture(scope="module")
+def total() -> Summary:
+    found = NOTHING
+    for found in explore(range(SEEDS), os.cpu_count() or 1):
+        pass
+    return found
+
+
+@pytest.mark.timeout(600)
+def test_no_seed_fails(total: Summary) -> None:
+    told = [f"seed {seed}: {why}\nsee it with: scripts/sim {seed}" for seed, why in total.failed]
+    assert not told, "\n".join(told)
+    assert total.seeds == SEEDS
+
+
+@pytest.mark.timeout(600)
+def test_the_rare_ways_are_taken(total: Summary) -> None:
+    assert not total.failed, "the seeds were not run to the end"
+    never = all_marks().keys() - total.marks.keys()
+    assert never - NEEDS_MORE_SEEDS == set()
+
+
+def test_what_needs_more_seeds_is_a_mark() -> None:
+    assert all_marks().keys() >= NEEDS_MORE_SEEDS
