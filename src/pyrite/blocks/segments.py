@@ -77,7 +77,7 @@ class SegmentWriter:
         except OSError:
             # Shared memory may be smaller than the pool was told, as in a container.
             rare("shared memory is full before the pool is")
-            self._close()
+            self.close()
             return self.write_to_disk(buffers)
         self.offset += -(-size // ALIGNMENT) * ALIGNMENT
         return ref
@@ -104,7 +104,7 @@ class SegmentWriter:
 
     def _open_segment(self, size: int) -> bool:
         name = self._new_name(MEMORY_PREFIX)
-        self._close()
+        self.close()
         length = max(size, self.segment_bytes)
         if not self.lease(name, length):
             return False
@@ -119,7 +119,8 @@ class SegmentWriter:
         self.number += 1
         return f"{prefix}{self.owner}-{self.number}"
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Writes no more to the open segment."""
         if self.fd >= 0:
             os.close(self.fd)
         self.fd, self.offset, self.end = -1, 0, 0
@@ -206,6 +207,10 @@ class SegmentReader:
         """Unmaps segments; rows that still look into one keep it until they go."""
         for segment in segments:
             self.maps.pop(segment, None)
+
+    def close(self) -> None:
+        """Unmaps all segments."""
+        self.maps.clear()
 
     def _map(self, segment: str) -> memoryview:
         fd = os.open(self.folders.path(segment), os.O_RDONLY | os.O_CLOEXEC)

@@ -27,7 +27,7 @@ class SpillFailed(ClusterError):
         )
 
 
-class _File:
+class SpillFile:
     """An open spill file, closed when its last reader is gone."""
 
     def __init__(self, path: str) -> None:
@@ -41,7 +41,7 @@ class SpillReader:
     It holds the file open, so that its rows outlive the removal of the file's name.
     """
 
-    def __init__(self, file: _File, frames: dict[Hashable, list[tuple[int, int]]]) -> None:
+    def __init__(self, file: SpillFile, frames: dict[Hashable, list[tuple[int, int]]]) -> None:
         self._file = file
         self._frames = frames
 
@@ -56,7 +56,7 @@ class SpillWriter:
 
     def __init__(self, space: Space) -> None:
         self._space = space
-        self._file: _File | None = None
+        self._file: SpillFile | None = None
         self._frames: dict[Hashable, list[tuple[int, int]]] = {}
         self._encoder = Encoder()
         self._offset = 0
@@ -68,7 +68,7 @@ class SpillWriter:
         try:
             if self._file is None:
                 rare("rows are spilled")
-                self._file = _File(self._space.spill_path())
+                self._file = SpillFile(self._space.spill_path())
             for buffer in buffers:
                 _write_all(self._file.fd, memoryview(buffer))
         except OSError as error:
@@ -87,7 +87,7 @@ class SpillWriter:
     def finish(self) -> SpillReader:
         """What was written, for reading; nothing may be written afterwards."""
         if self._file is None:
-            self._file = _File(self._space.spill_path())
+            self._file = SpillFile(self._space.spill_path())
         return SpillReader(self._file, self._frames)
 
 

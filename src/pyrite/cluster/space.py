@@ -65,6 +65,10 @@ class DriverSpace:
             self.closed = True
             self.changed.notify_all()
 
+    def release(self) -> None:
+        """Nobody writes any more."""
+        self.writer.close()
+
     def _lease(self, segment: str, size_bytes: int) -> bool:
         self.post(SpaceWanted(self.node, DRIVER, segment, size_bytes))
         self.threads.wait(self.changed, lambda: self.answers or self.closed)

@@ -132,7 +132,7 @@ class Worker:
         """Handles messages until the driver goes away."""
         while True:
             try:
-                self._handle(self.channel.receive())
+                self.hear(self.channel.receive())
             except TaskInterrupted:
                 rare("a running task is cancelled")
                 self._remove_unreported()
@@ -144,7 +144,8 @@ class Worker:
             self.running, self.interrupted = None, attempt
             raise TaskInterrupted
 
-    def _handle(self, message: tuple[Any, ...]) -> None:
+    def hear(self, message: tuple[Any, ...]) -> None:
+        """Does what a message says."""
         match message:
             case ("task", *order):
                 self._run(Task(*order))
@@ -294,7 +295,7 @@ class Worker:
             message = self.channel.receive(interruptible=True)
             if message[:2] == (kind, about):
                 return message[2]
-            self._handle(message)
+            self.hear(message)
 
     def _load_broadcast(self, ref: BlockRef) -> Any:
         try:

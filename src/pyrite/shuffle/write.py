@@ -7,7 +7,6 @@ the number of parts, then one more offset than parts, then the parts' frames.
 from __future__ import annotations
 
 import mmap
-import os
 import struct
 from array import array
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from zlib import crc32
 from pyrite.blocks.codec import CorruptBlock, Encoder, frame_size
 from pyrite.blocks.segments import SegmentWriter, write_all
 from pyrite.bounded.space import Space
-from pyrite.bounded.spill import SpillFailed
+from pyrite.bounded.spill import SpillFailed, SpillFile
 from pyrite.ids import BlockRef
 from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router
@@ -35,15 +34,17 @@ class FrameSpill:
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC
-        self.fd = os.open(space.spill_path(), flags, 0o600)
+        try:
+            self.file = SpillFile(space.spill_path())
+        except OSError as error:
+            raise SpillFailed(space.folder, error.strerror or str(error)) from error
         self.offset = 0
         self.stretches: dict[int, list[tuple[int, int]]] = {}
 
     def append(self, part: int, frames: list[Any]) -> None:
         size = frame_size(frames)
         try:
-            write_all(self.fd, frames, self.offset)
+            write_all(self.file.fd, frames, self.offset)
         except OSError as error:
             raise SpillFailed(self.space.folder, error.strerror or str(error)) from error
         self.stretches.setdefault(part, []).append((self.offset, size))
@@ -52,8 +53,7 @@ class FrameSpill:
 
     def finish(self) -> dict[int, list[memoryview]]:
         """All stretches by part, as views of the file."""
-        whole = memoryview(mmap.mmap(self.fd, self.offset, prot=mmap.PROT_READ))
-        os.close(self.fd)
+        whole = memoryview(mmap.mmap(self.file.fd, self.offset, prot=mmap.PROT_READ))
         return {
             part: [whole[start : start + size] for start, size in stretches]
             for part, stretches in self.stretches.items()

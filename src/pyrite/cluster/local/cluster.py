@@ -126,6 +126,7 @@ class LocalCluster:
         for executor in self.by_id.values():
             executor.link.close()
         self.launcher.close(timeout_s=5.0)
+        self.space.release()
         self.poll.close()
         self.wake_read.close()
         self.wake_write.close()

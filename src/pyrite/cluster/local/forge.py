@@ -166,6 +166,10 @@ def raise_limits(memory_bytes: int) -> None:
         _, hard = resource.getrlimit(resource.RLIMIT_STACK)
         resource.setrlimit(resource.RLIMIT_STACK, (STACK_BYTES, hard))
     with contextlib.suppress(ValueError, OSError):
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        # Each segment that is mapped takes one.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with contextlib.suppress(ValueError, OSError):
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         # Spilling keeps a task within its memory; rows that are being encoded come on top for a
         # moment, and so does what the interpreter had before the first task.

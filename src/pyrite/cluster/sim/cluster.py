@@ -152,6 +152,7 @@ class SimCluster:
     def release(self) -> None:
         for executor in self.executors.values():
             executor.kill()
+        self.space.release()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     # Words
@@ -164,6 +165,9 @@ class SimCluster:
 
     def carry_to(self, executor: SimExecutor, message: Message) -> None:
         at_s = max(executor.last_put_s, self.now_s() + self.latency_s())
+        if message[0] == "task":
+            # Its rows are computed in no time, when all the time that they take is over.
+            at_s += executor.computing_s()
         executor.last_put_s = at_s
         self.timeline.at(at_s, executor.deliver, message)
 

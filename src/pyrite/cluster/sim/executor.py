@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from pyrite.cluster.sim.cluster import SimCluster
 
 
+# Messages that an executor takes in without an answer.
+NEWS = ("stage", "end", "snapshot", "end_shuffle", "drop", "forget", "broadcast")
+# How much longer everything takes on a slow node.
+SLOW = 20.0
+# The share of reads and writes at which virtual time passes.
+PAUSES = 0.4
+
+
 class Killed(Stopped):
     """The executor ends here, in the middle of what it did."""
 
@@ -31,6 +39,7 @@ class SimExecutor(Peer):
         self.process = Process()
         self.inbox: deque[Message] = deque()
         self.receiving = False
+        self.owed_s = 0.0
         self.pausing = 0
         self.paused = 0
         self.to_cancel = -1
@@ -50,9 +59,19 @@ class SimExecutor(Peer):
 
     def deliver(self, message: Message) -> None:
         """A message has arrived."""
+        listens = self.receiving and not self.inbox and not self._is_hung()
+        if listens and message[0] in NEWS and self.worker is not None and not self.dead:
+            # What it would do now at once; its thread need not be asked.
+            self.process.swap()
+            self.worker.hear(message)
+            self.process.swap()
+            return
         self.inbox.append(message)
         if self.receiving:
             self.resume()
+
+    def _is_hung(self) -> bool:
+        return self.place.hung_until_s > self.now_s()
 
     def signal(self, attempt: int) -> None:
         """Says which attempt is to be cancelled, and wakes it."""
@@ -70,9 +89,8 @@ class SimExecutor(Peer):
         """Lets it run until it has to wait, unless its node hangs."""
         if self.dead:
             return
-        hung_until_s = self.place.hung_until_s
-        if hung_until_s > self.now_s():
-            self.cluster.timeline.at(hung_until_s, self.resume)
+        if self._is_hung():
+            self.cluster.timeline.at(self.place.hung_until_s, self.resume)
             return
         self._visit()
 
@@ -96,7 +114,9 @@ class SimExecutor(Peer):
         try:
             self.worker.serve()
         except Stopped:
-            return
+            # A process that ends closes its files.
+            self.worker.writer.close()
+            self.worker.reader.close()
 
     def send(self, message: tuple[Any, ...]) -> None:
         if not self.dead:
@@ -109,14 +129,15 @@ class SimExecutor(Peer):
                 self._wait()
         finally:
             self.receiving = False
-        message = self.inbox.popleft()
-        if message[0] == "task":
-            self.begin_task(message)
-        return message
+        return self.inbox.popleft()
 
-    def begin_task(self, message: Message) -> None:
-        """Its computing takes a while; the rows themselves are computed in no time."""
-        self.pause(self.dice.expovariate(1 / self.cluster.world.task_s))
+    def computing_s(self) -> float:
+        """How long a task takes, beside its reading and writing."""
+        return self._slowed(self.dice.expovariate(1 / self.cluster.world.task_s))
+
+    def _slowed(self, cost_s: float) -> float:
+        slow = SLOW if self.place.slow_until_s > self.now_s() else 1.0
+        return cost_s * slow / self.place.speed
 
     def _wait(self) -> None:
         self.cluster.turns.leave()
@@ -132,13 +153,14 @@ class SimExecutor(Peer):
         return self.cluster.timeline.now_s
 
     def pause(self, cost_s: float) -> None:
-        if self.dead:
+        self.owed_s += cost_s
+        # Each pause is a change of threads: some of them are enough for something to happen in.
+        if self.dead or self.dice.random() > PAUSES:
             return
-        node = self.place
-        slow = 20.0 if node.slow_until_s > self.now_s() else 1.0
         self.pausing += 1
         mine = self.pausing
-        self.cluster.timeline.after(cost_s * slow / node.speed, self._wake, mine)
+        self.cluster.timeline.after(self._slowed(self.owed_s), self._wake, mine)
+        self.owed_s = 0.0
         while self.paused < mine:
             self._wait()
 

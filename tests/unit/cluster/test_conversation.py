@@ -1,0 +1,260 @@
+"""What executors are told, and what their words mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pyrite.cluster.conversation import Conversation, Message, Peer, heard
+from pyrite.ids import (
+    AttemptId,
+    BlockRef,
+    BroadcastId,
+    ExecutorId,
+    JobId,
+    NodeId,
+    Partition,
+    RddId,
+    ShuffleId,
+    StageId,
+)
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+
+NODE = NodeId("node-0")
+REF = BlockRef(NODE, "m-e0-1", 8, 40)
+OTHER_REF = BlockRef(NODE, "d-e1-2", 0, 10)
+REPORT: tuple[list[Any], list[Any]] = ([((4, 1), tuple(REF)), ((4, 2), None)], [(5, 0)])
+STORED = ((Partition(RddId(4), 1), REF), (Partition(RddId(4), 2), None))
+DROPPED = (Partition(RddId(5), 0),)
+LOST = [((6, 3), tuple(OTHER_REF))]
+BLOCK_LOST = ev.BlockLost(Partition(RddId(6), 3), OTHER_REF)
+
+
+class Source:
+    """Stages whose functions are their names."""
+
+    def closure(self, stage: StageId) -> bytes:
+        return f"closure {stage}".encode()
+
+    def header(self, stage: StageId, job: JobId) -> bytes:
+        return f"header {stage} {job}".encode()
+
+
+class Listener(Peer):
+    """Keeps what it is told."""
+
+    def __init__(self, id: int) -> None:
+        super().__init__(ExecutorId(id), NODE)
+        self.told: list[Message] = []
+        self.flushed = 0
+
+    def put(self, message: Message) -> None:
+        self.told.append(message)
+
+    def flush(self) -> None:
+        self.flushed = len(self.told)
+
+    def take(self) -> list[Message]:
+        taken, self.told = self.told, []
+        return taken
+
+
+@pytest.fixture
+def peers() -> list[Listener]:
+    return [Listener(0), Listener(1)]
+
+
+@pytest.fixture
+def conversation(peers: list[Listener]) -> Conversation:
+    made = Conversation(Source())
+    made.peers.update({peer.id: peer for peer in peers})
+    return made
+
+
+def launch(attempt: int, executor: int = 0, epoch: int = 0, job: int = 0) -> do.LaunchTask:
+    return do.LaunchTask(
+        AttemptId(attempt),
+        ExecutorId(executor),
+        StageId(3),
+        partition=2,
+        number=1,
+        job=JobId(job),
+        inputs=(do.Snapshot(ShuffleId(9), epoch, (REF,)),),
+        blocks=((Partition(RddId(4), 2), OTHER_REF),),
+    )
+
+
+def words(peer: Listener) -> list[str]:
+    return [message[0] for message in peer.take()]
+
+
+def test_a_task_comes_with_all_that_it_needs(
+    conversation: Conversation, peers: list[Listener]
+) -> None:
+    assert conversation.tell(launch(7))
+    assert peers[0].told == [
+        ("stage", 3, b"closure 3", b"header 3 0"),
+        ("snapshot", 9, [tuple(REF)]),
+        ("task", 7, 3, 2, 1, [9], [(4, 2, *OTHER_REF)]),
+    ]
+    assert peers[0].flushed == 3
+    assert peers[1].told == []
+
+
+def test_stages_and_snapshots_are_told_once_to_each(
+    conversation: Conversation, peers: list[Listener]
+) -> None:
+    for attempt, executor in enumerate((0, 0, 1, 1)):
+        conversation.tell(launch(attempt, executor))
+    for peer in peers:
+        assert words(peer) == ["stage", "snapshot", "task", "task"]
+
+
+def test_a_snapshot_of_another_epoch_is_told_again(
+    conversation: Conversation, peers: list[Listener]
+) -> None:
+    conversation.tell(launch(0, epoch=0))
+    peers[0].take()
+    conversation.tell(launch(1, epoch=1))
+    conversation.tell(launch(2, epoch=1))
+    assert words(peers[0]) == ["snapshot", "task", "task"]
+
+
+def test_a_stage_is_told_again_for_another_job(
+    conversation: Conversation, peers: list[Listener]
+) -> None:
+    conversation.tell(launch(0))
+    peers[0].take()
+    conversation.tell(launch(1, job=1))
+    assert words(peers[0]) == ["stage", "task"]
+
+
+def test_only_who_knows_a_stage_or_a_shuffle_hears_of_its_end(
+    conversation: Conversation, peers: list[Listener]
+) -> None:
+    conversation.tell(launch(0))
+    peers[0].take()
+    for _ in range(2):
+        assert conversation.tell(do.ForgetStage(StageId(3)))
+        assert conversation.tell(do.DropShuffle(ShuffleId(9)))
+    assert peers[0].take() == [("end", 3), ("end_shuffle", 9)]
+    assert peers[1].told == []
+    conversation.tell(launch(1))
+    assert words(peers[0]) == ["stage", "snapshot", "task"]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (do.DropSegments(NODE, ("m-e0-1", "m-e0-2")), ("forget", ["m-e0-1", "m-e0-2"])),
+        (do.DropRdd(RddId(4)), ("drop", 4)),
+        (do.DropBroadcast(BroadcastId(5)), ("broadcast", 5)),
+    ],
+)
+def test_what_all_are_told(
+    conversation: Conversation, peers: list[Listener], command: do.Command, message: Message
+) -> None:
+    assert conversation.tell(command)
+    assert [peer.told for peer in peers] == [[message], [message]]
+
+
+def test_answers_go_to_who_asked(conversation: Conversation, peers: list[Listener]) -> None:
+    assert conversation.tell(do.GrantSpace("e1", "m-e1-4", False))
+    assert (peers[0].told, peers[1].take()) == ([], [("space", "m-e1-4", False)])
+    together = ((AttemptId(5), ExecutorId(0)), (AttemptId(6), ExecutorId(1)))
+    assert conversation.tell(do.ReleaseBarrier(together, ("a", "b")))
+    assert [peer.take() for peer in peers] == [
+        [("barrier", 5, ["a", "b"])],
+        [("barrier", 6, ["a", "b"])],
+    ]
+    assert [peer.flushed for peer in peers] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        launch(0, executor=9),
+        do.GrantSpace("e9", "m-e9-1", True),
+        do.ReleaseBarrier(((AttemptId(5), ExecutorId(9)),), ("a",)),
+    ],
+)
+def test_words_to_who_is_not_there_are_dropped(
+    conversation: Conversation, peers: list[Listener], command: do.Command
+) -> None:
+    assert conversation.tell(command)
+    assert [peer.told for peer in peers] == [[], []]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        do.CancelTask(AttemptId(1), ExecutorId(0)),
+        do.KillExecutor(ExecutorId(0), "no answer"),
+        do.StartExecutor(ExecutorId(0), NODE),
+        do.ClearExecutor(ExecutorId(0), NODE, ()),
+        do.SetTimer("slow", 1.0),
+    ],
+)
+def test_what_is_not_for_executors(
+    conversation: Conversation, peers: list[Listener], command: do.Command
+) -> None:
+    assert not conversation.tell(command)
+    assert [peer.told for peer in peers] == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("message", "events"),
+    [
+        (("ready", 0), [ev.ExecutorJoined(ExecutorId(0), NODE)]),
+        (("space", "m-e0-3", 64), [ev.SpaceWanted(NODE, "e0", "m-e0-3", 64)]),
+        (("barrier", 5, "hello"), [ev.BarrierReached(AttemptId(5), "hello")]),
+        (
+            ("ok", 5, b"rows", None, b"counts", *REPORT, []),
+            [ev.TaskSucceeded(AttemptId(5), b"rows", None, b"counts", STORED, DROPPED)],
+        ),
+        (
+            ("ok", 5, tuple(REF), None, None, [], [], LOST),
+            [BLOCK_LOST, ev.TaskSucceeded(AttemptId(5), REF)],
+        ),
+        (
+            ("ok", 5, None, tuple(REF), None, [], [], []),
+            [ev.TaskSucceeded(AttemptId(5), None, REF)],
+        ),
+        (
+            ("failed", 5, "KeyError", "KeyError: 1", "in f", b"pickled", *REPORT, LOST),
+            [
+                BLOCK_LOST,
+                ev.TaskFailed(
+                    AttemptId(5),
+                    ev.Failure("KeyError", "KeyError: 1", "in f", b"pickled"),
+                    STORED,
+                    DROPPED,
+                ),
+            ],
+        ),
+        (
+            ("cancelled", 5, *REPORT, LOST),
+            [BLOCK_LOST, ev.TaskCancelled(AttemptId(5), STORED, DROPPED)],
+        ),
+        (
+            ("fetch", 5, 9, [(2, tuple(REF))], "gone", *REPORT, LOST),
+            [
+                BLOCK_LOST,
+                ev.FetchFailed(AttemptId(5), ShuffleId(9), ((2, REF),), "gone", STORED, DROPPED),
+            ],
+        ),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_what_is_heard(peers: list[Listener], message: Message, events: list[ev.Event]) -> None:
+    found = list(heard(peers[0], message))
+    assert found == events
+    # Tuples are equal whatever their names are.
+    assert list(map(type, found)) == list(map(type, events))
+
+
+def test_an_unknown_word_is_an_error(peers: list[Listener]) -> None:
+    with pytest.raises(AssertionError, match="unknown message"):
+        list(heard(peers[0], ("hum",)))
