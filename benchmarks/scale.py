@@ -42,9 +42,9 @@ class Point:
 
 def measured(case: str, nodes: int, tasks: int) -> Point:
     """Runs the case in this process, which must be fresh: its peak of memory counts."""
-    before_mb = _peak_mb()
+    before_mb = peak_mb()
     world = CASES[case](nodes, tasks)
-    peak_mb = _peak_mb() - before_mb
+    grown_mb = peak_mb() - before_mb
     times_s = sorted(world.handled_s)
     return Point(
         case,
@@ -55,11 +55,12 @@ def measured(case: str, nodes: int, tasks: int) -> Point:
         statistics.median(times_s) * 1e6,
         times_s[len(times_s) * 99 // 100] * 1e6,
         statistics.fmean(world.joined_s) * 1e6,
-        peak_mb,
+        grown_mb,
     )
 
 
-def _peak_mb() -> float:
+def peak_mb() -> float:
+    """The most memory that this process has had."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1e3

@@ -39,7 +39,7 @@ SUITES = {
         "start",
         "growth",
     ],
-    "scale": ["shuffle", "kept", "fair", "losses", "outages"],
+    "scale": ["shuffle", "kept", "fair", "losses", "outages", "costed"],
     "model": [
         "word_count",
         "inverted_index",
@@ -158,11 +158,18 @@ def run_scale(options: argparse.Namespace, command: str) -> tuple[str, bool]:
     """The report on the scheduler, and whether all grew with the work only."""
     # Here, so that --help needs nothing to be installed.
     from benchmarks.scale import Scale
+    from benchmarks.scale_costed import Costed
 
-    scale = Scale(options.repeat, options.scale == "small", options.timeout)
+    environment = _environment(sys.executable)
+    small = options.scale == "small"
+    scale = Scale(options.repeat, small, options.timeout)
+    costed = Costed(small, options.timeout)
     for name in options.only or SUITES[options.suite]:
-        scale.run(name, _environment(sys.executable))
-    return scale.markdown(command), scale.is_linear
+        if name == "costed":
+            costed.run(environment)
+        else:
+            scale.run(name, environment)
+    return scale.markdown(command) + costed.markdown(), scale.is_linear
 
 
 def run_model(options: argparse.Namespace, command: str) -> tuple[str, bool]:

@@ -1,4 +1,7 @@
-"""Contexts with real executor processes: a shared one, and own ones for tests that change it."""
+"""Contexts: a shared one, and own ones for tests that change it.
+
+Their executors are real processes; tests marked `every_adapter` run on a simulated cluster too.
+"""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -14,16 +17,51 @@ from pyrite import SparkConf, SparkContext
 
 Start = Callable[..., SparkContext]
 
+# As many executors, and functions that raise are not called again, whatever runs them.
+ADAPTERS = {
+    "local": {"spark.master": "local[2]"},
+    "sim": {
+        "spark.master": "sim[seed=1,nodes=2,executors=1,faults=0]",
+        "spark.task.maxFailures": "1",
+    },
+}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for name, meaning in (
+        ("every_adapter", "runs on every cluster adapter"),
+        ("local_only", "looks at processes, files or real time, and so needs real executors"),
+    ):
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    test = metafunc.definition
+    if test.get_closest_marker("every_adapter") and not test.get_closest_marker("local_only"):
+        if "adapter" in metafunc.fixturenames:
+            metafunc.parametrize("adapter", ADAPTERS, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
+def adapter(request: pytest.FixtureRequest) -> str:
+    return getattr(request, "param", "local")
+
+
+def make_context(adapter: str, settings: dict[str, str]) -> SparkContext:
+    conf = SparkConf(False).setAppName("contract")
+    return SparkContext(conf=conf.setAll((ADAPTERS[adapter] | settings).items()))
+
 
 class SharedContext:
     """A context that lives until a test wants one of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, adapter: str) -> None:
+        self.adapter = adapter
         self.context: SparkContext | None = None
 
     def get(self) -> SparkContext:
         if self.context is None:
-            self.context = SparkContext("local[2]", "contract")
+            self.context = make_context(self.adapter, {})
         return self.context
 
     def stop(self) -> None:
@@ -33,8 +71,8 @@ class SharedContext:
 
 
 @pytest.fixture(scope="module")
-def shared_context() -> Iterator[SharedContext]:
-    shared = SharedContext()
+def shared_context(adapter: str) -> Iterator[SharedContext]:
+    shared = SharedContext(adapter)
     yield shared
     shared.stop()
 
@@ -62,14 +100,12 @@ def no_context(shared_context: SharedContext) -> Iterator[None]:
 
 
 @pytest.fixture
-def start(no_context: None) -> Start:
+def start(no_context: None, adapter: str) -> Start:
     """Starts a context with settings; the last one is stopped after the test."""
 
-    def start_context(master: str = "local[2]", **settings: object) -> SparkContext:
-        conf = SparkConf(False).setMaster(master).setAppName("contract")
-        for name, value in settings.items():
-            conf.set(name.replace("__", "."), str(value))
-        return SparkContext(conf=conf)
+    def start_context(master: str | None = None, **settings: object) -> SparkContext:
+        chosen = {name.replace("__", "."): str(value) for name, value in settings.items()}
+        return make_context(adapter, chosen | ({"spark.master": master} if master else {}))
 
     return start_context
 

@@ -477,6 +477,7 @@ class TestExclusion:
         assert "a bad disk" in str(caught.value) or "log" in str(caught.value)
 
 
+@pytest.mark.every_adapter
 class TestOnlyWhatIsNeeded:
     @pytest.fixture
     def rdd(self, sc: SparkContext, marks: Marks) -> Any:
@@ -558,6 +559,7 @@ class TestOnlyWhatIsNeeded:
         assert stages_run(sc, placed.reduceByKey(max, 4).count) == 1
 
 
+@pytest.mark.every_adapter
 class TestFlags:
     def test_local_properties_reach_the_task(self, sc: SparkContext) -> None:
         sc.setLocalProperty("who", "me")
@@ -606,6 +608,7 @@ class TestFlags:
         assert sc.parallelize([1], 1).map(third).collect() == [2]
 
 
+@pytest.mark.every_adapter
 class TestBarrier:
     def test_all_gather(self, sc: SparkContext) -> None:
         def meet(rows: Any) -> Iterator[list[str]]:
@@ -625,6 +628,7 @@ class TestBarrier:
         with pytest.raises(StageAborted, match=r"3 tasks .* 2 executors"):
             rdd.collect()
 
+    @pytest.mark.local_only
     def test_a_death_starts_all_tasks_again(self, sc: SparkContext, marks: Marks) -> None:
         import os
 
@@ -701,6 +705,7 @@ class TestStatus:
         assert stage is not None
         assert (stage.numActiveTasks, stage.numCompletedTasks, stage.numFailedTasks) == (0, 1, 1)
 
+    @pytest.mark.every_adapter
     def test_unknown_ids(self, sc: SparkContext) -> None:
         tracker = sc.statusTracker()
         assert tracker.getJobInfo(10**9) is None
@@ -708,6 +713,7 @@ class TestStatus:
         assert tracker.getJobIdsForGroup("nobody") == []
 
 
+@pytest.mark.every_adapter
 def test_tasks_do_not_share_what_a_function_captures(sc: SparkContext) -> None:
     seen: list[int] = []
 

@@ -20,6 +20,8 @@ from pyrite.execute.closures import NotSerializable
 
 RddAction = Callable[[Any], Any]
 
+pytestmark = pytest.mark.every_adapter
+
 
 def failure_of(action: Callable[[], Any]) -> TaskFailed:
     with pytest.raises(TaskFailed) as caught:
@@ -290,10 +292,10 @@ class TestEnds:
         def fail(x: int) -> None:
             raise ending("in a task")
 
-        before = executor_pids(sc)
+        before = executors(sc)
         error = failure_of(lambda: sc.parallelize([1]).foreach(fail))
         assert ending.__name__ in str(error).splitlines()[0]
-        assert executor_pids(sc) == before
+        assert executors(sc) == before
 
     def test_sys_exit(self, sc: SparkContext) -> None:
         error = failure_of(lambda: sc.parallelize([1]).foreach(lambda x: sys.exit(3)))
@@ -313,8 +315,8 @@ class TestEnds:
         assert len(str(error)) < 20_000
 
 
-def executor_pids(sc: SparkContext) -> list[int | None]:
-    return [each.pid for each in sc._engine.cluster.by_id.values()]
+def executors(sc: SparkContext) -> list[int]:
+    return list(sc._engine.scheduler.executors)
 
 
 class Plain:
