@@ -30,16 +30,19 @@ ADAPTERS = {
 def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in (
         ("every_adapter", "runs on every cluster adapter"),
-        ("local_only", "looks at processes, files or real time, and so needs real executors"),
+        (
+            "local_only",
+            "needs real executors: looks at processes, files or real time, or names its master",
+        ),
     ):
         config.addinivalue_line("markers", f"{name}: {meaning}")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     test = metafunc.definition
-    if test.get_closest_marker("every_adapter") and not test.get_closest_marker("local_only"):
-        if "adapter" in metafunc.fixturenames:
-            metafunc.parametrize("adapter", ADAPTERS, indirect=True, scope="module")
+    wanted = test.get_closest_marker("every_adapter") and not test.get_closest_marker("local_only")
+    if wanted and "adapter" in metafunc.fixturenames:
+        metafunc.parametrize("adapter", ADAPTERS, indirect=True, scope="module")
 
 
 @pytest.fixture(scope="module")

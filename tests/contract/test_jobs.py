@@ -595,6 +595,7 @@ class TestFlags:
         assert TaskContext.get() is None
         assert sc.parallelize(range(3), 3).map(describe).collect() == [(0, 0), (1, 0), (2, 0)]
 
+    @pytest.mark.local_only
     def test_attempt_numbers_count_up(self, start: Start) -> None:
         sc = start("local[1,3]")
 

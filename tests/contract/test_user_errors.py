@@ -87,6 +87,7 @@ class TestRaise:
         assert str(error).startswith("KeyError: 'user'\n")
         assert os.path.dirname(pyrite.__file__) not in error.traceback
 
+    @pytest.mark.local_only
     def test_retries_are_counted(self, start: Any, marks: Any) -> None:
         sc = start("local[2,3]")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyrite.ids import StageId
 from pyrite.plan.program import Node, ShuffleInput
-from pyrite.plan.stages import JobSpec, StageSpec
+from pyrite.plan.stages import JobSpec, StageSpec, new_stages
 from pyrite.rdd.dependency import Same
 from pyrite.schedule.commands import Command, Snapshot
 from pyrite.schedule.events import Event, JobSubmitted
@@ -29,25 +29,14 @@ class StoryFile:
     def tell(self, now_s: float, event: Event, commands: list[Command]) -> None:
         line: dict[str, Any] = {"at_s": round(now_s, 6), "event": named(event)}
         if isinstance(event, JobSubmitted):
-            line["stages"] = [whole_stage(each) for each in self._new_stages(event.job.stage)]
+            stages = new_stages(event.job.stage, self.told)
+            self.told.update(each.id for each in stages)
+            line["stages"] = [whole_stage(each) for each in stages]
         line["commands"] = [named(command) for command in commands]
         self.file.write(json.dumps(line, separators=(",", ":")) + "\n")
 
     def close(self) -> None:
         self.file.close()
-
-    def _new_stages(self, last: StageSpec) -> list[StageSpec]:
-        """The stage and those behind it, as far as they are new, parents first."""
-        found: dict[StageId, StageSpec] = {}
-        pending = [last]
-        while pending:
-            stage = pending.pop()
-            # Whoever has been told of a stage has been told of those behind it.
-            if stage.id not in self.told:
-                self.told.add(stage.id)
-                found[stage.id] = stage
-                pending.extend(stage.parents.values())
-        return [found[id] for id in sorted(found)]
 
 
 def named(happening: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +115,21 @@ class StageCutter:
 
 def needs_cut(dependency: ShuffleDependency) -> bool:
     return dependency.cut is None or dependency.cut.stale
+
+
+def new_stages(last: StageSpec, known: Container[StageId]) -> list[StageSpec]:
+    """The stage and those behind it that are not known, parents first.
+
+    Whoever knows a stage knows those behind it.
+    """
+    found: dict[StageId, StageSpec] = {}
+    pending = [last]
+    while pending:
+        stage = pending.pop()
+        if stage.id not in known and stage.id not in found:
+            found[stage.id] = stage
+            pending.extend(stage.parents.values())
+    return [found[id] for id in sorted(found)]
 
 
 def stale_stages(stages: Iterable[StageSpec], rdd: RddId) -> set[StageId]:

@@ -61,7 +61,8 @@ class World(NamedTuple):
     # The share of last words that come twice, and of a dead executor's that come too late.
     doubled_words: float = 0.0
     late_words: float = 0.0
-    most_events: int = 30_000
+    # More of them are taken for a sign that there is no end.
+    most_events: int = 100_000_000
 
     @property
     def executors(self) -> int:
@@ -132,6 +133,7 @@ def random_world(dice: Random, seed: int) -> World:
         lost_after_s=dice.choice((0.05, 0.5, 5.0)),
         doubled_words=dice.choice((0.0, 0.0, 0.05)),
         late_words=dice.choice((0.0, 0.5)),
+        most_events=30_000,
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pyrite.cluster.sim.checkers import CheckFailed
-from pyrite.ids import AttemptId, ShuffleId
-from pyrite.plan.stages import StageSpec
+from pyrite.ids import AttemptId, ShuffleId, StageId
+from pyrite.plan.stages import new_stages
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
@@ -16,12 +16,13 @@ class Counting:
 
     def __init__(self) -> None:
         self.launches: dict[AttemptId, do.LaunchTask] = {}
-        self.writes: dict[int, ShuffleId | None] = {}
+        self.writes: dict[StageId, ShuffleId | None] = {}
         self.counted: set[tuple[object, int]] = set()
 
     def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
         if isinstance(event, ev.JobSubmitted):
-            self._learn(event.job.stage)
+            for stage in new_stages(event.job.stage, self.writes):
+                self.writes[stage.id] = stage.writes
         elif isinstance(event, ev.ShuffleForgotten):
             self.counted = {each for each in self.counted if each[0] != event.shuffle}
         counts = [each for each in commands if isinstance(each, do.CountAccumulators)]
@@ -30,14 +31,6 @@ class Counting:
         for command in commands:
             if isinstance(command, do.LaunchTask):
                 self.launches[command.attempt] = command
-
-    def _learn(self, stage: StageSpec) -> None:
-        pending = [stage]
-        while pending:
-            each = pending.pop()
-            if each.id not in self.writes:
-                self.writes[each.id] = each.writes
-                pending.extend(each.parents.values())
 
     def _count(self, event: Event, counts: list[do.CountAccumulators]) -> None:
         if not isinstance(event, ev.TaskSucceeded) or len(counts) > 1:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pyrite.cluster.sim.checkers import CheckFailed
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, NodeId, ShuffleId, StageId
-from pyrite.plan.stages import StageSpec
+from pyrite.plan.stages import StageSpec, new_stages
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
@@ -32,7 +32,8 @@ class Economy:
     def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
         match event:
             case ev.JobSubmitted():
-                self._learn(event.job.stage)
+                for stage in new_stages(event.job.stage, self.stages):
+                    self.stages[stage.id] = stage
             case ev.TaskSucceeded() if event.output is not None:
                 self._make(event.attempt, event.output)
             case ev.FetchFailed():
@@ -53,14 +54,6 @@ class Economy:
             elif isinstance(command, do.CancelTask):
                 # What it makes all the same, nobody waits for.
                 self.launches.pop(command.attempt, None)
-
-    def _learn(self, stage: StageSpec) -> None:
-        pending = [stage]
-        while pending:
-            each = pending.pop()
-            if each.id not in self.stages:
-                self.stages[each.id] = each
-                pending.extend(each.parents.values())
 
     def _make(self, attempt: AttemptId, ref: BlockRef) -> None:
         launch = self.launches.pop(attempt, None)
