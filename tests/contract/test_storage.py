@@ -132,6 +132,19 @@ MEMORY = "96m"
 ROWS = 100_000
 
 
+class TestPartlyRead:
+    """What a task reads only in part is kept whole all the same."""
+
+    @pytest.mark.parametrize("level", [StorageLevel.OFF_HEAP, StorageLevel.DISK_ONLY], ids=str)
+    def test_a_kept_child_of_kept_parents(self, sc: SparkContext, level: StorageLevel) -> None:
+        # More rows than are encoded at a time.
+        parent = sc.range(10_000, numSlices=1).map(lambda x: x).persist(level)
+        pairs = parent.zip(parent.map(lambda x: -x)).persist(level)
+        assert pairs.take(1) == [(0, 0)]
+        assert pairs.count() == 10_000
+        assert pairs.filter(lambda pair: pair[0] != -pair[1]).isEmpty()
+
+
 class TestEviction:
     """One executor with room for some of the RDDs."""
 

@@ -47,7 +47,7 @@ class Keeper:
         self.stored: list[tuple[Partition, BlockRef | None]] = []
         self.dropped: list[Partition] = []
         self.lost: list[tuple[Partition, BlockRef]] = []
-        self.filling: list[Iterator[list[Any]]] = []
+        self.filling: list[tuple[RddId, Iterator[list[Any]]]] = []
         self.storing: RddId | None = None
 
     def start_task(self, blocks: dict[Partition, BlockRef]) -> None:
@@ -145,9 +145,15 @@ class Keeper:
         return True
 
     def finish_task(self) -> None:
-        """Stores the rest of partitions that the task read only in part."""
+        """Stores the rest of partitions that the task read only in part.
+
+        Children first, whose ids are larger: they read their parents, which must not be emptied
+        under their hands.
+        """
         while self.filling:
-            for _ in self.filling.pop():
+            last = max(self.filling, key=lambda each: each[0])
+            self.filling.remove(last)
+            for _ in last[1]:
                 pass
 
     def _keep_encoded(
@@ -155,7 +161,7 @@ class Keeper:
     ) -> Iterator[Any]:
         """Encodes the rows while they are read."""
         chunks = self._encode(partition, rows, to_disk)
-        self.filling.append(chunks)
+        self.filling.append((partition.rdd, chunks))
         return chain.from_iterable(chunks)
 
     def _encode_all(self, partition: Partition, rows: list[Any], to_disk: bool) -> None:
