@@ -58,6 +58,11 @@ class Space:
     left: a task spills again only when it has grown by a sixteenth of its limit.
     """
 
+    # How many rows a task takes in at a time, and lets wait until it encodes them: large batches
+    # encode and decode faster.
+    chunk_rows = 4096
+    waiting_rows = 200_000
+
     def __init__(
         self,
         limit_bytes: int,

@@ -16,8 +16,6 @@ from pyrite.rdd.narrow import RecordOp, Union
 from pyrite.rdd.op import Input
 from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 
-BATCH_ROWS = 4096
-
 
 class Evaluator:
     """Runs a program for one task; it is the Env that operators see."""
@@ -98,7 +96,7 @@ class Evaluator:
                 rows = run_steps(rows, steps)
                 steps = []
             if type(op) is not RecordOp and not isinstance(op, Union):
-                rows = op.compute(index, [Given(rows)], self)
+                rows = op.compute(index, [Given(rows, self.space.chunk_rows)], self)
             rows = self._keep(place, index, rows)
         return run_steps(rows, steps) if steps else rows
 
@@ -122,20 +120,23 @@ class Evaluator:
 class Batches:
     """Batches cut from rows."""
 
+    batch_rows: int
+
     def rows(self) -> Iterator[Any]:
         raise NotImplementedError
 
     def batches(self) -> Iterator[list[Any]]:
         rows = self.rows()
-        while batch := list(islice(rows, BATCH_ROWS)):
+        while batch := list(islice(rows, self.batch_rows)):
             yield batch
 
 
 class Given(Batches):
     """Rows that are already being computed; they can be read once."""
 
-    def __init__(self, rows: Iterator[Any]) -> None:
+    def __init__(self, rows: Iterator[Any], batch_rows: int) -> None:
         self.given = rows
+        self.batch_rows = batch_rows
 
     def rows(self) -> Iterator[Any]:
         return self.given
@@ -146,6 +147,7 @@ class Parents(Batches):
 
     def __init__(self, evaluator: Evaluator, node: int, indices: Any) -> None:
         self.evaluator = evaluator
+        self.batch_rows = evaluator.space.chunk_rows
         self.node = node
         self.indices = indices
 

@@ -22,11 +22,8 @@ from pyrite.ids import BlockRef
 from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router
 
-CHUNK_ROWS = 4096
 # A map output may have a tebibyte.
 OFFSET_BITS = 40
-# Rows waiting in buckets before they are encoded: large batches encode and decode faster.
-WAITING_ROWS = 200_000
 
 
 class FrameSpill:
@@ -74,13 +71,13 @@ class MapOutput:
 
     def add(self, rows: Iterator[Any], router: Router) -> None:
         buckets = self.buckets
-        while chunk := list(islice(rows, CHUNK_ROWS)):
+        while chunk := list(islice(rows, self.space.chunk_rows)):
             router.deal(chunk, buckets)
             self.waiting += len(chunk)
             if self.space.over():
                 self.encode()
                 self.spill_frames()
-            elif self.waiting >= WAITING_ROWS:
+            elif self.waiting >= self.space.waiting_rows:
                 self.encode()
 
     def encode(self) -> None:

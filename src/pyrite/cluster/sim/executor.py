@@ -104,10 +104,9 @@ class SimExecutor(Peer):
     # The executor's own life
 
     def _live(self) -> None:
-        world = self.cluster.world
         if self.dead:
             return
-        store = SimStore(self, world.segment_bytes, world.spill_chance, self.dice)
+        store = SimStore(self, self.cluster.world, self.dice)
         self.worker = Worker(f"e{self.id}", self, store, self.limits)
         self.worker.cancelled = lambda: self.to_cancel
         self.send(("ready", self.id))

@@ -18,6 +18,7 @@ from pyrite.blocks.segments import (
     SegmentWriter,
 )
 from pyrite.bounded.space import Space
+from pyrite.cluster.sim.world import World
 from pyrite.execute.store import Store
 from pyrite.ids import BlockRef, NodeId
 
@@ -69,24 +70,23 @@ class Host(Protocol):
 class SimStore(Store):
     """What a simulated node offers to its executors."""
 
-    def __init__(self, host: Host, segment_bytes: int, spill_chance: float, dice: Random) -> None:
+    def __init__(self, host: Host, world: World, dice: Random) -> None:
         super().__init__(host.place.folders)
         self.host = host
-        self.segment_bytes = segment_bytes
-        self.spill_chance = spill_chance
+        self.world = world
         self.dice = dice
 
     def reader(self) -> SegmentReader:
         return SimReader(self.host)
 
     def writer(self, owner: str, lease: Callable[[str, int], bool]) -> SegmentWriter:
-        return SimWriter(self.host, owner, lease, self.segment_bytes)
+        return SimWriter(self.host, owner, lease, self.world.segment_bytes)
 
     def live(self, limit_bytes: int, protected_bytes: int) -> LiveStore:
         return SharedLiveStore(limit_bytes, protected_bytes)
 
     def space(self, limit_bytes: int, make_room: Callable[[], bool]) -> Space:
-        return SimSpace(self.host, make_room, self.spill_chance, self.dice)
+        return SimSpace(self.host, make_room, self.world, self.dice)
 
 
 class SimWriter(SegmentWriter):
@@ -145,11 +145,13 @@ class SimSpace(Space):
     """Memory that runs out by the dice, not by what the process holds."""
 
     def __init__(
-        self, host: Host, make_room: Callable[[], bool], chance: float, dice: Random
+        self, host: Host, make_room: Callable[[], bool], world: World, dice: Random
     ) -> None:
         super().__init__(1 << 20, host.place.folders.disk, make_room, measure=lambda: 0)
         self.host = host
-        self.chance = chance
+        self.chance = world.spill_chance
+        self.chunk_rows = world.chunk_rows
+        self.waiting_rows = 2 * world.chunk_rows
         self.dice = dice
 
     def over(self) -> bool:
