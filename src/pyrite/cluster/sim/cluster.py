@@ -208,7 +208,7 @@ class SimCluster:
         """A node to read from; one that hangs answers when it is back, or not in time."""
         node = self.by_name[id]
         if reader is not None and node.hung_until_s > self.now_s():
-            reader.pause(min(node.hung_until_s - self.now_s(), self.world.lost_after_s))
+            reader.stand_still(min(node.hung_until_s - self.now_s(), self.world.lost_after_s))
         if not node.up or node.hung_until_s > self.now_s():
             raise OSError(f"{id} does not answer")
         return node

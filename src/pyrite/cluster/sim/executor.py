@@ -152,14 +152,19 @@ class SimExecutor(Peer):
         return self.cluster.timeline.now_s
 
     def pause(self, cost_s: float) -> None:
-        self.owed_s += cost_s
+        self.owed_s += self._slowed(cost_s)
         # Each pause is a change of threads: some of them are enough for something to happen in.
-        if self.dead or self.dice.random() > PAUSES:
+        if self.dice.random() < PAUSES:
+            owed_s, self.owed_s = self.owed_s, 0.0
+            self.stand_still(owed_s)
+
+    def stand_still(self, for_s: float) -> None:
+        """Waits for a time that has nothing to do with how fast the node is."""
+        if self.dead:
             return
         self.pausing += 1
         mine = self.pausing
-        self.cluster.timeline.after(self._slowed(self.owed_s), self._wake, mine)
-        self.owed_s = 0.0
+        self.cluster.timeline.after(for_s, self._wake, mine)
         while self.paused < mine:
             self._wait()
 
