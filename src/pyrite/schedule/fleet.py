@@ -54,12 +54,15 @@ class Fleet(Outcomes):
 
     def _redo_lost(self, run: StageRun, node: NodeId) -> None:
         """Has lost inputs of the stage made again, and its own lost outputs."""
+        # A failure may have ended it.
         if run.spec.id not in self.runs:
             return
         made = [ref for event in run.together.values() for ref in event.blocks()]
         if run.tasks is not None and any(ref.node == node for ref in made):
             rare("a node goes with what some tasks of a barrier made")
             self._restart_barrier(run, run.tasks)
+        if run.spec.id not in self.runs:
+            return
         if self._missing_inputs(run.spec):
             rare("a stage's inputs go with a node")
             if run.tasks is not None:

@@ -73,6 +73,10 @@ class Outcomes(Launching):
                 self._keep_output(run, partition, each)
             else:
                 self._deliver(run, partition, each)
+        self._go_on(run, tasks)
+
+    def _go_on(self, run: StageRun, tasks: TaskSet) -> None:
+        """Ends a stage of which no task is left, or begins with what was lost meanwhile."""
         if tasks.finished and run.spec.id in self.runs:
             if not self._unfinished(run):
                 self._finish_stage(run)
@@ -138,6 +142,8 @@ class Outcomes(Launching):
                 self._cancel(each)
         for partition in self._unfinished(run):
             tasks.add(partition)
+        # Another stage that writes the same shuffle may have made all of it meanwhile.
+        self._go_on(run, tasks)
 
     def _on_fetch_failed(self, event: ev.FetchFailed) -> None:
         ended = self._end_attempt(event)
@@ -150,6 +156,8 @@ class Outcomes(Launching):
             self._fail_stage(run, reports.torn(run.spec.parents[event.shuffle], event.message))
             return
         self._retry(run, tasks, attempt)
+        if run.spec.id not in self.runs:
+            return
         tasks.paused = True
         for index in lost or [-1] * (not event.lost):
             rounds = run.fetch_failures.get((event.shuffle, index), 0) + 1
