@@ -173,13 +173,13 @@ USES: dict[str, Callable[[SparkContext, Any], Any]] = {
 @pytest.fixture(scope="module")
 def stopped(shared_context: Any) -> tuple[SparkContext, Any]:
     """A context that was stopped, and an RDD of it."""
-    shared_context.stop()
-    sc = SparkContext("local[1]", "stopped")
+    sc = shared_context.get()
     rdd = sc.parallelize([1, 2, 3], 2)
-    sc.stop()
+    shared_context.stop()
     return sc, rdd
 
 
+@pytest.mark.every_adapter
 class TestStop:
     @pytest.mark.parametrize("use", USES)
     def test_use_afterwards(self, stopped: tuple[SparkContext, Any], use: str) -> None:
@@ -191,10 +191,11 @@ class TestStop:
         sc.stop()
         rdd.cache().unpersist()
         assert rdd.map(str).getNumPartitions() == 2
-        assert sc.appName == "stopped"
-        assert "stopped" in repr(sc)
+        assert sc.appName == "contract"
+        assert "appName=contract" in repr(sc)
         assert sc.statusTracker().getActiveJobsIds() == []
 
+    @pytest.mark.local_only
     def test_during_a_job(self, start: Start, marks: Marks) -> None:
         sc = start()
 
@@ -219,6 +220,7 @@ class TestStop:
         assert [type(each) for each in outcome] == [ContextStopped]
         assert not any(map(os.path.exists, folders))
 
+    @pytest.mark.local_only
     def test_while_many_threads_start_jobs_and_broadcasts(self, start: Start) -> None:
         sc = start()
         begun = threading.Barrier(5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import sys
@@ -76,6 +77,9 @@ def run_seeds(seeds: tuple[int, ...], mutation: str | None = None) -> Summary:
             )
             if failed:
                 break
+            if total.seeds % CHUNK == 0:
+                # A trial's own collections don't see what earlier trials have left.
+                gc.collect()
     return total._replace(marks=Counter(rare.reached))
 
 

@@ -7,14 +7,15 @@ import os
 import subprocess
 import sys
 
-SEEDS = 25
+# The last ones have errors that tell of files.
+SEEDS = [*range(22), 121, 154, 181]
 TELL = f"""
 import json
 from cases import random_case
 from trial import Chapters, run_case
 
 stories = []
-for seed in range({SEEDS}):
+for seed in {SEEDS}:
     story = Chapters()
     run_case(random_case(seed), story)
     stories.append("\\n".join(story.lines))
@@ -37,8 +38,7 @@ def test_a_seed_tells_one_story_in_every_process() -> None:
     first, second = (start_telling(hash_seed) for hash_seed in ("1", "2"))
     told = [json.loads(process.communicate()[0]) for process in (first, second)]
     assert (first.returncode, second.returncode) == (0, 0)
-    assert [len(stories) for stories in told] == [SEEDS, SEEDS]
-    for seed, (one, other) in enumerate(zip(*told, strict=True)):
+    for seed, one, other in zip(SEEDS, *told, strict=True):
         assert one.splitlines() == other.splitlines(), f"seed {seed}: scripts/sim {seed}"
     assert all(told[0])
-    assert len(set(told[0])) == SEEDS
+    assert len(set(told[0])) == len(SEEDS)

@@ -5,20 +5,24 @@ from __future__ import annotations
 import os
 
 import pytest
-from exploring import NOTHING, Summary, explore
+from exploring import Summary, explore
 from rare_ways import all_marks
 
 SEEDS = 2000
-# Ways that need more seeds than these, each with what leads there.
-NEEDS_MORE_SEEDS: set[str] = set()
+# Ways that may need more seeds than these.
+NEEDS_MORE_SEEDS = {
+    # Of the few tasks of a barrier one is done, another runs elsewhere, and just then the first
+    # one's node goes.
+    "a node goes with what some tasks of a barrier made",
+    # The same output is lost four times before one stage is through.
+    "a stage loses its input too often",
+}
 
 
 @pytest.fixture(scope="module")
 def total() -> Summary:
-    found = NOTHING
-    for found in explore(range(SEEDS), os.cpu_count() or 1):
-        pass
-    return found
+    *_, last = explore(range(SEEDS), os.cpu_count() or 1)
+    return last
 
 
 @pytest.mark.timeout(600)

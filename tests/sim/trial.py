@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import shutil
 import tempfile
 import threading
@@ -27,6 +28,9 @@ from pyrite.schedule.story import readable
 
 # Virtual seconds within which an idle engine must have let go of everything.
 IDLE_S = 600.0
+# Where folders really lie is of no interest and differs from run to run; errors are cut short, so
+# only a part of the path may be there.
+FOLDER = re.compile(r"/[^\s']*pyrite-(?:sim|case)-[^\s']*")
 
 
 class Result(NamedTuple):
@@ -44,12 +48,9 @@ class Chapters:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        # Where the nodes' folders really lie, which is of no interest and differs from run to run.
-        self.folder = ""
 
     def tell(self, now_s: float, event: Event, commands: list[Command]) -> None:
-        lines = readable(now_s, event, commands)
-        self.lines.extend(line.replace(self.folder, "") for line in lines)
+        self.lines.extend(FOLDER.sub("", line) for line in readable(now_s, event, commands))
 
 
 class Trial:
@@ -72,7 +73,7 @@ class Trial:
             assert isinstance(cluster, SimCluster)
             try:
                 sc._checkpoints.set_folder(str(folder / "checkpoints"))
-                self._watch(sc, cluster)
+                self._watch(sc)
                 self._ask_all(sc, folder)
                 self._look_for_leaks(sc, cluster)
             except Exception as error:
@@ -88,11 +89,9 @@ class Trial:
             self.judge.errors,
         )
 
-    def _watch(self, sc: SparkContext, cluster: SimCluster) -> None:
-        engine = sc._engine
-        listeners = engine.story.listeners
+    def _watch(self, sc: SparkContext) -> None:
+        listeners = sc._engine.story.listeners
         if self.story is not None:
-            self.story.folder = cluster.folder
             # Before the checkers, so that it has the chapter that they refuse.
             listeners.insert(0, self.story.tell)
         listeners.append(self.judge.see)

@@ -145,12 +145,15 @@ class DiskBlock:
         try:
             self.size += write_all(self.file.fileno(), buffers, self.size)
         except OSError as error:
-            self.file.close()
+            self.close()
             os.unlink(self.path)
             raise BlockNotWritten(self.folder, self.size, error.strerror) from error
 
-    def finish(self) -> BlockRef:
+    def close(self) -> None:
         self.file.close()
+
+    def finish(self) -> BlockRef:
+        self.close()
         return BlockRef(self.node, self.name, 0, self.size)
 
 

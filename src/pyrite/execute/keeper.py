@@ -174,12 +174,16 @@ class Keeper:
         encoder = Encoder()
         file = self.writer.open_on_disk() if to_disk else None
         buffers: list[Any] = []
-        while chunk := list(islice(rows, self.chunk_rows)):
-            frame = encoder.encode(chunk)
-            if file is None:
-                buffers += frame
-            else:
-                file.append(frame)
-            yield chunk
+        try:
+            while chunk := list(islice(rows, self.chunk_rows)):
+                frame = encoder.encode(chunk)
+                if file is None:
+                    buffers += frame
+                else:
+                    file.append(frame)
+                yield chunk
+        finally:
+            if file is not None:
+                file.close()
         ref = file.finish() if file else self.writer.write(buffers, frame_size(buffers))
         self.stored.append((partition, ref))

@@ -79,10 +79,11 @@ class World(NamedTuple):
             fields: dict[str, Any] = json.loads(text)
             nodes = tuple(NodePlan(**node) for node in fields.pop("nodes"))
             faults = tuple(Fault(**fault) for fault in fields.pop("faults", ()))
-            world = cls(nodes=nodes, faults=faults, **fields)
-        except (ValueError, TypeError, KeyError) as error:
+            return checked(cls(nodes=nodes, faults=faults, **fields))
+        except UserError:
+            raise
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise UserError(f"pyrite.sim.world is not the JSON of a world: {error}") from error
-        return checked(world)
 
 
 def checked(world: World) -> World:

@@ -1,0 +1,280 @@
+"""Bugs that the simulator found, each as a small case and with the mutation that brings it back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cases import Case
+from lineage import Ask, Cancel, Program, Source, Step
+
+from pyrite.cluster.sim.world import Fault, NodePlan, World
+
+LARGE = 1 << 30
+FOUR_FAILURES = (("spark.task.maxFailures", "4"),)
+TWO_FAILURES = (("spark.task.maxFailures", "2"),)
+EIGHT_PAIRS = tuple((number, number) for number in range(8))
+
+
+class Kept(NamedTuple):
+    """What was wrong, how to bring it back, and a case that shows it with some seed or other."""
+
+    mutation: str
+    wrong: str
+    case: Case
+
+
+KEPT = (
+    Kept(
+        "offsets are not checked",
+        "A map output whose table of offsets was spoilt gave a reducer too few rows: checksums "
+        "covered the rows and not the table.",
+        Case(
+            Program(
+                (Source("parallelize", EIGHT_PAIRS[:4], 4),),
+                (Step("partitionBy", (0,), (6,)),),
+                ((Ask("collect", 1),),),
+            ),
+            World(
+                0,
+                (NodePlan(1, 0), NodePlan(1, 0)),
+                (
+                    Fault("corrupt block", 13, 3),
+                    Fault("corrupt block", 14, 3),
+                    Fault("corrupt block", 15, 5),
+                    Fault("corrupt block", 16, 1),
+                ),
+                task_s=0.01,
+            ),
+            FOUR_FAILURES,
+        ),
+    ),
+    Kept(
+        "a barrier goes on with some of its tasks",
+        "After a node was lost a barrier stage ran only the tasks that were missing, and those "
+        "waited for, or met, nobody.",
+        Case(
+            Program(
+                (Source("parallelize", (), 2),),
+                (Step("barrier", (0,), (1,)),),
+                ((Ask("count", 1),),),
+            ),
+            World(
+                0,
+                (NodePlan(2, 0),),
+                (Fault("flap node", 8, delay_s=0.1, lasting_s=0.2),),
+                latency_s=0.02,
+            ),
+            TWO_FAILURES,
+        ),
+    ),
+    Kept(
+        "the story keeps the frames of an error",
+        "The error of a job, which the story keeps, held the frames that it was raised through, "
+        "and they held RDDs, shuffles and kept rows for ever.",
+        Case(
+            Program(
+                (Source("parallelize", (), 7),),
+                (Step("persist", (0,), ("MEMORY_ONLY",)),),
+                ((Ask("collect", 1), Ask("mapSide", 1, (1,), "first")),),
+                (Cancel("first", 31),),
+            ),
+            World(0, (NodePlan(3, 0, speed=0.5),)),
+            TWO_FAILURES,
+        ),
+    ),
+    Kept(
+        "a lost executor gets space",
+        "An executor that had been given up still got the segment that it had asked for, which "
+        "nobody sealed or dropped any more.",
+        Case(
+            Program(
+                (Source("parallelize", (), 1),),
+                (
+                    Step("partitionBy", (0,), (3,)),
+                    Step("sortByKey", (1,), (False, 2)),
+                    Step("persist", (2,), ("MEMORY_ONLY",)),
+                ),
+                ((Ask("collect", 3),),),
+            ),
+            World(
+                0,
+                (NodePlan(2, LARGE, speed=0.5), NodePlan(2, 1 << 17, speed=0.5)),
+                (Fault("lose node", 16, 1, lasting_s=0.02),),
+                segment_bytes=1024,
+                latency_s=0.02,
+                task_s=0.001,
+            ),
+            (("pyrite.cache.liveRows", "false"), *FOUR_FAILURES),
+        ),
+    ),
+    Kept(
+        "lost results are not made again",
+        "A large result that went with its node before the driver had read it failed the job.",
+        Case(
+            Program(
+                (Source("parallelize", (), 1),),
+                (Step("checkpoint", (0,), (False,)), Step("combineByKey", (1,), (4,))),
+                ((Ask("sample", 0, (0.0,)), Ask("collect", 2)),),
+            ),
+            World(
+                0,
+                (NodePlan(2, 0), NodePlan(2, 4096, speed=0.5)),
+                (Fault("flap node", 28, delay_s=0.0001, lasting_s=0.2),),
+            ),
+            (("pyrite.inline.bytes", "16"), *TWO_FAILURES),
+        ),
+    ),
+    Kept(
+        "a map output made again counts again",
+        "Accumulators counted a map output twice when it was lost and made again.",
+        Case(
+            Program(
+                (Source("parallelize", ((-1.0, 0),), 1),),
+                (),
+                ((Ask("mapSide", 0, (1,)),),),
+            ),
+            World(
+                0,
+                (NodePlan(3, LARGE),),
+                (Fault("flap node", 20, delay_s=0.001, lasting_s=0.02),),
+            ),
+            (
+                ("spark.speculation", "true"),
+                ("spark.speculation.interval", "5ms"),
+                *FOUR_FAILURES,
+            ),
+        ),
+    ),
+    Kept(
+        "a failed task leaves its counts to the next",
+        "What a task had added to accumulators before it failed counted with the executor's next "
+        "task.",
+        Case(
+            Program(
+                (Source("parallelize", (("", "b"),), 4),),
+                (Step("combineByKey", (0,), (3,)),),
+                ((Ask("count", 1), Ask("ends", 0, (1,)), Ask("mapSide", 1, (1,))),),
+            ),
+            World(
+                0,
+                (NodePlan(1, 4096),),
+                (
+                    Fault("lose node", 14, delay_s=0.0001, lasting_s=0.2),
+                    Fault("lose node", 38, lasting_s=0.2),
+                    Fault("fill disk", 52, lasting_s=0.2),
+                ),
+            ),
+            FOUR_FAILURES,
+        ),
+    ),
+    Kept(
+        "a kept block that ends early is taken as it is",
+        "A kept partition whose file had been cut off was read up to the cut, and its rows behind "
+        "that were missing without a word.",
+        Case(
+            Program(
+                (Source("parallelize", tuple(range(10)), 4),),
+                (Step("persist", (0,), ("DISK_ONLY",)),),
+                ((Ask("foreach", 0), Ask("numbers", 0)),),
+            ),
+            World(
+                0,
+                (NodePlan(3, 0, speed=2.0),),
+                (Fault("truncate segment", 19, delay_s=0.0001),),
+                chunk_rows=1,
+            ),
+            (("pyrite.inline.bytes", "16"), *TWO_FAILURES),
+        ),
+    ),
+    Kept(
+        "a failed task leaves its files",
+        "A task that was cancelled after it had written a block to disk, and before it had told "
+        "of it, left the file behind.",
+        Case(
+            Program(
+                (Source("parallelize", EIGHT_PAIRS, 4),),
+                (Step("partitionBy", (0,), (4,)), Step("persist", (1,), ("DISK_ONLY",))),
+                ((Ask("collect", 2, group="first"),),),
+                (Cancel("first", 34),),
+            ),
+            World(
+                0,
+                (NodePlan(2, 0),),
+                (Fault("delete segment", 9),),
+                latency_s=0.0001,
+                task_s=0.001,
+            ),
+            (("pyrite.inline.bytes", "16"), *FOUR_FAILURES),
+        ),
+    ),
+    Kept(
+        "a loss is not believed after another",
+        "A fetch failure was ignored when another output of the same shuffle had been lost since "
+        "the task was launched, so that an output known to be lost was promised again.",
+        Case(
+            Program(
+                (Source("parallelize", EIGHT_PAIRS, 4),),
+                (Step("partitionBy", (0,), (4,)),),
+                ((Ask("collect", 1),),),
+            ),
+            World(
+                0,
+                (NodePlan(2, 0), NodePlan(2, 0), NodePlan(2, 0)),
+                (
+                    Fault("delete segment", 18, 1, delay_s=0.001),
+                    Fault("delete segment", 19),
+                    Fault("delete segment", 20, 2),
+                ),
+                task_s=0.01,
+            ),
+            FOUR_FAILURES,
+        ),
+    ),
+    Kept(
+        "a checkpoint is cancelled with a group",
+        "The thread that wrote a checkpoint took over the job group of the thread that asked, so "
+        "whoever cancelled the group failed the asks of others that waited for the checkpoint.",
+        Case(
+            Program(
+                (Source("parallelize", (), 2),),
+                (Step("checkpoint", (0,), (False,)),),
+                ((Ask("count", 1, group="first"),), (Ask("collect", 1), Ask("collect", 1))),
+                (Cancel("first", 10),),
+            ),
+            World(0, (NodePlan(1, LARGE),)),
+            FOUR_FAILURES,
+        ),
+    ),
+    Kept(
+        "a failed checkpoint keeps the frames of its error",
+        "The error of a checkpoint held, by the frames that it was raised through, the RDD that "
+        "held the error, and nobody could let go of either.",
+        Case(
+            Program(
+                (Source("parallelize", (), 2),),
+                (Step("partitionBy", (0,), (None,)), Step("checkpoint", (1,), (False,))),
+                ((Ask("collect", 2),),),
+            ),
+            World(0, (NodePlan(1, LARGE),), (Fault("kill executor", 11),)),
+            (("spark.task.maxFailures", "1"),),
+        ),
+    ),
+    Kept(
+        "a done task of a barrier runs again alone",
+        "When a node went that had no part in a barrier stage, those of its tasks that were done "
+        "were launched again, alone.",
+        Case(
+            Program(
+                (Source("parallelize", (), 2),),
+                (Step("barrier", (0,), (1,)),),
+                ((Ask("collect", 1),),),
+            ),
+            World(
+                0,
+                (NodePlan(1, LARGE), NodePlan(1, LARGE), NodePlan(1, LARGE)),
+                (Fault("crash node", 12, 2, lasting_s=0.2),),
+            ),
+            FOUR_FAILURES,
+        ),
+    ),
+)
