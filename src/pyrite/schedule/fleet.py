@@ -63,11 +63,8 @@ class Fleet(Outcomes):
             self._restart_barrier(run, run.tasks)
         if run.spec.id not in self.runs:
             return
-        if self._missing_inputs(run.spec):
+        if self._redo_inputs(run):
             rare("a stage's inputs go with a node")
-            if run.tasks is not None:
-                run.tasks.paused = True
-            self._resume(run)
         elif run.tasks is not None and not run.tasks.paused:
             rare("a stage goes on after a node was lost")
             self._start_tasks(run)

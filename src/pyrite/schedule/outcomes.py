@@ -149,9 +149,21 @@ class Outcomes(Launching):
         ended = self._end_attempt(event)
         outputs = self.outputs.shuffles.get(event.shuffle)
         lost = [] if outputs is None else self._lose_outputs(outputs, event)
-        if ended is None:
-            return
-        attempt, run, tasks = ended
+        if ended is not None:
+            self._fetch_again(*ended, event, lost)
+        if lost:
+            self._pause_readers(event.shuffle)
+
+    def _fetch_again(
+        self,
+        attempt: Attempt,
+        run: StageRun,
+        tasks: TaskSet,
+        event: ev.FetchFailed,
+        lost: list[int],
+    ) -> None:
+        """Tries the task again once its input is there, unless that was lost too often."""
+        outputs = self.outputs.shuffles.get(event.shuffle)
         if outputs is not None and outputs.torn:
             self._fail_stage(run, reports.torn(run.spec.parents[event.shuffle], event.message))
             return
@@ -168,6 +180,21 @@ class Outcomes(Launching):
                 self._fail_stage(run, report)
                 return
         self._pause_for_inputs(run, event.shuffle)
+
+    def _pause_readers(self, shuffle: ShuffleId) -> None:
+        """Lets no stage go on to launch tasks for which an input is lost."""
+        for run in list(self.runs.values()):
+            if shuffle in run.spec.parents and run.spec.id in self.runs:
+                self._redo_inputs(run)
+
+    def _redo_inputs(self, run: StageRun) -> bool:
+        """Has lost inputs of a stage made again, and the stage wait for them; False if none is."""
+        missing = bool(self._missing_inputs(run.spec))
+        if missing:
+            if run.tasks is not None:
+                run.tasks.paused = True
+            self._resume(run)
+        return missing
 
     def _lose_outputs(self, outputs: ShuffleOutputs, event: ev.FetchFailed) -> list[int]:
         """Forgets what could not be read; gives what was still thought to be there."""

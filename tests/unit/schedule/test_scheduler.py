@@ -371,3 +371,19 @@ def test_space_is_granted_up_to_the_pool_and_freed_with_the_blocks() -> None:
     assert not is_granted("e0", "m-e0-2"), "the late words of one that is lost"
     assert talk.tell(ev.BlocksReleased((ref,))) == [do.DropSegments(NODE, ("m-e0-1",))]
     assert is_granted("e1", "m-e1-2")
+
+
+def test_every_reader_waits_for_an_output_that_one_of_them_found_lost() -> None:
+    talk = Talk(executors=1)
+    maps = map_stage(1, 1)
+    talk.submit(result_stage(2, 2, maps))
+    talk.submit(result_stage(3, 2, maps), id=1)
+    talk.succeed(0)
+    del talk.running[AttemptId(1)]
+    answer = talk.tell(ev.FetchFailed(AttemptId(1), ShuffleId(1), lost(0, "d-0"), "gone"))
+    assert launched(answer) == [(1, 0, 0)]
+    # The other job's tasks would find nothing to read.
+    talk.tell(ev.ExecutorJoined(ExecutorId(1), NODE))
+    assert len(talk.running) == 1
+    talk.succeed_all()
+    assert talk.ended() == {0: None, 1: None}
