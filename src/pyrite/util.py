@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -65,7 +66,13 @@ class InheritableThread(threading.Thread):
             super().start()
         else:
             # In the simulator threads take turns, which it has to know of.
-            self._simulated = threads.start(self.run, self.name)
+            self._simulated = threads.start(self._run_simulated, self.name)
+
+    def _run_simulated(self) -> None:
+        try:
+            self.run()
+        except Exception:
+            threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), self)))
 
     def join(self, timeout: float | None = None) -> None:
         if self._simulated is not None:

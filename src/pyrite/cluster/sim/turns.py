@@ -37,32 +37,6 @@ class Turn:
         self.turns.wait(threading.Condition(), lambda: self.done)
 
 
-class Hand:
-    """A thread that lives for one executor after another: to start one takes long."""
-
-    def __init__(self) -> None:
-        self.gate = threading.Lock()
-        self.gate.acquire()
-        self.task: Callable[[], None] | None = None
-        threading.Thread(target=self._live, name="simulated executor", daemon=True).start()
-
-    def work(self, task: Callable[[], None]) -> None:
-        self.task = task
-        self.gate.release()
-
-    def _live(self) -> None:
-        while True:
-            self.gate.acquire()
-            task, self.task = self.task, None
-            assert task is not None
-            task()
-            del task
-            IDLE_HANDS.append(self)
-
-
-IDLE_HANDS: list[Hand] = []
-
-
 class Turns:
     """The driver's threads, of which the loop is the last resort, and those of executors.
 
@@ -84,19 +58,15 @@ class Turns:
 
     def start(self, work: Callable[[], None], name: str) -> Turn:
         """A thread of the driver; it runs when the others wait."""
-        turn, live = self._make(work, name)
-        threading.Thread(target=live, name=name, daemon=True).start()
+        turn = self._make(work, name)
         self.driver.append(turn)
         return turn
 
     def start_executor(self, work: Callable[[], None], name: str) -> Turn:
         """A thread that runs only while it is visited."""
-        turn, live = self._make(work, name)
-        hand = IDLE_HANDS.pop() if IDLE_HANDS else Hand()
-        hand.work(live)
-        return turn
+        return self._make(work, name)
 
-    def _make(self, work: Callable[[], None], name: str) -> tuple[Turn, Callable[[], None]]:
+    def _make(self, work: Callable[[], None], name: str) -> Turn:
         turn = Turn(self, name)
         works = [work]
         del work
@@ -115,7 +85,8 @@ class Turns:
             self.running = turn.visitor or self._next()
             self.running.gate.release()
 
-        return turn, live
+        threading.Thread(target=live, name=name, daemon=True).start()
+        return turn
 
     def become_loop(self) -> None:
         """The thread that calls this runs when no other can."""
