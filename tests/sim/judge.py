@@ -48,7 +48,7 @@ class Judge:
         self.errors: Counter[str] = Counter()
 
     def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
-        self.deaths += isinstance(event, ev.ExecutorLost)
+        self.deaths += isinstance(event, ev.ExecutorLost | ev.StartFailed)
 
     def is_justified(self, error: Exception) -> bool:
         name = self._reason(error)

@@ -109,6 +109,14 @@ class ExecutorJoined(NamedTuple):
     node: NodeId
 
 
+class StartFailed(NamedTuple):
+    """An executor ended before it was ready for a task."""
+
+    executor: ExecutorId
+    node: NodeId
+    reason: str
+
+
 class ExecutorLost(NamedTuple):
     executor: ExecutorId
     reason: str
@@ -173,6 +181,7 @@ Event = (
     | NodeJoined
     | NodeLost
     | ExecutorJoined
+    | StartFailed
     | ExecutorLost
     | SpaceWanted
     | BlockPut

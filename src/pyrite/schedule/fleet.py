@@ -96,14 +96,22 @@ class Fleet(Outcomes):
             self._lose_attempt(executor.attempt, event.reason)
         elif executor.ran == 0:
             self.failed_starts += 1
-        if self.failed_starts >= FAILED_STARTS:
-            rare("executors don't start")
-            # The next job asks for them again.
-            self.not_started.append(StartExecutor(executor.id, executor.node))
-            for job in list(self.jobs.values()):
-                self._end_job(job, reports.cannot_start(event.reason))
+        self._replace(StartExecutor(executor.id, executor.node), event.reason)
+
+    def _on_start_failed(self, event: ev.StartFailed) -> None:
+        if event.node in self.ledger.pools:
+            self.failed_starts += 1
+            self._replace(StartExecutor(event.executor, event.node), event.reason)
+
+    def _replace(self, start: StartExecutor, reason: str) -> None:
+        if self.failed_starts < FAILED_STARTS:
+            self.commands.append(start)
             return
-        self.commands.append(StartExecutor(executor.id, executor.node))
+        rare("executors don't start")
+        # The next job asks for them again.
+        self.not_started.append(start)
+        for job in list(self.jobs.values()):
+            self._end_job(job, reports.cannot_start(reason))
 
     def _forget_executor(self, executor: Executor) -> None:
         del self.executors[executor.id]

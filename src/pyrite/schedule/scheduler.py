@@ -60,6 +60,8 @@ class Scheduler(Fleet):
                 self._on_node_lost(event)
             case ev.ExecutorJoined():
                 self._on_joined(event)
+            case ev.StartFailed():
+                self._on_start_failed(event)
             case ev.ExecutorLost():
                 self._on_lost(event)
             case ev.BarrierReached():

@@ -387,3 +387,25 @@ def test_every_reader_waits_for_an_output_that_one_of_them_found_lost() -> None:
     assert len(talk.running) == 1
     talk.succeed_all()
     assert talk.ended() == {0: None, 1: None}
+
+
+def test_an_executor_that_does_not_start_is_nobody_s_fault() -> None:
+    talk = Talk(executors=0, max_deaths=2)
+    talk.submit(result_stage(1, 1))
+    for id in range(3):
+        answer = talk.tell(ev.StartFailed(ExecutorId(id), NODE, "exited with code 1"))
+        assert answer == [do.StartExecutor(ExecutorId(id), NODE)]
+    talk.tell(ev.ExecutorJoined(ExecutorId(3), NODE))
+    talk.succeed_all()
+    assert talk.ended() == {0: None}
+
+
+def test_executors_that_never_start_end_the_jobs() -> None:
+    talk = Talk(executors=0)
+    talk.submit(result_stage(1, 1))
+    for id in range(8):
+        assert talk.ended() == {}
+        talk.tell(ev.StartFailed(ExecutorId(id), NODE, "exited with code 1"))
+    assert "as soon as they start: exited with code 1" in str(talk.ended()[0])
+    # The next job tries again.
+    assert do.StartExecutor(ExecutorId(7), NODE) in talk.submit(result_stage(2, 1), id=1)

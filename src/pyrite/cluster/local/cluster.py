@@ -201,11 +201,11 @@ class LocalCluster:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(executor.word.path)
         remove_spills(self.folders.disk, executor.pid)
-        if not executor.joined:
-            # The scheduler counts failed starts by executors that joined and never ran.
-            self.events.append(ev.ExecutorJoined(executor.id, NODE))
         reason = f"{reason} ({executor.kill_reason})" if executor.kill_reason else reason
-        self.events.append(ev.ExecutorLost(executor.id, reason))
+        if executor.joined:
+            self.events.append(ev.ExecutorLost(executor.id, reason))
+        else:
+            self.events.append(ev.StartFailed(executor.id, executor.node, reason))
 
     # Commands
 

@@ -264,10 +264,10 @@ class SimCluster:
 
     def _tell_lost(self, executor: SimExecutor, reason: str) -> None:
         if self.conversation.peers.pop(executor.id, None) is not None:
-            if not executor.joined:
-                # The scheduler counts failed starts by executors that joined and never ran.
-                self.events.append(ev.ExecutorJoined(executor.id, executor.node))
-            self.events.append(ev.ExecutorLost(executor.id, reason))
+            if executor.joined:
+                self.events.append(ev.ExecutorLost(executor.id, reason))
+            else:
+                self.events.append(ev.StartFailed(executor.id, executor.node, reason))
 
     def tell_node_lost(self, node: SimNode, reason: str) -> None:
         """The driver gives a node up."""
