@@ -6,6 +6,7 @@ from typing import assert_never
 
 from pyrite.ids import (
     AttemptId,
+    StageId,
 )
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
@@ -79,6 +80,11 @@ class Scheduler(Fleet):
                 self.commands.append(
                     KillExecutor(attempt.executor, "its task did not react to cancellation")
                 )
+        elif name.startswith("locality "):
+            # It may have been set for an earlier run of the stage: then another is needed.
+            run = self.runs.get(StageId(int(name.split()[1])))
+            if run is not None and run.tasks is not None:
+                run.tasks.wakes_at_s = self.now_s
         elif name == "speculation":
             self._look_for_slow()
 

@@ -250,6 +250,18 @@ def test_a_task_runs_elsewhere_when_its_executor_stays_busy() -> None:
     assert launched(talk.tell(ev.TimerFired("locality 0"), at_s=timer.at_s)) == [(0, 0, 1)]
 
 
+def test_a_timer_that_an_earlier_run_had_set_is_followed_by_another() -> None:
+    talk = Talk(executors=2, locality_wait_s=3.0)
+    talk.tell(ev.RddPersisted(RddId(0)))
+    talk.submit(result_stage(0, 2), partitions=(0,))
+    talk.succeed(0, stored=((Partition(RddId(0), 0), None),))
+    talk.submit(result_stage(7, 1), id=1)
+    [timer] = of_type(talk.submit(result_stage(0, 2), id=2, partitions=(0,)), do.SetTimer)
+    # Of two times under one name the first counts.
+    early = talk.tell(ev.TimerFired(timer.name), at_s=timer.at_s - 1.0)
+    assert of_type(early, do.SetTimer) == [timer]
+
+
 def test_lost_kept_rows_pull_nobody() -> None:
     talk = Talk(executors=2)
     talk.tell(ev.RddPersisted(RddId(0)))
@@ -400,7 +412,7 @@ def test_an_executor_that_does_not_start_is_nobody_s_fault() -> None:
     assert talk.ended() == {0: None}
 
 
-def test_executors_that_never_start_end_the_jobs() -> None:
+def test_failed_starts_end_the_jobs_and_the_next_one_tries_again() -> None:
     talk = Talk(executors=0)
     talk.submit(result_stage(1, 1))
     for id in range(8):
