@@ -20,7 +20,7 @@ from pyrite.driver.distributed import DistributedFiles
 from pyrite.driver.flags import Flags
 from pyrite.driver.jobcontrol import JobControl
 from pyrite.driver.jobs import Jobs
-from pyrite.driver.master import parse_master
+from pyrite.driver.master import machine_of, parse_master
 from pyrite.driver.progress import Tally
 from pyrite.driver.sources import Sources
 from pyrite.driver.start import start_engine
@@ -33,7 +33,7 @@ from pyrite.rdd.dependency import ShuffleDependency
 from pyrite.rdd.partitioner import Router
 from pyrite.rdd.rdd import RDD
 from pyrite.schedule.events import BroadcastForgotten, ShuffleForgotten
-from pyrite.settings import LOG_LEVELS, Machine, Settings
+from pyrite.settings import LOG_LEVELS, Settings
 from pyrite.status import StatusTracker
 from pyrite.storagelevel import StorageLevel
 from pyrite.taskcontext import TaskContext
@@ -115,7 +115,7 @@ class SparkContext(Sources, Jobs, JobControl):
         _, self._site = call_site()
         master = self._conf.get("spark.master") or "local[*]"
         parsed = parse_master(master, self._conf.get("pyrite.sim.world"))
-        self._settings = Settings(self._conf, Machine.here(parsed.executors))
+        self._settings = Settings(self._conf, machine_of(parsed))
         self._settings.check()
         self._conf.setIfMissing("spark.master", "local[*]")
         self._conf.setIfMissing("spark.app.name", self._settings.str("spark.app.name"))

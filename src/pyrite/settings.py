@@ -68,7 +68,7 @@ LOG_LEVELS = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
 # fmt: off
 TABLE: tuple[Setting, ...] = (
     Setting("spark.master", "str", "local[*]",
-            "Where to run: local, local[2], local[*], sim[seed=7]."),
+            "Where to run: local, local[2], local[*], local-cluster[3,1,512m], sim[seed=7]."),
     Setting("spark.app.name", "str", "pyrite", "The application's name, as reports show it."),
     Setting("spark.app.id", "str", "", "The application's id, which the context sets."),
     Setting("spark.home", "str", "", "Kept for PySpark's programs; not used."),

@@ -321,7 +321,7 @@ class TestForks:
     def test_a_living_child_does_not_keep_executors(self, start: Start) -> None:
         sc = start()
         assert sc.parallelize([1, 2], 2).map(lambda x: x).count() == 2
-        forge = sc._engine.cluster.launcher.process
+        forge = sc._engine.cluster.driver.launcher.process
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:

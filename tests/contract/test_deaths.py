@@ -147,14 +147,14 @@ class TestDeathOutsideTasks:
     def test_of_the_forge(self, sc: SparkContext) -> None:
         rdd = sc.parallelize(range(100), 4).map(lambda x: (x % 5, x)).reduceByKey(max)
         expected = sorted(rdd.collect())
-        forge = sc._engine.cluster.launcher.process
+        forge = sc._engine.cluster.driver.launcher.process
         forge.kill()
-        wait_until(lambda: sc._engine.cluster.launcher.process is not forge, "a new forge")
+        wait_until(lambda: sc._engine.cluster.driver.launcher.process is not forge, "a new forge")
         assert sorted(rdd.collect()) == expected
         assert sc.parallelize(range(4), 4).map(lambda x: x).sum() == 6
 
     def test_of_the_forge_while_tasks_run(self, sc: SparkContext, marks: Marks) -> None:
-        forge_pid = sc._engine.cluster.launcher.process.pid
+        forge_pid = sc._engine.cluster.driver.launcher.process.pid
 
         def kill_forge(x: int) -> int:
             if x == 1 and marks.first("death"):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pyrite.cluster.sim.world import World, calm_world, with_faults
 from pyrite.errors import UserError
-from pyrite.settings import usable_cores
+from pyrite.settings import Machine, parse_bytes, usable_cores
+
+if TYPE_CHECKING:
+    from pyrite.cluster.sim.world import World
 
 LOCAL = re.compile(r"local(?:\[\s*(\*|\d+)\s*(?:,\s*(\d+)\s*)?\])?")
+LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*([^,\]]+)\]")
 SIM = re.compile(r"sim(?:\[(.*)\])?")
 SIM_ARGUMENTS = {"seed": 0, "nodes": 3, "executors": 2, "faults": 10}
 
@@ -20,28 +23,58 @@ class Master(NamedTuple):
     executors: int
     max_failures: int | None
     world: World | None = None
+    # Of local-cluster: its hosts, and the memory of each.
+    nodes: int = 1
+    memory_bytes: int | None = None
 
 
 def parse_master(url: str, world: str | None = None) -> Master:
-    """Reads `local`, `local[4]`, `local[*]`, `local[4,2]` where a task may fail once, and
+    """Reads `local`, `local[4]`, `local[*]`, `local[4,2]` where a task may fail once,
+    `local-cluster[3,1,512m]` of nodes, executors and memory each, and
     `sim[seed=7,nodes=3,executors=2,faults=10]`, for which a world can be given in full."""
     url = url.strip()
     if (found := LOCAL.fullmatch(url)) is not None and found[1] != "0":
         count, failures = found.groups()
         executors = usable_cores() if count == "*" else int(count or 1)
         return Master(executors, None if failures is None else int(failures))
+    if (found := LOCAL_CLUSTER.fullmatch(url)) is not None:
+        return parse_local_cluster(url, *found.groups())
     if (found := SIM.fullmatch(url)) is not None:
+        from pyrite.cluster.sim.world import World
+
         made = World.from_json(world) if world else parse_world(url, found[1] or "")
         return Master(made.executors, None, made)
     raise UserError(
         f"the master {url!r} is not one that Pyrite knows: "
         "use local, local[4] (four executors), local[*] (one per core), "
         "local[4,3] (each task may fail twice before its job does), "
+        "local-cluster[3,1,512m] (three nodes of one executor and 512 MB), "
         "or sim[seed=7] (a simulated cluster with faults)"
     )
 
 
+def machine_of(master: Master) -> Machine:
+    """What the defaults of a node's memory are computed from."""
+    machine = Machine.here(master.executors // master.nodes)
+    if master.memory_bytes is not None:
+        machine = machine._replace(memory_bytes=master.memory_bytes)
+    return machine
+
+
+def parse_local_cluster(url: str, nodes: str, executors: str, memory: str) -> Master:
+    try:
+        memory_bytes = parse_bytes(memory, bare_unit="m")
+    except ValueError as error:
+        raise UserError(f"the master {url!r}: {error}") from error
+    if not int(nodes) or not int(executors):
+        raise UserError(f"the master {url!r} has no executors: use 1 of each at least")
+    total = int(nodes) * int(executors)
+    return Master(total, None, nodes=int(nodes), memory_bytes=memory_bytes)
+
+
 def parse_world(url: str, text: str) -> World:
+    from pyrite.cluster.sim.world import calm_world, with_faults
+
     chosen = dict(SIM_ARGUMENTS)
     for part in filter(None, map(str.strip, text.split(","))):
         name, _, value = map(str.strip, part.partition("="))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pyrite.cluster.local.cluster import LocalCluster
-from pyrite.cluster.local.scratch import Scratch
+from pyrite.cluster.local.node import NodeShape
 from pyrite.cluster.port import Cluster
 from pyrite.driver.engine import Engine
 from pyrite.driver.master import Master
@@ -29,7 +29,7 @@ def start_engine(master: Master, settings: Settings) -> Engine:
 
     def make_cluster(engine: Engine) -> Cluster:
         if master.world is None:
-            return start_local(master.executors, engine, limits, settings)
+            return start_local(master, engine, limits, settings)
         from pyrite.cluster.sim.checkers.every import every_checker
         from pyrite.cluster.sim.cluster import SimCluster
 
@@ -39,19 +39,16 @@ def start_engine(master: Master, settings: Settings) -> Engine:
     return Engine(scheduler, make_cluster, settings.bytes("spark.driver.maxResultSize"))
 
 
-def start_local(executors: int, engine: Engine, limits: Limits, settings: Settings) -> LocalCluster:
-    """Executors as processes of this machine, one per core."""
-    scratch = Scratch(settings.str("spark.local.dir").split(",")[0])
+def start_local(master: Master, engine: Engine, limits: Limits, settings: Settings) -> LocalCluster:
+    """Executors as processes of this machine."""
     environment = settings.executor_env()
     if "OMP_NUM_THREADS" not in os.environ:
         # Executors share the cores already; numeric libraries' threads would fight for them.
         environment.setdefault("OMP_NUM_THREADS", "1")
     pool_bytes = settings.bytes("pyrite.pool.memory")
-    try:
-        return LocalCluster(executors, scratch, engine, limits, environment, pool_bytes)
-    except BaseException:
-        scratch.remove()
-        raise
+    shapes = [NodeShape(master.executors // master.nodes, pool_bytes)] * master.nodes
+    local_dir = settings.str("spark.local.dir").split(",")[0]
+    return LocalCluster(shapes, pool_bytes, local_dir, engine, limits, environment)
 
 
 def executor_limits(settings: Settings) -> Limits:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pyrite.blocks.live import LiveStore
 from pyrite.blocks.segments import Folders, SegmentReader, SegmentWriter
 from pyrite.bounded.space import Space
+from pyrite.remote.reader import NodeReader
 
 
 class Store:
@@ -16,7 +17,7 @@ class Store:
         self.folders = folders
 
     def reader(self) -> SegmentReader:
-        return SegmentReader(self.folders)
+        return NodeReader(self.folders)
 
     def writer(self, owner: str, lease: Callable[[str, int], bool]) -> SegmentWriter:
         return SegmentWriter(self.folders, owner, lease)

@@ -23,6 +23,7 @@ from pyrite.ids import BlockRef, NodeId, Partition, RddId, ShuffleId
 from pyrite.plan.program import Program
 from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router
+from pyrite.remote.reader import NodeReader
 from pyrite.shuffle.read import MissingMapOutput
 from pyrite.shuffle.write import write_map_output
 from pyrite.taskcontext import TaskContext, TaskInfo
@@ -166,6 +167,9 @@ class Worker:
             case ("space" | "barrier", *_):
                 # The answer to a task that was cancelled while it waited.
                 rare("an answer comes after its question was given up")
+            case ("nodes", secret, addresses):
+                assert isinstance(self.reader, NodeReader)
+                self.reader.meet(secret, addresses)
             case ("stop",):
                 raise Stopped
             case _:

@@ -3,7 +3,7 @@
 import pytest
 
 from pyrite.cluster.sim.world import calm_world
-from pyrite.driver.master import Master, parse_master
+from pyrite.driver.master import Master, machine_of, parse_master
 from pyrite.errors import UserError
 from pyrite.settings import usable_cores
 
@@ -26,6 +26,26 @@ def test_local(url: str, expected: Master) -> None:
 def test_others(url: str) -> None:
     with pytest.raises(UserError, match=r"local\[4\]"):
         parse_master(url)
+
+
+def test_local_cluster() -> None:
+    parsed = parse_master(" local-cluster[3, 2, 512m] ")
+    assert parsed == Master(6, None, nodes=3, memory_bytes=512 << 20)
+    # A bare number is in megabytes, as in Spark.
+    assert parse_master("local-cluster[3,2,512]") == parsed
+    assert machine_of(parsed).memory_bytes == 512 << 20
+    assert machine_of(parsed).executors == 2
+
+
+@pytest.mark.parametrize("url", ["local-cluster[0,1,1g]", "local-cluster[2,0,1g]"])
+def test_a_local_cluster_without_executors(url: str) -> None:
+    with pytest.raises(UserError, match="no executors"):
+        parse_master(url)
+
+
+def test_a_local_cluster_of_a_strange_size() -> None:
+    with pytest.raises(UserError, match="'much' is no size"):
+        parse_master("local-cluster[2,1,much]")
 
 
 # Simulated clusters

@@ -1,4 +1,4 @@
-"""The local adapter: one executor process per core, shared memory, one node."""
+"""The local adapter: executors as processes of this machine, on one node or on several."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from pyrite.blocks.segments import SegmentReader, SegmentWriter, clear_segments, remove_segments
+from pyrite.blocks.segments import SegmentWriter, clear_segments, remove_segments
 from pyrite.bounded.space import remove_spills
 from pyrite.cluster.conversation import Conversation, Peer, heard
 from pyrite.cluster.local.cancel import CancelWord
 from pyrite.cluster.local.launcher import Launcher
 from pyrite.cluster.local.link import Link
-from pyrite.cluster.local.scratch import NODE, Scratch
+from pyrite.cluster.local.node import LocalNode, NodeShape
+from pyrite.cluster.local.scratch import Scratch
 from pyrite.cluster.local.wire import Message
 from pyrite.cluster.port import StageSource, Threads
 from pyrite.cluster.space import DriverSpace
@@ -26,23 +27,28 @@ from pyrite.cluster.threads import FreeThreads
 from pyrite.cluster.timers import Timers
 from pyrite.execute.worker import Limits
 from pyrite.files import ENVIRONMENT as FILES_VARIABLE
-from pyrite.ids import BlockRef, ExecutorId
+from pyrite.ids import BlockRef, ExecutorId, NodeId
+from pyrite.remote.reader import NodeReader
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.blockbook import DRIVER
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
 
+# The driver's own node, where it has one.
+DRIVER_NODE = NodeId("driver")
+
 
 class ExecutorLink(Peer):
     """One executor process."""
 
     def __init__(
-        self, id: ExecutorId, sock: socket.socket, word: CancelWord, poll: select.epoll
+        self, id: ExecutorId, host: LocalNode, sock: socket.socket, poll: select.epoll
     ) -> None:
-        super().__init__(id, NODE)
+        super().__init__(id, host.id)
+        self.host = host
         self.link = Link(sock)
-        self.word = word
+        self.word = CancelWord(host.folders, id)
         self.poll = poll
         self.pid: int | None = None
         self.joined = False
@@ -62,30 +68,29 @@ class ExecutorLink(Peer):
 
 
 class LocalCluster:
-    """Processes, sockets, timers and shared memory of this machine."""
+    """Processes, sockets, timers and shared memory of this machine.
+
+    With one node the driver shares it. With several, the driver has a node of its own without
+    executors, and every node has a block server that the others read its blocks from.
+    """
 
     def __init__(
         self,
-        executors: int,
-        scratch: Scratch,
+        shapes: Sequence[NodeShape],
+        driver_pool_bytes: int,
+        local_dir: str,
         source: StageSource,
         limits: Limits,
         environment: dict[str, str],
-        pool_bytes: int,
     ) -> None:
-        self.scratch = scratch
-        self.folders = scratch.folders
+        self.local_dir = local_dir
         self.conversation = Conversation(source)
-        self.options = {"limits": list(limits), "folders": list(self.folders)}
-        self.environment = {**environment, FILES_VARIABLE: self.files_folder()}
-        self.reader = SegmentReader(self.folders)
         self.threads: Threads = FreeThreads()
-        self.space = DriverSpace(SegmentWriter, self.folders, self.post, self.threads)
         self.links: dict[int, ExecutorLink] = {}
         self.by_id: dict[ExecutorId, ExecutorLink] = {}
         self.next_executor = 0
         self.timers = Timers()
-        self.events: deque[Event] = deque([ev.NodeJoined(NODE, pool_bytes)])
+        self.events: deque[Event] = deque()
         self.posted: deque[Event] = deque()
         self.closing = False
         # Sockets, not a pipe: once closed, they can't be mistaken for another file.
@@ -94,9 +99,52 @@ class LocalCluster:
         self.wake_write.setblocking(False)
         self.poll = select.epoll()
         self.poll.register(self.wake_read, select.EPOLLIN)
-        self.launcher = self._start_forge()
-        for _ in range(executors):
-            self._start_executor()
+        self.secret = os.urandom(32) if len(shapes) > 1 else None
+        self.nodes: dict[NodeId, LocalNode] = {}
+        self.options = {"limits": list(limits)}
+        self.environment = environment
+        try:
+            self._make_nodes(shapes, driver_pool_bytes)
+        except BaseException:
+            self._remove_nodes()
+            self._close_sockets()
+            raise
+        self.folders = self.driver.folders
+        self.reader = NodeReader(self.folders)
+        self.space = DriverSpace(SegmentWriter, self.folders, self.post, self.threads)
+        self.environment = {**environment, FILES_VARIABLE: self.files_folder()}
+        self._tell_nodes()
+        for node in self.nodes.values():
+            for _ in range(node.shape.executors):
+                self._start_executor(node)
+
+    def _make_nodes(self, shapes: Sequence[NodeShape], driver_pool_bytes: int) -> None:
+        if self.secret is not None:
+            self._make_node(DRIVER_NODE, NodeShape(0, driver_pool_bytes))
+        for number, shape in enumerate(shapes):
+            self._make_node(NodeId(f"node-{number}"), shape)
+        self.driver = next(iter(self.nodes.values()))
+
+    def _make_node(self, id: NodeId, shape: NodeShape) -> LocalNode:
+        node = LocalNode(id, shape, Scratch(self.local_dir), self.poll)
+        self.nodes[id] = node
+        if self.secret is not None:
+            node.start_server(self.secret)
+        self.events.append(ev.NodeJoined(id, shape.pool_bytes))
+        return node
+
+    def _remove_nodes(self) -> None:
+        for node in self.nodes.values():
+            node.end(timeout_s=5.0)
+
+    def _tell_nodes(self) -> None:
+        """Everyone who reads blocks knows where each node's block server is."""
+        if self.secret is None:
+            return
+        addresses = {node.id: node.address for node in self.nodes.values() if node.address}
+        self.reader.meet(self.secret, addresses)
+        for executor in self.by_id.values():
+            executor.put(("nodes", self.secret, addresses))
 
     def now_s(self) -> float:
         return time.monotonic()
@@ -125,12 +173,15 @@ class LocalCluster:
         """Ends all processes and removes the scratch folders; after the loop has ended."""
         for executor in self.by_id.values():
             executor.link.close()
-        self.launcher.close(timeout_s=5.0)
+        self.reader.close()
         self.space.release()
+        self._remove_nodes()
+        self._close_sockets()
+
+    def _close_sockets(self) -> None:
         self.poll.close()
         self.wake_read.close()
         self.wake_write.close()
-        self.scratch.remove()
 
     def _wake(self) -> None:
         # A full buffer wakes the loop too, and a closed one has no loop to wake.
@@ -160,10 +211,10 @@ class LocalCluster:
             if fd == wake:
                 with contextlib.suppress(BlockingIOError):
                     self.wake_read.recv(4096)
-            elif fd == self.launcher.link.sock.fileno():
-                self._hear_forge()
             elif fd in self.links:
                 self._hear_executor(self.links[fd])
+            else:
+                self._hear_node(fd)
         self.events.extend(self.timers.take_due(self.now_s()))
 
     def _hear_executor(self, executor: ExecutorLink) -> None:
@@ -177,16 +228,27 @@ class LocalCluster:
             self.poll.unregister(executor.link.sock)
             del self.links[executor.link.sock.fileno()]
 
-    def _hear_forge(self) -> None:
-        for message in self.launcher.link.read():
+    def _hear_node(self, fd: int) -> None:
+        for node in list(self.nodes.values()):
+            if fd not in node.fds():
+                continue
+            if node.server is not None and fd == node.server.control.fileno():
+                # It says nothing while it serves.
+                self._lose_node(node, "its block server was killed")
+            elif node.launcher is not None:
+                self._hear_forge(node, node.launcher)
+
+    def _hear_forge(self, node: LocalNode, launcher: Launcher) -> None:
+        for message in launcher.link.read():
             match message:
                 case ("forked", executor, pid):
                     if executor in self.by_id:
                         self.by_id[executor].pid = pid
                 case ("exited", executor, code):
-                    self._bury(self.by_id[executor], describe_exit(code))
-        if self.launcher.link.closed and not self.closing:
-            self._lose_forge()
+                    if executor in self.by_id:
+                        self._bury(self.by_id[executor], describe_exit(code))
+        if launcher.link.closed and not self.closing:
+            self._lose_forge(node, launcher)
 
     def _bury(self, executor: ExecutorLink, reason: str) -> None:
         """The executor has ended: its last words first, then the news."""
@@ -200,7 +262,7 @@ class LocalCluster:
         del self.conversation.peers[executor.id]
         with contextlib.suppress(FileNotFoundError):
             os.unlink(executor.word.path)
-        remove_spills(self.folders.disk, executor.pid)
+        remove_spills(executor.host.folders.disk, executor.pid)
         reason = f"{reason} ({executor.kill_reason})" if executor.kill_reason else reason
         if executor.joined:
             self.events.append(ev.ExecutorLost(executor.id, reason))
@@ -222,15 +284,17 @@ class LocalCluster:
                     executor.kill_reason = command.reason
                     send_signal(executor.pid, signal.SIGKILL)
             case do.StartExecutor():
-                self._start_executor()
+                if command.node in self.nodes:
+                    self._start_executor(self.nodes[command.node])
             case do.GrantSpace() if command.owner == DRIVER:
                 self.space.answer(command.granted)
             case do.DropSegments():
-                remove_segments(self.folders, command.segments)
-                self.reader.forget(command.segments)
+                self._remove_segments(command)
                 self.conversation.tell(command)
             case do.ClearExecutor():
-                clear_segments(self.folders, f"e{command.executor}", command.known)
+                if command.node in self.nodes:
+                    folders = self.nodes[command.node].folders
+                    clear_segments(folders, f"e{command.executor}", command.known)
             case do.SetTimer():
                 self.timers.set(command)
             case do.DeliverResult() | do.CountAccumulators() | do.FinishJob():
@@ -244,32 +308,58 @@ class LocalCluster:
             if executor.link.outbox:
                 executor.flush()
 
+    def _remove_segments(self, command: do.DropSegments) -> None:
+        node = self.nodes.get(command.node)
+        if node is None:
+            return
+        remove_segments(node.folders, command.segments)
+        self.reader.forget(command.segments)
+        if node.server is not None:
+            node.server.forget(command.segments)
+
     # Processes
 
-    def _start_forge(self) -> Launcher:
-        launcher = Launcher(self.options, self.environment)
-        self.poll.register(launcher.link.sock, select.EPOLLIN)
-        return launcher
-
-    def _lose_forge(self) -> None:
+    def _lose_forge(self, node: LocalNode, launcher: Launcher) -> None:
         """The forge was killed; its executors die with it. Another starts when one is wanted."""
-        self.poll.unregister(self.launcher.link.sock)
-        self.launcher.close(timeout_s=1.0)
-        for executor in list(self.by_id.values()):
-            if executor.pid is not None:
-                send_signal(executor.pid, signal.SIGKILL)
+        self.poll.unregister(launcher.link.sock)
+        launcher.close(timeout_s=1.0)
+        if self.secret is not None:
+            self._lose_node(node, "the process that its executors are forked from was killed")
+            return
+        for executor in [each for each in self.by_id.values() if each.host is node]:
+            self._end_process(executor)
             self._bury(executor, "the process that executors are forked from was killed")
 
-    def _start_executor(self) -> None:
+    def _end_process(self, executor: ExecutorLink) -> None:
+        if executor.pid is not None:
+            send_signal(executor.pid, signal.SIGKILL)
+
+    def _lose_node(self, node: LocalNode, reason: str) -> None:
+        """All of a node goes with a part of it; it starts anew, with nothing."""
+        del self.nodes[node.id]
+        for executor in [each for each in self.by_id.values() if each.host is node]:
+            self._end_process(executor)
+            self._bury(executor, reason)
+        for fd in node.fds():
+            self.poll.unregister(fd)
+        node.end(timeout_s=1.0)
+        self.events.append(ev.NodeLost(node.id, reason))
+        again = self._make_node(node.id, node.shape)
+        self._tell_nodes()
+        for _ in range(again.shape.executors):
+            self._start_executor(again)
+
+    def _start_executor(self, node: LocalNode) -> None:
         id = ExecutorId(self.next_executor)
         self.next_executor += 1
-        if self.launcher.link.closed:
-            self.launcher = self._start_forge()
-        word = CancelWord(self.folders, id)
-        executor = ExecutorLink(id, self.launcher.fork(id), word, self.poll)
+        launcher = node.start_forge(self.options, self.environment)
+        executor = ExecutorLink(id, node, launcher.fork(id), self.poll)
         self.by_id[id] = self.conversation.peers[id] = executor
         self.links[executor.link.sock.fileno()] = executor
         self.poll.register(executor.link.sock, select.EPOLLIN)
+        if self.secret is not None:
+            addresses = {each.id: each.address for each in self.nodes.values() if each.address}
+            executor.put(("nodes", self.secret, addresses))
 
 
 def describe_exit(code: int) -> str:

@@ -11,14 +11,13 @@ from pyrite.blocks.segments import Folders
 from pyrite.errors import UserError
 from pyrite.ids import NodeId
 
-NODE = NodeId("node-0")
 SHARED_MEMORY = "/dev/shm"
 # A folder younger than this may belong to a driver that is just about to lock it.
 YOUNG_S = 10.0
 
 
 class Scratch:
-    """One application's folders in shared memory and on disk."""
+    """One node's folders in shared memory and on disk, for one application."""
 
     def __init__(self, local_dir: str) -> None:
         memory_root = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else local_dir
@@ -26,9 +25,8 @@ class Scratch:
         self.disk = make_private(local_dir)
         self.locks = [lock(self.memory), lock(self.disk)]
 
-    @property
-    def folders(self) -> Folders:
-        return Folders(self.memory, self.disk, NODE)
+    def folders(self, node: NodeId) -> Folders:
+        return Folders(self.memory, self.disk, node)
 
     def remove(self) -> None:
         import shutil

@@ -1,0 +1,1 @@
+"""Blocks of other nodes: a server beside each node's executors, and its client."""

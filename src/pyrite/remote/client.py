@@ -1,0 +1,159 @@
+"""The client of other nodes' block servers: reads blocks into warm memory, and places blocks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
+
+from pyrite.remote.buffers import WarmBuffers
+from pyrite.remote.errors import Address, BlockGone, BlockRefused, PeerLost
+from pyrite.remote.handshake import check_secret
+from pyrite.remote.link import Broken, Link
+from pyrite.remote.protocol import (
+    MEANING,
+    PING,
+    Kind,
+    Reply,
+    Status,
+    pack_request,
+)
+
+T = TypeVar("T")
+
+TIMEOUT_S = 15.0
+# So many requests are on their way before their replies are read.
+WINDOW = 32
+# More connections than these are closed, those used longest ago first.
+MOST_LINKS = 64
+
+
+class Stretch(NamedTuple):
+    """Which bytes of a segment are wanted."""
+
+    segment: str
+    offset: int
+    length: int
+
+
+class BlockClient:
+    """Reads and writes blocks of other nodes; one per process, not for several threads."""
+
+    def __init__(self, secret: bytes, timeout_s: float = TIMEOUT_S) -> None:
+        self.secret = check_secret(secret)
+        self.timeout_s = timeout_s
+        self.buffers = WarmBuffers()
+        self.links: dict[Address, Link] = {}
+        self.process = os.getpid()
+
+    def read(self, address: Address, segment: str, offset: int, length: int) -> memoryview:
+        """The bytes, in memory that is theirs while somebody looks into it.
+
+        Raises BlockGone where the node does not have them, PeerLost where it does not answer.
+        """
+        header = pack_request(Kind.READ, segment, offset, length)
+        view = self.buffers.take(length)
+        reply = self._exchange(address, lambda link: link.ask([header], view))
+        if reply.status is not Status.OK:
+            raise failure(reply, address, Stretch(segment, offset, length))
+        return view.toreadonly()
+
+    def read_many(
+        self, address: Address, wanted: Iterable[tuple[str, int, int]]
+    ) -> list[memoryview | BlockGone]:
+        """All the stretches, in their order, in few round trips; those that are gone as errors."""
+        stretches = [Stretch(*each) for each in wanted]
+        headers = [pack_request(Kind.READ, *each) for each in stretches]
+        return self._exchange(address, lambda link: self._read(link, stretches, headers))
+
+    def write(
+        self, address: Address, segment: str, offset: int, buffers: Sequence[Any], total: int
+    ) -> None:
+        """Writes the buffers as one block into the segment of `total` bytes that is leased there.
+
+        The first block makes the segment; each lies behind the one before. Raises BlockRefused,
+        or BlockGone where the segment was removed meanwhile.
+        """
+        pieces = [memoryview(each).cast("B") for each in buffers]
+        length = sum(map(len, pieces))
+        if offset + length > total:
+            raise ValueError(
+                f"{length} bytes at {offset} do not fit into segment {segment} of {total}"
+            )
+        header = pack_request(Kind.WRITE, segment, offset, length, total)
+        reply = self._exchange(address, lambda link: link.ask([header, *pieces]))
+        if reply.status is not Status.OK:
+            raise failure(reply, address, Stretch(segment, offset, length))
+
+    def ping(self, address: Address) -> None:
+        """Returns when the node has answered; raises PeerLost if it does not."""
+        self._exchange(address, lambda link: link.ask([PING]))
+
+    def close(self) -> None:
+        """Closes all connections, and gives the buffers' memory back."""
+        for link in self.links.values():
+            link.close()
+        self.links.clear()
+        self.buffers.clear()
+
+    def _read(
+        self, link: Link, stretches: list[Stretch], headers: list[bytes]
+    ) -> list[memoryview | BlockGone]:
+        found: list[memoryview | BlockGone] = []
+        unsent = iter(headers)
+        ahead = 0
+        for stretch in stretches:
+            if ahead <= WINDOW // 2:
+                batch = list(islice(unsent, WINDOW - ahead))
+                if batch:
+                    link.send(batch)
+                ahead += len(batch)
+            view = self.buffers.take(stretch.length)
+            reply = link.receive(view)
+            ahead -= 1
+            if reply.status is Status.OK:
+                found.append(view.toreadonly())
+                continue
+            error = failure(reply, link.address, stretch)
+            if not isinstance(error, BlockGone):
+                raise error
+            found.append(error)
+        return found
+
+    def _exchange(self, address: Address, talk: Callable[[Link], T]) -> T:
+        """Talks over the kept connection; over a new one, once, where that has broken."""
+        if os.getpid() != self.process:
+            # They are the parent's: two processes on one connection would mix their words.
+            self.close()
+            self.process = os.getpid()
+        link = self.links.pop(address, None)
+        if link is not None:
+            try:
+                return self._talk(link, talk)
+            except Broken:
+                pass
+        try:
+            return self._talk(Link.connect(address, self.secret, self.timeout_s), talk)
+        except Broken as error:
+            raise PeerLost(address, str(error)) from None
+
+    def _talk(self, link: Link, talk: Callable[[Link], T]) -> T:
+        # Whoever is interrupted, even by a signal, leaves a connection in the middle of a word:
+        # it is kept only when all has been said.
+        try:
+            result = talk(link)
+        except BaseException:
+            link.close()
+            raise
+        self.links[link.address] = link
+        if len(self.links) > MOST_LINKS:
+            self.links.pop(next(iter(self.links))).close()
+        return result
+
+
+def failure(reply: Reply, address: Address, stretch: Stretch) -> BlockGone | BlockRefused:
+    """What a reply that is not OK means for who asked."""
+    if reply.status is Status.GONE:
+        return BlockGone(address, *stretch)
+    return BlockRefused(address, stretch.segment, MEANING[reply.reason])

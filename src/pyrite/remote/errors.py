@@ -1,0 +1,46 @@
+"""What can go wrong between a reader and another node's block server."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from pyrite.errors import ClusterError
+
+# A host and a port, or the path of a Unix socket.
+Address: TypeAlias = tuple[str, int] | str
+
+
+class BlockGone(ClusterError, OSError):
+    """The node has no such segment any more, or one that is too short for the block."""
+
+    def __init__(self, address: Address, segment: str, offset: int, length: int) -> None:
+        super().__init__(
+            f"the node at {shown(address)} does not have bytes {offset} to {offset + length} "
+            f"of segment {segment} any more"
+        )
+        self.address = address
+        self.segment = segment
+
+
+class BlockRefused(ClusterError, OSError):
+    """The node's block server did not do what it was asked."""
+
+    def __init__(self, address: Address, segment: str, reason: str) -> None:
+        super().__init__(f"the node at {shown(address)} refused segment {segment}: {reason}")
+        self.address = address
+        self.segment = segment
+        self.reason = reason
+
+
+class PeerLost(ClusterError, OSError):
+    """The node's block server does not answer."""
+
+    def __init__(self, address: Address, reason: str) -> None:
+        super().__init__(f"the block server at {shown(address)} is lost: {reason}")
+        self.address = address
+        self.reason = reason
+
+
+def shown(address: Address) -> str:
+    """The address as people write it."""
+    return address if isinstance(address, str) else f"{address[0]}:{address[1]}"

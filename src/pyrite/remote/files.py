@@ -1,0 +1,210 @@
+"""The files of a node's segments, as its block server opens and makes them."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import stat
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyrite.blocks.pool import DISK_PREFIX
+from pyrite.blocks.segments import Folders, write_all
+from pyrite.remote.protocol import Reason
+
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_MAKE = os.O_WRONLY | os.O_CLOEXEC | os.O_CREAT | os.O_EXCL
+_APPEND = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class OpenFile:
+    """A file that is open as long as somebody holds this, and its bytes where it is mapped."""
+
+    __slots__ = ("fd", "size", "view")
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.size = 0
+        self.view: memoryview | None = None
+
+    def __del__(self) -> None:
+        os.close(self.fd)
+
+
+class OpenFiles:
+    """The segments' files that are open for reading; the least recently used are closed first."""
+
+    def __init__(self, folders: Folders, most: int) -> None:
+        self.folders = folders
+        self.most = most
+        self.files: OrderedDict[str, OpenFile] = OrderedDict()
+
+    def find(self, segment: str, end: int) -> OpenFile | None:
+        """The segment's file, where it exists and reaches to the end."""
+        file = self.files.get(segment)
+        if file is None or file.size < end:
+            return self._open(segment, end)
+        self.files.move_to_end(segment)
+        return file
+
+    def _open(self, segment: str, end: int) -> OpenFile | None:
+        try:
+            file = OpenFile(os.open(self.folders.path(segment), _READ))
+        except OSError:
+            return None
+        found = os.fstat(file.fd)
+        file.size = found.st_size
+        if not stat.S_ISREG(found.st_mode) or end > file.size:
+            return None
+        if segment.startswith(DISK_PREFIX):
+            # Everybody waits while one waits for the disk: let it read far ahead.
+            os.posix_fadvise(file.fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)
+        elif file.size:
+            # Only the kernel reads the map: a file that is cut is an error to it, no signal.
+            file.view = memoryview(mmap.mmap(file.fd, 0, prot=mmap.PROT_READ))
+        self.files[segment] = file
+        if len(self.files) > self.most:
+            self.files.popitem(last=False)
+        return file
+
+    def forget(self, segments: Iterable[str]) -> None:
+        """Closes the segments' files: an open one holds its memory, even when it is removed."""
+        for segment in segments:
+            self.files.pop(segment, None)
+
+    def sweep(self) -> None:
+        """Closes the files that were removed without a word."""
+        self.forget([name for name, file in self.files.items() if not os.fstat(file.fd).st_nlink])
+
+    def close(self) -> None:
+        self.files.clear()
+
+
+class Refused(Exception):
+    """A write that can't be."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.name)
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Segment:
+    """A segment that other nodes fill from its start to its end."""
+
+    total: int
+    last: int = 0
+    end: int = 0
+    busy: bool = False
+
+
+class Write:
+    """One block on its way into a segment."""
+
+    def __init__(
+        self, name: str, segment: Segment, file: OpenFile, offset: int, is_first: bool
+    ) -> None:
+        self.name = name
+        self.segment = segment
+        self.file = file
+        self.offset = offset
+        self.position = offset
+        self.is_first = is_first
+
+    def add(self, piece: memoryview) -> None:
+        """Writes the next bytes; raises Refused where there is no room."""
+        try:
+            # Not received into a map of the file: its page faults cost more than this copy out
+            # of a small warm buffer, and a full disk would be a signal instead of an error.
+            self.position += write_all(self.file.fd, [piece], self.position)
+        except OSError:
+            raise Refused(Reason.NO_ROOM) from None
+
+
+class WrittenSegments:
+    """The segments that other nodes write here: made once, never written over."""
+
+    def __init__(self, folders: Folders, segment_bytes: int, most: int) -> None:
+        self.folders = folders
+        self.segment_bytes = segment_bytes
+        self.most = most
+        self.segments: OrderedDict[str, Segment] = OrderedDict()
+
+    def begin(self, name: str, offset: int, length: int, total: int) -> Write:
+        """Opens the segment for a block, and makes it for the first; raises Refused."""
+        if total > self.segment_bytes or offset + length > total:
+            raise Refused(Reason.TOO_LARGE)
+        segment = self.segments.get(name)
+        file = self._append(name) if segment is not None else None
+        if segment is None or file is None:
+            file = self._make(name, total)
+            segment = self.segments[name] = Segment(total, offset, offset, busy=True)
+            self._limit()
+            return Write(name, segment, file, offset, is_first=True)
+        if segment.busy:
+            raise Refused(Reason.BUSY)
+        if segment.total != total:
+            raise Refused(Reason.EXISTS)
+        # Who did not hear the reply may write the last block again.
+        if offset < segment.end and (offset, offset + length) != (segment.last, segment.end):
+            raise Refused(Reason.WRITTEN)
+        segment.busy = True
+        return Write(name, segment, file, offset, is_first=False)
+
+    def _append(self, name: str) -> OpenFile | None:
+        try:
+            return OpenFile(os.open(self.folders.path(name), _APPEND))
+        except OSError:
+            return None
+
+    def _make(self, name: str, total: int) -> OpenFile:
+        path = self.folders.path(name)
+        try:
+            file = OpenFile(os.open(path, _MAKE, 0o600))
+        except FileExistsError:
+            raise Refused(Reason.EXISTS) from None
+        except OSError:
+            raise Refused(Reason.NO_ROOM) from None
+        try:
+            # Sparse: pages come into being when they are written.
+            os.ftruncate(file.fd, total)
+        except OSError:
+            os.unlink(path)
+            raise Refused(Reason.NO_ROOM) from None
+        return file
+
+    def _limit(self) -> None:
+        if len(self.segments) <= self.most:
+            return
+        oldest = next((name for name, each in self.segments.items() if not each.busy), None)
+        if oldest is not None:
+            del self.segments[oldest]
+
+    def finish(self, write: Write) -> bool:
+        """The block is whole; False where its segment has been removed meanwhile."""
+        if not self._is_there(write):
+            return False
+        write.segment.busy = False
+        write.segment.last, write.segment.end = write.offset, write.position
+        return True
+
+    def abandon(self, write: Write) -> None:
+        """The rest of the block will not come: a segment made for it goes again."""
+        if not self._is_there(write):
+            return
+        write.segment.busy = False
+        if write.is_first:
+            del self.segments[write.name]
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.folders.path(write.name))
+
+    def _is_there(self, write: Write) -> bool:
+        known = self.segments.get(write.name) is write.segment
+        return known and os.fstat(write.file.fd).st_nlink > 0
+
+    def forget(self, segments: Iterable[str]) -> None:
+        """The segments have been removed."""
+        for name in segments:
+            self.segments.pop(name, None)

@@ -1,0 +1,150 @@
+"""One connection of a client to a block server, its handshake done."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from pyrite.blocks.segments import MOST_BUFFERS
+from pyrite.remote.errors import Address, PeerLost
+from pyrite.remote.handshake import (
+    NONCE_BYTES,
+    PROOF_BYTES,
+    answer,
+    fresh_nonce,
+    server_proved,
+)
+from pyrite.remote.protocol import REPLY, Malformed, Reply, Status, unpack_reply
+
+NOTHING = memoryview(bytearray())
+
+
+class Broken(Exception):
+    """The connection ended, though the server may live."""
+
+
+class Link:
+    """Sends requests and receives replies, waiting as long as the server makes progress."""
+
+    def __init__(self, sock: socket.socket, address: Address, timeout_s: float) -> None:
+        self.sock = sock
+        self.address = address
+        self.timeout_s = timeout_s
+        self.header = memoryview(bytearray(REPLY.size))
+        # The start of the next replies, where it came together with one that has no bytes.
+        self.early = NOTHING
+
+    @classmethod
+    def connect(cls, address: Address, secret: bytes, timeout_s: float) -> Link:
+        """A new connection, on which both sides have proved that they know the secret."""
+        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        link = cls(sock, address, timeout_s)
+        try:
+            # The kernel keeps the time: Python's own would take a second call for each of ours.
+            limit = struct.pack("ll", int(timeout_s), int(timeout_s % 1 * 1e6))
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+            if family == socket.AF_INET:
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.connect(address)
+            link._prove(secret)
+        except (BlockingIOError, TimeoutError):
+            link.close()
+            raise link._silent() from None
+        except (OSError, Broken) as error:
+            link.close()
+            raise PeerLost(address, str(error)) from None
+        except BaseException:
+            link.close()
+            raise
+        return link
+
+    def _prove(self, secret: bytes) -> None:
+        server_nonce = self._receive_exactly(NONCE_BYTES)
+        client_nonce = fresh_nonce()
+        self.sock.sendall(answer(secret, server_nonce, client_nonce))
+        try:
+            proof = self._receive_exactly(PROOF_BYTES)
+        except (Broken, ConnectionError):
+            raise Broken("it did not accept this application's secret, or is busy") from None
+        if not server_proved(secret, server_nonce, client_nonce, proof):
+            raise Broken("it does not know this application's secret")
+
+    def ask(self, buffers: Sequence[Any], view: memoryview = NOTHING) -> Reply:
+        """The reply to one request."""
+        self.send(buffers)
+        return self.receive(view)
+
+    def send(self, buffers: Sequence[Any]) -> None:
+        """Sends all buffers."""
+        pending = [memoryview(each) for each in buffers]
+        position = 0
+        try:
+            while position < len(pending):
+                sent = self.sock.sendmsg(pending[position : position + MOST_BUFFERS])
+                while position < len(pending) and sent >= len(pending[position]):
+                    sent -= len(pending[position])
+                    position += 1
+                if sent:
+                    pending[position] = pending[position][sent:]
+        except BlockingIOError:
+            raise self._silent() from None
+        except OSError as error:
+            raise Broken(str(error)) from None
+
+    def receive(self, view: memoryview = NOTHING) -> Reply:
+        """The next reply; its bytes, where it has some, are in the view."""
+        try:
+            got = self._take_early(view) if self.early else self._receive_some(view)
+            if got < REPLY.size:
+                self._fill(self.header[got:], got)
+                got = REPLY.size
+            reply = unpack_reply(self.header)
+            if reply.length != (len(view) if reply.status is Status.OK else 0):
+                raise Malformed("a reply of another length")
+            rest = got - REPLY.size
+            if reply.length:
+                self._fill(view[rest:], got)
+            elif rest:
+                self.early = memoryview(bytes(view[:rest]) + self.early)
+        except BlockingIOError:
+            raise self._silent() from None
+        except Malformed as error:
+            raise PeerLost(self.address, f"it speaks another protocol: {error}") from None
+        except OSError as error:
+            raise Broken(str(error)) from None
+        return reply
+
+    def _receive_some(self, view: memoryview) -> int:
+        return self.sock.recvmsg_into([self.header, view])[0]
+
+    def _take_early(self, view: memoryview) -> int:
+        head, rest = self.early[: REPLY.size], self.early[REPLY.size :][: len(view)]
+        self.header[: len(head)] = head
+        view[: len(rest)] = rest
+        got = len(head) + len(rest)
+        self.early = self.early[got:]
+        return got
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self.sock.close()
+
+    def _receive_exactly(self, size: int) -> bytes:
+        buffer = bytearray(size)
+        self._fill(memoryview(buffer), size)
+        return bytes(buffer)
+
+    def _fill(self, view: memoryview, got: int) -> None:
+        """Receives until the view is full; `got` is what came before, 0 where the peer closed."""
+        while got and view:
+            got = self.sock.recv_into(view, len(view), socket.MSG_WAITALL)
+            view = view[got:]
+        if not got:
+            raise Broken("it closed the connection")
+
+    def _silent(self) -> PeerLost:
+        return PeerLost(self.address, f"it did not answer within {self.timeout_s:g} s")

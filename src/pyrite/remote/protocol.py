@@ -1,0 +1,134 @@
+"""What a client asks of a block server and what it answers: headers of fixed size.
+
+The bytes of a block follow the request that writes it, and the reply to the one that reads it.
+Replies come in the order of the requests.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+MAGIC = b"pyr1"
+NAME_BYTES = 64
+# No block is this large; sums of two such numbers are still offsets that the kernel takes.
+MOST_BYTES = 1 << 44
+
+REQUEST = struct.Struct(f"<4sB3xQQQ{NAME_BYTES}s")
+REPLY = struct.Struct("<4sBB2xQ")
+_SEGMENT = re.compile(rb"[md]-[A-Za-z0-9]+-[0-9]+")
+
+
+class Kind(IntEnum):
+    """What is asked for."""
+
+    PING = 1
+    READ = 2
+    WRITE = 3
+
+
+class Status(IntEnum):
+    """How it went."""
+
+    OK = 1
+    GONE = 2
+    REFUSED = 3
+
+
+class Reason(IntEnum):
+    """Why a request was refused."""
+
+    NONE = 0
+    MALFORMED = 1
+    TOO_LARGE = 2
+    EXISTS = 3
+    WRITTEN = 4
+    BUSY = 5
+    NO_ROOM = 6
+
+
+MEANING = {
+    Reason.NONE: "no reason was given",
+    Reason.MALFORMED: "the request is malformed",
+    Reason.TOO_LARGE: "the block does not fit into its segment, or the segment is too large",
+    Reason.EXISTS: "a segment of this name was made by somebody else",
+    Reason.WRITTEN: "a block lies there already",
+    Reason.BUSY: "somebody else is writing to the segment",
+    Reason.NO_ROOM: "the node's memory or disk did not take it; free space there",
+}
+
+_KINDS = {kind.value: kind for kind in Kind}
+_STATUSES = {status.value: status for status in Status}
+_REASONS = {reason.value: reason for reason in Reason}
+
+
+class Malformed(ValueError):
+    """The bytes are not what the protocol says."""
+
+
+class Request(NamedTuple):
+    """A stretch of a segment to be read or written; of `total` bytes where it is to be made."""
+
+    kind: Kind
+    segment: str
+    offset: int
+    length: int
+    total: int
+
+
+class Reply(NamedTuple):
+    """How a request went, and how many bytes follow."""
+
+    status: Status
+    reason: Reason
+    length: int
+
+
+def pack_request(kind: Kind, segment: str, offset: int, length: int, total: int = 0) -> bytes:
+    """A request's header; raises ValueError for what a server would not take."""
+    name = segment.encode()
+    if not is_segment(name):
+        raise ValueError(f"{segment!r} is no name of a segment")
+    if not (0 <= offset <= MOST_BYTES and 0 <= length <= MOST_BYTES and 0 <= total <= MOST_BYTES):
+        raise ValueError(f"bytes {offset} to {offset + length} of {segment} can't be meant")
+    return REQUEST.pack(MAGIC, kind, offset, length, total, name)
+
+
+PING = REQUEST.pack(MAGIC, Kind.PING, 0, 0, 0, b"")
+
+
+def unpack_request(header: Any) -> Request:
+    """The request in the header's bytes; raises Malformed."""
+    magic, number, offset, length, total, field = REQUEST.unpack(header)
+    kind = _KINDS.get(number)
+    if magic != MAGIC or kind is None:
+        raise Malformed("no request")
+    if kind is Kind.PING:
+        return Request(kind, "", 0, 0, 0)
+    name = field.rstrip(b"\0")
+    if not is_segment(name):
+        raise Malformed("no name of a segment")
+    if offset > MOST_BYTES or length > MOST_BYTES or total > MOST_BYTES:
+        raise Malformed("no sizes")
+    return Request(kind, name.decode(), offset, length, total)
+
+
+def is_segment(name: bytes) -> bool:
+    """Whether this names a segment: never a path, hidden file or lock."""
+    return len(name) <= NAME_BYTES and _SEGMENT.fullmatch(name) is not None
+
+
+def pack_reply(status: Status, length: int = 0, reason: Reason = Reason.NONE) -> bytes:
+    """A reply's header."""
+    return REPLY.pack(MAGIC, status, reason, length)
+
+
+def unpack_reply(header: Any) -> Reply:
+    """The reply in the header's bytes; raises Malformed."""
+    magic, number, why, length = REPLY.unpack(header)
+    status, reason = _STATUSES.get(number), _REASONS.get(why)
+    if magic != MAGIC or status is None or reason is None:
+        raise Malformed("no reply")
+    return Reply(status, reason, length)

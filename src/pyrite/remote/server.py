@@ -1,0 +1,265 @@
+"""The block server: a process of its own that reads and writes a node's segments for others.
+
+One loop, no threads: executors on the node are never asked, and a slow client waits alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from typing import NamedTuple
+
+from pyrite.blocks.segments import Folders
+from pyrite.remote.connection import SCRATCH_BYTES, Connection, Phase, Service
+from pyrite.remote.errors import Address, shown
+from pyrite.remote.files import OpenFiles, WrittenSegments
+from pyrite.remote.handshake import check_secret
+
+PR_SET_PDEATHSIG = 1
+BACKLOG = 128
+KNOWN_SEGMENTS = 1 << 16
+
+
+class Limits(NamedTuple):
+    """What a server grants its clients before it closes them."""
+
+    connections: int = 1024
+    handshakes: int = 64
+    handshake_s: float = 5.0
+    stall_s: float = 30.0
+    idle_s: float = 600.0
+    tick_s: float = 1.0
+    files: int = 256
+    segment_bytes: int = 1 << 36
+
+
+class BlockServer:
+    """Serves the segments in a node's folders to who knows the secret."""
+
+    def __init__(
+        self, folders: Folders, secret: bytes, address: Address, limits: Limits | None = None
+    ) -> None:
+        self.address = address
+        self.limits = limits or Limits()
+        self.files = OpenFiles(folders, self.limits.files)
+        self.written = WrittenSegments(folders, self.limits.segment_bytes, KNOWN_SEGMENTS)
+        scratch = memoryview(bytearray(SCRATCH_BYTES))
+        self.service = Service(check_secret(secret), self.files, self.written, scratch)
+        self.connections: dict[int, Connection] = {}
+        self.waits_to_send: set[int] = set()
+        self.epoll = select.epoll()
+        self.listener: socket.socket | None = None
+        self.is_listening = False
+        self.words = b""
+        self.swept_s = 0.0
+
+    def open(self) -> Address:
+        """Listens from now on; gives the address that clients need."""
+        if isinstance(self.address, str):
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                listener.bind(self.address)
+            except OSError as error:
+                listener.close()
+                raise OSError(
+                    f"{shown(self.address)} can't be listened at: {error}. "
+                    "Choose a path of at most 100 characters that does not exist."
+                ) from error
+            os.chmod(self.address, 0o600)
+            listener.listen(BACKLOG)
+        else:
+            listener = socket.create_server(self.address, backlog=BACKLOG)
+            self.address = listener.getsockname()[:2]
+        listener.setblocking(False)
+        self.listener = listener
+        return self.address
+
+    def serve(self, control: socket.socket) -> None:
+        """Answers until the parent's end of the control socket closes."""
+        assert self.listener is not None, "open comes first"
+        control.setblocking(False)
+        self.epoll.register(control, select.EPOLLIN)
+        self._listen_again()
+        while True:
+            timeout_s = self.limits.tick_s if self.connections or self.files.files else -1
+            events = self.epoll.poll(timeout_s)
+            now_s = time.monotonic()
+            for fd, _ in events:
+                connection = self.connections.get(fd)
+                if connection is not None:
+                    self._advance(connection, now_s)
+                elif fd == self.listener.fileno():
+                    self._accept(now_s)
+                elif fd == control.fileno() and not self._hear(control):
+                    return
+            if now_s - self.swept_s >= self.limits.tick_s:
+                self._sweep(now_s)
+
+    def close(self) -> None:
+        """Closes everything, and removes a Unix socket's path."""
+        for connection in list(self.connections.values()):
+            self._close(connection)
+        self.files.close()
+        self.epoll.close()
+        if self.listener is not None:
+            self.listener.close()
+            if isinstance(self.address, str):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(self.address)
+
+    def _advance(self, connection: Connection, now_s: float) -> None:
+        was_proving = connection.phase is Phase.PROVING
+        try:
+            connection.advance(now_s)
+        except Exception:
+            # Whatever one client brings about, the others are served.
+            self._close(connection)
+            return
+        if was_proving and connection.phase is not Phase.PROVING and not self._admit(connection):
+            self._close(connection)
+            return
+        fd = connection.sock.fileno()
+        if connection.wants_to_send != (fd in self.waits_to_send):
+            if connection.wants_to_send:
+                self.waits_to_send.add(fd)
+                self.epoll.modify(fd, select.EPOLLOUT)
+            else:
+                self.waits_to_send.discard(fd)
+                self.epoll.modify(fd, select.EPOLLIN)
+
+    def _close(self, connection: Connection) -> None:
+        fd = connection.sock.fileno()
+        self.connections.pop(fd, None)
+        self.waits_to_send.discard(fd)
+        # Closing takes it out of epoll as well.
+        connection.close()
+
+    def _accept(self, now_s: float) -> None:
+        assert self.listener is not None
+        try:
+            sock, _ = self.listener.accept()
+        except BlockingIOError:
+            return
+        except OSError:
+            # No descriptors: the files' can be had again; who wants to connect waits a while.
+            self.files.close()
+            self.epoll.unregister(self.listener)
+            self.is_listening = False
+            return
+        connection = Connection(sock, self.service, now_s)
+        self.connections[sock.fileno()] = connection
+        self.epoll.register(sock, select.EPOLLIN)
+        try:
+            connection.greet()
+        except OSError:
+            self._close(connection)
+        self._limit_handshakes()
+
+    def _limit_handshakes(self) -> None:
+        """Closes the oldest of too many: an honest client is through within a millisecond."""
+        proving = [c for c in self.connections.values() if c.phase is Phase.PROVING]
+        for connection in proving[: max(0, len(proving) - self.limits.handshakes)]:
+            self._close(connection)
+
+    def _admit(self, newcomer: Connection) -> bool:
+        """Makes room for a client that has proved itself, if an idle one can be closed for it."""
+        trusted = [c for c in self.connections.values() if c.phase is not Phase.PROVING]
+        if len(trusted) <= self.limits.connections:
+            return True
+        idle = [c for c in trusted if c.is_idle and c is not newcomer]
+        if idle:
+            self._close(min(idle, key=lambda c: c.touched_s))
+        return bool(idle)
+
+    def _hear(self, control: socket.socket) -> bool:
+        """What the parent says; False when it has gone."""
+        try:
+            data = control.recv(1 << 16)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        *lines, self.words = (self.words + data).split(b"\n")
+        for line in lines:
+            segments = line.decode().split()
+            self.files.forget(segments)
+            self.written.forget(segments)
+        return bool(data)
+
+    def _sweep(self, now_s: float) -> None:
+        self.swept_s = now_s
+        for connection in list(self.connections.values()):
+            if now_s - connection.touched_s > self._patience_s(connection):
+                self._close(connection)
+        self.files.sweep()
+        if not self.is_listening:
+            self._listen_again()
+
+    def _patience_s(self, connection: Connection) -> float:
+        if connection.phase is Phase.PROVING:
+            return self.limits.handshake_s
+        return self.limits.idle_s if connection.is_idle else self.limits.stall_s
+
+    def _listen_again(self) -> None:
+        assert self.listener is not None
+        self.epoll.register(self.listener, select.EPOLLIN)
+        self.is_listening = True
+
+
+def main(control_fd: int) -> None:
+    """A server's life: told its options by its parent, it ends when the parent does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A parent that forks has its own, which its child inherits.
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _end_with(os.getppid())
+    with contextlib.suppress(ValueError, OSError):
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    control = socket.socket(fileno=control_fd)
+    with control.makefile("rb") as lines:
+        options = json.loads(lines.readline())
+    address = options["address"]
+    server = BlockServer(
+        Folders(*options["folders"]),
+        bytes.fromhex(options["secret"]),
+        address if isinstance(address, str) else (address[0], address[1]),
+        Limits(*options["limits"]),
+    )
+    try:
+        control.sendall(json.dumps({"address": server.open()}).encode() + b"\n")
+        gc.freeze()
+        server.serve(control)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            control.setblocking(True)
+            control.sendall(json.dumps({"error": str(error)}).encode() + b"\n")
+    finally:
+        server.close()
+
+
+def _end_with(parent: int) -> None:
+    """Ends this process with its parent, even where somebody else holds the control socket."""
+    if sys.platform != "linux":
+        return
+
+    def on_death(_signal: int, _frame: object) -> None:
+        # The kernel also tells when only the thread ends that started this process.
+        if os.getppid() != parent:
+            os._exit(0)
+
+    signal.signal(signal.SIGHUP, on_death)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGHUP)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,101 @@
+"""A real block server in a process of its own, over both kinds of sockets."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pyrite.blocks.segments import Folders, remove_segments
+from pyrite.ids import NodeId
+from pyrite.remote.client import BlockClient
+from pyrite.remote.process import LOOPBACK, ServerProcess
+from pyrite.remote.server import Limits
+
+Start = Callable[..., ServerProcess]
+
+
+@pytest.fixture(scope="session")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    """The folders of a node that all tests share, one after another."""
+    root = tmp_path_factory.mktemp("node")
+    (root / "memory").mkdir()
+    (root / "disk").mkdir()
+    return Folders(str(root / "memory"), str(root / "disk"), NodeId("node-0"))
+
+
+@pytest.fixture(scope="session")
+def lasting(node: Folders, secret: bytes) -> Iterator[dict[str, ServerProcess]]:
+    """A server of each kind, which no test may end."""
+    path = os.path.join(node.memory, ".blocks")
+    servers = {
+        "tcp": ServerProcess.start(node, secret, LOOPBACK),
+        "unix": ServerProcess.start(node, secret, path),
+    }
+    yield servers
+    for server in servers.values():
+        server.stop()
+        assert server.process.returncode == 0
+
+
+@pytest.fixture
+def folders(node: Folders, lasting: dict[str, ServerProcess], secret: bytes) -> Iterator[Folders]:
+    """The node's folders, empty."""
+    yield node
+    names = [*os.listdir(node.memory), *os.listdir(node.disk)]
+    segments = [name for name in names if not name.startswith(".")]
+    remove_segments(node, segments)
+    client = BlockClient(secret)
+    for server in lasting.values():
+        server.forget(segments)
+        # What the server heard before the first is done before the second.
+        client.ping(server.address)
+        client.ping(server.address)
+    client.close()
+
+
+@pytest.fixture(scope="session")
+def secret() -> bytes:
+    return os.urandom(32)
+
+
+@pytest.fixture
+def start(folders: Folders, secret: bytes) -> Iterator[Start]:
+    """Starts servers with limits of the test's choice; they end with the test."""
+    started: list[ServerProcess] = []
+
+    def start_one(**limits: float) -> ServerProcess:
+        server = ServerProcess.start(folders, secret, LOOPBACK, Limits(**limits))  # type: ignore[arg-type]
+        started.append(server)
+        return server
+
+    yield start_one
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture(params=["tcp", "unix"])
+def server(
+    request: pytest.FixtureRequest, lasting: dict[str, ServerProcess], folders: Folders
+) -> ServerProcess:
+    """A server whose segments are gone after the test."""
+    return lasting[request.param]
+
+
+@pytest.fixture
+def client(secret: bytes) -> Iterator[BlockClient]:
+    made = BlockClient(secret, timeout_s=30.0)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def fill(folders: Folders) -> Callable[[str, int], bytes]:
+    """Makes a segment of random bytes."""
+
+    def fill_one(segment: str, size: int) -> bytes:
+        data = os.urandom(size)
+        Path(folders.path(segment)).write_bytes(data)
+        return data
+
+    return fill_one

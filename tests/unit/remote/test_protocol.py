@@ -1,0 +1,90 @@
+"""Headers say what they mean, and nothing else is taken for one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyrite.remote.protocol import (
+    MAGIC,
+    MOST_BYTES,
+    REPLY,
+    REQUEST,
+    Kind,
+    Malformed,
+    Reason,
+    Reply,
+    Request,
+    Status,
+    is_segment,
+    pack_reply,
+    pack_request,
+    unpack_reply,
+    unpack_request,
+)
+
+SIZES = st.integers(0, MOST_BYTES)
+NAMES = st.from_regex(r"[md]-[A-Za-z0-9]{1,20}-[0-9]{1,20}", fullmatch=True)
+
+
+@given(st.sampled_from([Kind.READ, Kind.WRITE]), NAMES, SIZES, SIZES, SIZES)
+def test_requests_arrive_as_they_were(
+    kind: Kind, name: str, offset: int, length: int, total: int
+) -> None:
+    header = pack_request(kind, name, offset, length, total)
+    assert unpack_request(header) == Request(kind, name, offset, length, total)
+
+
+@given(st.sampled_from(Status), SIZES, st.sampled_from(Reason))
+def test_replies_arrive_as_they_were(status: Status, length: int, reason: Reason) -> None:
+    assert unpack_reply(pack_reply(status, length, reason)) == Reply(status, reason, length)
+
+
+TRICKS = [
+    b"",
+    b"m",
+    b"m-e0",
+    b"m-e0-",
+    b"m--1",
+    b"x-e0-1",
+    b"m-e0-1\n",
+    b"m-e0-1/",
+    b"m-../../etc/passwd-1",
+    b"../m-e0-1",
+    b"/etc/passwd",
+    b"m-e0-1\0m-e0-2",
+    b"m-\xc3\xa9-1",
+    b"m-e0-\xd9\xa1",
+    b"m-" + b"e" * 64 + b"-1",
+]
+
+
+@pytest.mark.parametrize("name", TRICKS)
+def test_only_names_of_segments_are_taken(name: bytes) -> None:
+    assert not is_segment(name)
+    with pytest.raises(Malformed):
+        unpack_request(REQUEST.pack(MAGIC, Kind.READ, 0, 1, 0, name))
+
+
+@pytest.mark.parametrize("sizes", [(MOST_BYTES + 1, 0, 0), (0, 1 << 63, 0), (0, 0, MOST_BYTES + 1)])
+def test_sizes_beyond_reason_are_not_taken(sizes: tuple[int, int, int]) -> None:
+    with pytest.raises(Malformed):
+        unpack_request(REQUEST.pack(MAGIC, Kind.READ, *sizes, b"m-e0-1"))
+
+
+def test_a_client_does_not_send_what_would_be_refused() -> None:
+    with pytest.raises(ValueError, match="no name of a segment"):
+        pack_request(Kind.READ, "../secrets", 0, 1)
+    with pytest.raises(ValueError, match="can't be meant"):
+        pack_request(Kind.READ, "m-e0-1", -1, 1)
+
+
+@given(st.binary(min_size=REQUEST.size, max_size=REQUEST.size))
+def test_noise_is_no_request(noise: bytes) -> None:
+    with pytest.raises(Malformed):
+        unpack_request(noise)
+
+
+@pytest.mark.parametrize("header", [b"\0" * 16, REPLY.pack(MAGIC, 9, 0, 0)])
+def test_noise_is_no_reply(header: bytes) -> None:
+    with pytest.raises(Malformed):
+        unpack_reply(header)
