@@ -16,6 +16,8 @@ NEEDS_MORE_SEEDS = {
     "a node goes with what some tasks of a barrier made",
     # The same output is lost four times before one stage is through.
     "a stage loses its input too often",
+    # An executor evicts the rows between the launch of the task and its start.
+    "kept rows are gone that hid a shuffle",
 }
 
 
