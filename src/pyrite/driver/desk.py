@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
 from copy import copy
 
 from pyrite.cluster.port import Threads
@@ -34,14 +33,6 @@ class Waiter:
     def wait_until(self, timeout_s: float) -> bool:
         """Blocks until the job has ended or the time is over; True when it has ended."""
         return self.threads.wait(self.changed, lambda: self.ended, timeout_s)
-
-    def each(self) -> Iterator[tuple[int, Result]]:
-        """Results in the order of their arrival, until the job ends."""
-        while True:
-            self.threads.wait(self.changed, lambda: self.results or self.ended)
-            if not self.results:
-                return
-            yield self.results.popleft()
 
 
 class Desk:
@@ -77,9 +68,6 @@ class Desk:
                     waiter.error = copy(command.error)
                     waiter.ended = True
                     waiter.changed.notify_all()
-                return
-        with waiter.changed:
-            waiter.changed.notify_all()
 
     def fail_all(self, error: Exception) -> None:
         """The engine can't go on; nobody may wait for ever."""
