@@ -14,22 +14,23 @@ from pyrite.errors import UserError
 class CostModel:
     """The costs of the engine's own work, on one core of the machine that was measured.
 
-    The defaults are what scripts/calibrate measured on a virtual machine with two cores, Python
-    3.11 and a fast disk; it writes a file of them for any other. The last three are not measured.
+    The defaults are what one run of scripts/calibrate measured on an idle virtual machine with two
+    cores, Python 3.11 and a fast disk; it writes a file of them for any other. The last three are
+    not measured.
     """
 
     # The driver is one loop: what an event costs it, and what a launch costs on top.
-    driver_event_s: float = 54e-6
-    driver_launch_s: float = 54e-6
+    driver_event_s: float = 76e-6
+    driver_launch_s: float = 76e-6
     # What a task costs its executor beside the user's work.
-    task_overhead_s: float = 121e-6
-    encode_bytes_per_s: float = 346e6
-    decode_bytes_per_s: float = 116e6
-    copy_bytes_per_s: float = 3.0e9
-    disk_write_bytes_per_s: float = 1.1e9
+    task_overhead_s: float = 199e-6
+    encode_bytes_per_s: float = 246e6
+    decode_bytes_per_s: float = 78e6
+    copy_bytes_per_s: float = 2.8e9
+    disk_write_bytes_per_s: float = 1.2e9
     disk_read_bytes_per_s: float = 1.4e9
     # How fast a core is while all cores of its node are busy, where one alone has 1.
-    shared_efficiency: float = 0.95
+    shared_efficiency: float = 0.936
     # Rows as Python objects, by the bytes that they take encoded.
     live_bytes_per_encoded_byte: float = 9.5
     executor_start_s: float = 0.05
