@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from operator import add
 from typing import Any
@@ -71,3 +73,21 @@ def test_folders_and_processes_go_with_the_context(start: Start) -> None:
     for node in nodes:
         assert not os.path.exists(node.folders.memory) and not os.path.exists(node.folders.disk)
         assert node.server.process.poll() is not None
+
+
+def test_nothing_is_left_of_a_driver_that_was_killed() -> None:
+    program = (
+        "import os, signal\n"
+        "from pyrite import SparkContext\n"
+        f"sc = SparkContext({MASTER!r})\n"
+        "assert sc.range(10, numSlices=2).count() == 10\n"
+        "nodes = sc._engine.cluster.nodes.values()\n"
+        "print(*[path for node in nodes for path in node.folders[:2]], flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    folders = done.stdout.split()
+    assert len(folders) == 6, done.stderr
+    wait_until(lambda: not any(map(os.path.exists, folders)), "the removal of the folders")

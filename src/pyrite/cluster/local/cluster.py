@@ -101,7 +101,7 @@ class LocalCluster:
         self.poll.register(self.wake_read, select.EPOLLIN)
         self.secret = os.urandom(32) if len(shapes) > 1 else None
         self.nodes: dict[NodeId, LocalNode] = {}
-        self.options = {"limits": list(limits)}
+        self.options: dict[str, Any] = {"limits": list(limits)}
         self.environment = environment
         try:
             self._make_nodes(shapes, driver_pool_bytes)
@@ -113,6 +113,9 @@ class LocalCluster:
         self.reader = NodeReader(self.folders)
         self.space = DriverSpace(SegmentWriter, self.folders, self.post, self.threads)
         self.environment = {**environment, FILES_VARIABLE: self.files_folder()}
+        # Nodes without executors have no forge that would clean up after a driver that was killed.
+        idle = [node.folders for node in self.nodes.values() if not node.shape.executors]
+        self.options["orphans"] = [path for each in idle for path in (each.memory, each.disk)]
         self._tell_nodes()
         for node in self.nodes.values():
             for _ in range(node.shape.executors):

@@ -127,7 +127,7 @@ class Forge:
         """Removes what the driver could not, if it was killed."""
         import shutil
 
-        for folder in (self.folders.memory, self.folders.disk):
+        for folder in (self.folders.memory, self.folders.disk, *self.options["orphans"]):
             shutil.rmtree(folder, ignore_errors=True)
 
 
