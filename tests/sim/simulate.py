@@ -62,17 +62,23 @@ def seconds(text: str) -> float:
 
 def replay(seed: int, shrink: bool) -> int:
     case = random_case(seed)
+    if shrink and (failure := run_case(case).failure):
+        case = smallest(case, failure, PATIENCE_S)
+    return tell(case)
+
+
+def tell(case: Case) -> int:
+    """Prints a case, its story and the verdict; gives the exit code."""
     story = Chapters()
     result = run_case(case, story)
-    if shrink and result.failure:
-        case = smallest(case, result.failure, PATIENCE_S)
-        story = Chapters()
-        result = run_case(case, story)
     print(case.text(), "\n".join(story.lines), "", sep="\n")
     if result.errors:
         print(f"failed for reasons that the faults justify: {counted(result.errors)}")
-    print(f"FAILED: {result.failure}" if result.failure else "every answer was right")
-    return 1 if result.failure else 0
+    if result.failure:
+        print(f"FAILED: {result.failure}\nas data: {case!r}")
+        return 1
+    print("every answer was right")
+    return 0
 
 
 def run_many(seeds: range | None, chosen: argparse.Namespace) -> int:
@@ -87,15 +93,9 @@ def run_many(seeds: range | None, chosen: argparse.Namespace) -> int:
     print(summary(total, time.monotonic() - began_s))
     for seed, failure in sorted(total.failed)[:1]:
         print(f"\nseed {seed} FAILED: {failure}\nmaking it smaller", flush=True)
-        report_failure(smallest(random_case(seed), failure, PATIENCE_S), seed)
+        tell(smallest(random_case(seed), failure, PATIENCE_S))
+        print(f"the whole of it: scripts/sim {seed}")
     return 1 if total.failed else 0
-
-
-def report_failure(case: Case, seed: int) -> None:
-    story = Chapters()
-    result = run_case(case, story)
-    print(case.text(), "\n".join(story.lines), "", sep="\n")
-    print(f"FAILED: {result.failure}\nas data: {case!r}\nthe whole of it: scripts/sim {seed}")
 
 
 def summary(total: Summary, real_s: float) -> str:
