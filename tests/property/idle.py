@@ -58,8 +58,8 @@ def what_is_left(engine: Any) -> dict[str, Any]:
 
 def stray_files(engine: Any, segments: dict[str, Any]) -> list[str]:
     """Blocks and spills in the scratch folders that the ledger does not know."""
-    folders = engine.cluster.folders
-    names = [*os.listdir(folders.memory), *os.listdir(folders.disk)]
+    every = [node.folders for node in list(engine.cluster.nodes.values())]
+    names = [name for each in every for name in os.listdir(each.memory) + os.listdir(each.disk)]
     return [
         name for name in names if name.startswith(("m-", "d-", "spill")) and name not in segments
     ]

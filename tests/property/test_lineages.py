@@ -58,6 +58,15 @@ def test_two_threads_at_once(
     run_at_once(program, kills, start({}), tmp_path_factory.getbasetemp())
 
 
+@tries(60)
+@given(program=programs(), faults=some_faults)
+def test_with_faults_on_two_nodes(
+    program: Program, faults: Faults, start: Start, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    context = start({"spark.master": "local-cluster[2,1,512m]"})
+    run(program, faults, context, tmp_path_factory.getbasetemp())
+
+
 @pytest.mark.parametrize("room", [TIGHT, CROWDED], ids=["no pool", "small pool"])
 @tries(60)
 @given(program=st.booleans().flatmap(programs), faults=some_faults)
