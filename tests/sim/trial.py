@@ -30,7 +30,7 @@ from pyrite.schedule.story import readable
 IDLE_S = 600.0
 # Where folders really lie is of no interest and differs from run to run; errors are cut short, so
 # only a part of the path may be there.
-FOLDER = re.compile(r"/[^\s']*pyrite-(?:sim|case)-[^\s']*")
+FOLDER = re.compile(r"/[^\s']*(?:pyrite-\d+/app-|pyrite-case-)[^\s']*")
 
 
 class Result(NamedTuple):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pyrite.cluster.local import scratch
-from pyrite.cluster.local.scratch import Scratch, is_abandoned, make_private
+from pyrite.cluster import scratch
+from pyrite.cluster.scratch import Scratch, is_abandoned, make_private
 from pyrite.errors import UserError
 
 

@@ -19,9 +19,9 @@ from pyrite.cluster.local.cancel import CancelWord
 from pyrite.cluster.local.launcher import Launcher
 from pyrite.cluster.local.link import Link
 from pyrite.cluster.local.node import LocalNode, NodeShape
-from pyrite.cluster.local.scratch import Scratch
 from pyrite.cluster.local.wire import Message
 from pyrite.cluster.port import StageSource, Threads
+from pyrite.cluster.scratch import Scratch
 from pyrite.cluster.space import DriverSpace
 from pyrite.cluster.threads import FreeThreads
 from pyrite.cluster.timers import Timers

@@ -20,8 +20,8 @@ from typing import Any
 
 from pyrite.alias import install_if_wanted
 from pyrite.blocks.segments import Folders
-from pyrite.cluster.local.scratch import lock
 from pyrite.cluster.local.wire import SocketChannel, Unpacker, pack
+from pyrite.cluster.scratch import lock
 
 PR_SET_PDEATHSIG = 1
 STACK_BYTES = 64 << 20

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyrite.cluster.local.launcher import Launcher
-from pyrite.cluster.local.scratch import Scratch
+from pyrite.cluster.scratch import Scratch
 from pyrite.ids import NodeId
 
 if TYPE_CHECKING:

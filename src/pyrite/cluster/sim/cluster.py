@@ -13,6 +13,7 @@ from typing import Any
 from pyrite.blocks.segments import SegmentReader, SegmentWriter, clear_segments, remove_segments
 from pyrite.cluster.conversation import Conversation, Message, heard
 from pyrite.cluster.port import StageSource, Threads
+from pyrite.cluster.scratch import lock, make_private, memory_root
 from pyrite.cluster.sim.executor import SimExecutor
 from pyrite.cluster.sim.faults import Faults
 from pyrite.cluster.sim.store import SimNode
@@ -62,8 +63,8 @@ class SimCluster:
         self.closing = False
         self.told = 0
         self.reached: Counter[str] = Counter()
-        shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self.folder = tempfile.mkdtemp(prefix="pyrite-sim-", dir=shared)
+        self.folder = make_private(memory_root(tempfile.gettempdir()))
+        self.lock = lock(self.folder)
         os.mkdir(self.files_folder())
         self.driver = self._make_node(DRIVER_NODE, 1.0)
         self.space = DriverSpace(self._driver_writer, self.driver.folders, self.post, self.turns)
@@ -154,6 +155,7 @@ class SimCluster:
             executor.kill()
         self.space.release()
         shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self.lock)
 
     # Words
 

@@ -20,8 +20,7 @@ class Scratch:
     """One node's folders in shared memory and on disk, for one application."""
 
     def __init__(self, local_dir: str) -> None:
-        memory_root = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else local_dir
-        self.memory = make_private(memory_root)
+        self.memory = make_private(memory_root(local_dir))
         self.disk = make_private(local_dir)
         self.locks = [lock(self.memory), lock(self.disk)]
 
@@ -36,6 +35,11 @@ class Scratch:
         for fd in self.locks:
             os.close(fd)
         self.locks = []
+
+
+def memory_root(local_dir: str) -> str:
+    """Shared memory, or the folder on disk where there is none."""
+    return SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else local_dir
 
 
 def make_private(parent: str) -> str:
