@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import Condition
 from typing import Any
 
@@ -13,6 +14,8 @@ from pyrite.errors import ContextStopped
 from pyrite.ids import BlockRef
 from pyrite.schedule.blockbook import DRIVER
 from pyrite.schedule.events import BlockPut, Event, SpaceWanted
+
+STOPPED = "the context was stopped while a value was put into its pool"
 
 MakeWriter = Callable[[Folders, str, Callable[[str, int], bool]], SegmentWriter]
 
@@ -34,15 +37,23 @@ class DriverSpace:
         self.answers: deque[bool] = deque()
         self.writing = False
         self.closed = False
+        self.released = False
         self.writer = make_writer(folders, DRIVER, self._lease)
 
     def put(self, buffers: Sequence[Any], size: int) -> BlockRef:
-        self.threads.wait(self.changed, self._begin)
-        try:
+        with self._writing_alone():
+            if self.released:
+                raise ContextStopped(STOPPED)
             ref = self.writer.write(buffers, size)
             self.writer.take_disk_written()
             self.post(BlockPut(ref))
             return ref
+
+    @contextmanager
+    def _writing_alone(self) -> Iterator[None]:
+        self.threads.wait(self.changed, self._begin)
+        try:
+            yield
         finally:
             with self.changed:
                 self.writing = False
@@ -66,12 +77,14 @@ class DriverSpace:
             self.changed.notify_all()
 
     def release(self) -> None:
-        """Nobody writes any more."""
-        self.writer.close()
+        """Nobody writes any more, after the one who does just now."""
+        with self._writing_alone():
+            self.released = True
+            self.writer.close()
 
     def _lease(self, segment: str, size_bytes: int) -> bool:
         self.post(SpaceWanted(self.node, DRIVER, segment, size_bytes))
         self.threads.wait(self.changed, lambda: self.answers or self.closed)
         if not self.answers:
-            raise ContextStopped("the context was stopped while a value was put into its pool")
+            raise ContextStopped(STOPPED)
         return self.answers.popleft()
