@@ -35,9 +35,7 @@ class Pool:
 
     def want(self, owner: str, name: str, size_bytes: int) -> bool:
         """Whether the owner may make this segment; one that asks has filled its last one."""
-        last = self.open.pop(owner, None)
-        if last is not None:
-            self.filled.setdefault(owner, []).append(last)
+        self._fill(owner)
         if self.used_bytes + size_bytes > self.capacity_bytes:
             rare("the pool is full")
             return False
@@ -56,10 +54,13 @@ class Pool:
 
     def seal(self, owner: str) -> list[str]:
         """The owner has died and will write nothing more; gives what can go."""
+        self._fill(owner)
+        return self.settle(owner)
+
+    def _fill(self, owner: str) -> None:
         last = self.open.pop(owner, None)
         if last is not None:
             self.filled.setdefault(owner, []).append(last)
-        return self.settle(owner)
 
     def pin(self, ref: BlockRef) -> None:
         """A block in the segment lives from now on."""

@@ -11,10 +11,12 @@ from typing import Any
 from pyrite.blocks.segments import Folders, SegmentWriter
 from pyrite.cluster.port import Threads
 from pyrite.errors import ContextStopped
-from pyrite.ids import BlockRef
+from pyrite.ids import BlockRef, NodeId
 from pyrite.schedule.blockbook import DRIVER
 from pyrite.schedule.events import BlockPut, Event, SpaceWanted
 
+# The driver's own node, where it has one: it has a pool and no executors.
+DRIVER_NODE = NodeId("driver")
 STOPPED = "the context was stopped while a value was put into its pool"
 
 MakeWriter = Callable[[Folders, str, Callable[[str, int], bool]], SegmentWriter]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import pickle
@@ -239,8 +238,11 @@ class Engine:
                 waiter.wait()
                 self.finish(waiter)
                 for index, result in self._drain(waiter):
-                    with contextlib.nullcontext() if last else contextlib.suppress(ResultLost):
+                    try:
                         found[index] = self.decode(result)
+                    except ResultLost:
+                        if last:
+                            raise
             finally:
                 self.end(waiter)
             wanted = [index for index in dict.fromkeys(partitions) if index not in found]

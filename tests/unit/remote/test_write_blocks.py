@@ -3,6 +3,7 @@
 import contextlib
 import os
 import resource
+import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -149,13 +150,21 @@ def test_half_of_a_later_block_leaves_the_others(
     assert client.read(server.address, "m-e0-1", 0, 70) == b"first" + bytes(59) + b"second"
 
 
-def test_one_writer_at_a_time(
+def half_written(
     server: ServerProcess, client: BlockClient, folders: Folders, secret: bytes
-) -> None:
+) -> socket.socket:
+    """A connection on which five of ten bytes of a segment have been written."""
     sock = prove(server.address, secret)
     sock.sendall(pack_request(Kind.WRITE, "m-e0-1", 0, 10, 100) + b"12345")
     while "m-e0-1" not in segments(folders):
         client.ping(server.address)
+    return sock
+
+
+def test_one_writer_at_a_time(
+    server: ServerProcess, client: BlockClient, folders: Folders, secret: bytes
+) -> None:
+    sock = half_written(server, client, folders, secret)
     with pytest.raises(BlockRefused, match="somebody else is writing"):
         client.write(server.address, "m-e0-1", 10, [b"x"], 100)
     sock.sendall(b"67890")
@@ -167,10 +176,7 @@ def test_one_writer_at_a_time(
 def test_a_segment_removed_while_it_is_written(
     server: ServerProcess, client: BlockClient, folders: Folders, secret: bytes
 ) -> None:
-    sock = prove(server.address, secret)
-    sock.sendall(pack_request(Kind.WRITE, "m-e0-1", 0, 10, 100) + b"12345")
-    while "m-e0-1" not in segments(folders):
-        client.ping(server.address)
+    sock = half_written(server, client, folders, secret)
     os.unlink(folders.path("m-e0-1"))
     sock.sendall(b"67890")
     assert unpack_reply(exactly(sock, REPLY.size)).status is Status.GONE

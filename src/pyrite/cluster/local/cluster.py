@@ -22,21 +22,19 @@ from pyrite.cluster.local.node import LocalNode, NodeShape
 from pyrite.cluster.local.wire import Message
 from pyrite.cluster.port import StageSource, Threads
 from pyrite.cluster.scratch import Scratch
-from pyrite.cluster.space import DriverSpace
+from pyrite.cluster.space import DRIVER_NODE, DriverSpace
 from pyrite.cluster.threads import FreeThreads
 from pyrite.cluster.timers import Timers
 from pyrite.execute.worker import Limits
 from pyrite.files import ENVIRONMENT as FILES_VARIABLE
 from pyrite.ids import BlockRef, ExecutorId, NodeId
+from pyrite.remote.errors import Address
 from pyrite.remote.reader import NodeReader
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.blockbook import DRIVER
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
-
-# The driver's own node, where it has one.
-DRIVER_NODE = NodeId("driver")
 
 
 class ExecutorLink(Peer):
@@ -118,8 +116,7 @@ class LocalCluster:
         self.options["orphans"] = [path for each in idle for path in (each.memory, each.disk)]
         self._tell_nodes()
         for node in self.nodes.values():
-            for _ in range(node.shape.executors):
-                self._start_executor(node)
+            self._start_executors(node)
 
     def _make_nodes(self, shapes: Sequence[NodeShape], driver_pool_bytes: int) -> None:
         if self.secret is not None:
@@ -144,10 +141,12 @@ class LocalCluster:
         """Everyone who reads blocks knows where each node's block server is."""
         if self.secret is None:
             return
-        addresses = {node.id: node.address for node in self.nodes.values() if node.address}
-        self.reader.meet(self.secret, addresses)
+        self.reader.meet(self.secret, self._addresses())
         for executor in self.by_id.values():
-            executor.put(("nodes", self.secret, addresses))
+            executor.put(("nodes", self.secret, self._addresses()))
+
+    def _addresses(self) -> dict[NodeId, Address]:
+        return {node.id: node.address for node in self.nodes.values() if node.address}
 
     def now_s(self) -> float:
         return time.monotonic()
@@ -329,28 +328,29 @@ class LocalCluster:
         if self.secret is not None:
             self._lose_node(node, "the process that its executors are forked from was killed")
             return
-        for executor in [each for each in self.by_id.values() if each.host is node]:
-            self._end_process(executor)
-            self._bury(executor, "the process that executors are forked from was killed")
+        self._end_executors(node, "the process that executors are forked from was killed")
 
-    def _end_process(self, executor: ExecutorLink) -> None:
-        if executor.pid is not None:
-            send_signal(executor.pid, signal.SIGKILL)
+    def _end_executors(self, node: LocalNode, reason: str) -> None:
+        for executor in [each for each in self.by_id.values() if each.host is node]:
+            if executor.pid is not None:
+                send_signal(executor.pid, signal.SIGKILL)
+            self._bury(executor, reason)
 
     def _lose_node(self, node: LocalNode, reason: str) -> None:
         """All of a node goes with a part of it; it starts anew, with nothing."""
         del self.nodes[node.id]
-        for executor in [each for each in self.by_id.values() if each.host is node]:
-            self._end_process(executor)
-            self._bury(executor, reason)
+        self._end_executors(node, reason)
         for fd in node.fds():
             self.poll.unregister(fd)
         node.end(timeout_s=1.0)
         self.events.append(ev.NodeLost(node.id, reason))
         again = self._make_node(node.id, node.shape)
         self._tell_nodes()
-        for _ in range(again.shape.executors):
-            self._start_executor(again)
+        self._start_executors(again)
+
+    def _start_executors(self, node: LocalNode) -> None:
+        for _ in range(node.shape.executors):
+            self._start_executor(node)
 
     def _start_executor(self, node: LocalNode) -> None:
         id = ExecutorId(self.next_executor)
@@ -361,8 +361,7 @@ class LocalCluster:
         self.links[executor.link.sock.fileno()] = executor
         self.poll.register(executor.link.sock, select.EPOLLIN)
         if self.secret is not None:
-            addresses = {each.id: each.address for each in self.nodes.values() if each.address}
-            executor.put(("nodes", self.secret, addresses))
+            executor.put(("nodes", self.secret, self._addresses()))
 
 
 def describe_exit(code: int) -> str:

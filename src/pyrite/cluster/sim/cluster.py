@@ -20,7 +20,7 @@ from pyrite.cluster.sim.store import SimNode
 from pyrite.cluster.sim.timeline import Timeline
 from pyrite.cluster.sim.turns import Turns
 from pyrite.cluster.sim.world import World
-from pyrite.cluster.space import DriverSpace
+from pyrite.cluster.space import DRIVER_NODE, DriverSpace
 from pyrite.cluster.timers import Timers
 from pyrite.errors import EngineError
 from pyrite.execute.worker import Limits
@@ -31,8 +31,6 @@ from pyrite.schedule.blockbook import DRIVER
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
 
-# The driver's own host: it has a pool and no executors, and does not fail.
-DRIVER_NODE = NodeId("driver")
 LAST_WORDS = ("ok", "failed", "cancelled", "fetch")
 
 
