@@ -19,7 +19,12 @@ from typing import Any
 from pyrite import SparkConf, SparkContext
 from pyrite.blocks.codec import decode, encode, frame_size
 from pyrite.blocks.live import estimate_bytes
+from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
+from pyrite.blocks.segments import Folders, SegmentReader
 from pyrite.cluster.cost.costs import CostModel
+from pyrite.ids import BlockRef, NodeId
+from pyrite.remote.client import BlockClient
+from pyrite.remote.process import ServerProcess
 from pyrite.settings import usable_cores
 
 TRIES = 5
@@ -28,6 +33,7 @@ ROWS = [(f"word-{number}", number) for number in range(50_000)]
 MEMORY = "/dev/shm"
 FILE_BYTES = 256 << 20
 CHUNK = bytes(1 << 20)
+BLOCKS = 64
 
 
 def best_s(work: Callable[[], Any], tries: int = TRIES) -> float:
@@ -121,6 +127,59 @@ def disk_speeds(folder: str) -> dict[str, float]:
     }
 
 
+@dataclasses.dataclass
+class BlockTimes:
+    """Seconds to reach a block: in the own pool, in another node's, on disk; and bytes a second."""
+
+    local_s: float
+    remote_s: float
+    disk_s: float
+    remote_bytes_per_s: float
+
+
+def block_times(folder: str) -> BlockTimes:
+    """What reading blocks costs as tasks read them: in place, from a block server, from disk."""
+    secret = os.urandom(32)
+    small = b"".join(map(bytes, encode(ROWS[:10])))
+    in_memory, on_disk, large = (
+        f"{MEMORY_PREFIX}e0-1",
+        f"{DISK_PREFIX}e0-2",
+        f"{MEMORY_PREFIX}e0-3",
+    )
+    with (
+        tempfile.TemporaryDirectory(dir=MEMORY) as memory,
+        tempfile.TemporaryDirectory(dir=folder) as disk,
+    ):
+        folders = Folders(memory, disk, NodeId("node-0"))
+        Path(folders.path(in_memory)).write_bytes(small)
+        Path(folders.path(on_disk)).write_bytes(small)
+        Path(folders.path(large)).write_bytes(os.urandom(len(CHUNK)) * BLOCKS)
+        reader, client = SegmentReader(folders), BlockClient(secret)
+        server = ServerProcess.start(folders, secret)
+
+        def each_s(read: Callable[[int], Any]) -> float:
+            return best_s(lambda: [read(number) for number in range(BLOCKS)]) / BLOCKS
+
+        def read_remotely(segment: str, length: int) -> Callable[[int], Any]:
+            at = server.address
+            return lambda number: client.read(at, segment, number * length, length)
+
+        near = BlockRef(folders.node, in_memory, 0, len(small))
+        far = BlockRef(folders.node, on_disk, 0, len(small))
+        try:
+            large_s = each_s(read_remotely(large, len(CHUNK)))
+            return BlockTimes(
+                each_s(lambda _: reader.view(near)),
+                each_s(read_remotely(large, 64)),
+                each_s(lambda _: list(reader.rows(far))),
+                len(CHUNK) / large_s,
+            )
+        finally:
+            client.close()
+            server.stop()
+            reader.close()
+
+
 def loopback_speed() -> float:
     """Bytes a second through a socket to another thread of this machine."""
     listener = socket.create_server(("127.0.0.1", 0))
@@ -182,6 +241,7 @@ def measured() -> tuple[CostModel, dict[str, Any]]:
     finally:
         memory.unlink(missing_ok=True)
     disk = disk_speeds(tempfile.gettempdir())
+    blocks = block_times(tempfile.gettempdir())
     model = CostModel(
         # Half for taking in the end of a task, half for launching the next: they come together.
         driver_event_s=round(driver_s / 2, 7),
@@ -192,6 +252,10 @@ def measured() -> tuple[CostModel, dict[str, Any]]:
         copy_bytes_per_s=round(copy_rate),
         disk_write_bytes_per_s=round(disk["write"]),
         disk_read_bytes_per_s=round(disk["read"]),
+        local_block_s=round(blocks.local_s, 8),
+        remote_block_s=round(blocks.remote_s, 7),
+        disk_block_s=round(blocks.disk_s, 7),
+        remote_bytes_per_s=round(blocks.remote_bytes_per_s),
         shared_efficiency=round(efficiency(), 3),
         live_bytes_per_encoded_byte=round(live, 2),
     )

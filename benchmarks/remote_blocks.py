@@ -1,6 +1,6 @@
 """The time of a block: read on its node, read from another node, beside a plain socket and memcpy.
 
-Run it by hand: python -m benchmarks.remote_blocks [--repeat N] [--unix]
+A part of scripts/bench --suite r3s; alone: python -m benchmarks.remote_blocks [--repeat N] [--unix]
 The ways take turns, so that whatever else the machine does meets them all; medians are shown,
 and the best of all beside them.
 """
@@ -8,6 +8,7 @@ and the best of all beside them.
 from __future__ import annotations
 
 import argparse
+import json
 import mmap
 import os
 import shutil
@@ -17,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from functools import partial
 from random import Random
 
@@ -26,9 +28,33 @@ from pyrite.remote.client import BlockClient
 from pyrite.remote.errors import Address
 from pyrite.remote.process import LOOPBACK, ServerProcess
 
+PLAIN = "plain socket"
+REMOTE = "remote"
 SIZES = {"1 KB": 1 << 10, "64 KB": 1 << 16, "1 MB": 1 << 20, "16 MB": 16 << 20}
 SEGMENT = "m-e0-1"
 REQUEST = b"x" * 96
+
+
+@dataclass(frozen=True)
+class BlockTimes:
+    """Seconds to read a block of one size, by way: medians, and the best of all."""
+
+    label: str
+    size_bytes: int
+    median_s: dict[str, float]
+    best_s: dict[str, float]
+
+    def of_plain(self, way: str) -> float:
+        """The throughput of a way over that of the plain socket."""
+        return self.median_s[PLAIN] / self.median_s[way]
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{self.label:>6} {way:24} {taken_s * 1e6:10.1f} us "
+            f"{self.size_bytes / taken_s / 1e9:8.2f} GB/s best {self.best_s[way] * 1e6:10.1f} us "
+            f"{self.of_plain(way):7.0%} of the plain socket"
+            for way, taken_s in self.median_s.items()
+        )
 
 
 @contextmanager
@@ -130,29 +156,16 @@ def measure(ways: dict[str, Callable[[], object]], repeat: int) -> dict[str, lis
     return times
 
 
-def report(label: str, size: int, times: dict[str, list[float]]) -> None:
-    plain_s = statistics.median(times["plain socket"])
-    for name, taken_s in times.items():
-        median_s = statistics.median(taken_s)
-        print(
-            f"{label:>6} {name:24} {median_s * 1e6:10.1f} us {size / median_s / 1e9:8.2f} GB/s "
-            f"best {min(taken_s) * 1e6:10.1f} us {plain_s / median_s:7.0%} of the plain socket"
-        )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeat", type=int, default=200)
-    parser.add_argument("--unix", action="store_true", help="Unix sockets instead of TCP")
-    options = parser.parse_args()
+def measured_blocks(repeat: int, is_unix: bool) -> Iterator[BlockTimes]:
+    """All ways for one size of blocks after another, each with a server that is new."""
     root = tempfile.mkdtemp(dir="/dev/shm")
     secret = os.urandom(32)
     try:
         folders = Folders(root, root, NodeId("node-0"))
         with open(folders.path(SEGMENT), "wb") as file:
             file.write(os.urandom(1 << 20) * (max(SIZES.values()) >> 20))
-        plain_at: Address = f"{root}/plain" if options.unix else LOOPBACK
-        server_at: Address = f"{root}/blocks" if options.unix else LOOPBACK
+        plain_at: Address = f"{root}/plain" if is_unix else LOOPBACK
+        server_at: Address = f"{root}/blocks" if is_unix else LOOPBACK
         for label, size in SIZES.items():
             with plain_server(plain_at) as plain:
                 server = ServerProcess.start(folders, secret, server_at)
@@ -162,17 +175,30 @@ def main() -> None:
                     "memcpy, first touch": copier(size, is_warm=False),
                     "local, mapped": local_reader(folders, size),
                     "local, mapped anew": first_local_reader(folders, size),
-                    "plain socket": plain_reader(plain, size),
-                    "remote": partial(client.read, server.address, SEGMENT, 0, size),
+                    PLAIN: plain_reader(plain, size),
+                    REMOTE: partial(client.read, server.address, SEGMENT, 0, size),
                 }
-                repeat = options.repeat if size > 1 << 18 else 10 * options.repeat
-                report(label, size, measure(ways, repeat))
+                times = measure(ways, repeat if size > 1 << 18 else 10 * repeat)
+                medians_s = {name: statistics.median(each) for name, each in times.items()}
+                best_s = {name: min(each) for name, each in times.items()}
+                yield BlockTimes(label, size, medians_s, best_s)
                 client.close()
                 server.stop()
-            if options.unix:
+            if is_unix:
                 os.unlink(f"{root}/plain")
     finally:
         shutil.rmtree(root)
+
+
+def main() -> None:
+    """Measure, and print lines to read or, for the suite, one of JSON for each size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeat", type=int, default=200)
+    parser.add_argument("--unix", action="store_true", help="Unix sockets instead of TCP")
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each size")
+    options = parser.parse_args()
+    for found in measured_blocks(options.repeat, options.unix):
+        print(json.dumps(asdict(found)) if options.json else found, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Run a suite, report: on all engines by turns, whose answers must agree, or the scheduler or the
-simulator alone.
+"""Run a suite, report: on all engines by turns, whose answers must agree, or the scheduler, the
+simulator or the pool alone.
 
 The arguments are those of scripts/bench.
 """
@@ -51,6 +51,7 @@ SUITES = {
         "page_rank",
         "skewed_keys",
     ],
+    "r3s": ["whole", "half", "blocks", "switches"],
 }
 
 
@@ -116,6 +117,12 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--engines", type=_names, default=list(ENGINES), metavar="ENGINE,...")
     parser.add_argument("--out", type=Path, default=ROOT / ".bench" / "results.md")
     parser.add_argument("--data", type=Path, default=ROOT / ".bench" / "data")
+    parser.add_argument(
+        "--partitions",
+        type=int,
+        metavar="N",
+        help="of suite r3s: cached partitions of 1 MB, best a multiple of 64",
+    )
     parser.add_argument("--timeout", type=float, default=600, metavar="SECONDS", help="per run")
     options = parser.parse_args(arguments)
     _check_names(parser, "--only", options.only, SUITES[options.suite])
@@ -136,7 +143,8 @@ def main() -> None:
     """Run what was asked for; the exit code says whether all went well."""
     options = parsed(sys.argv[1:])
     command = " ".join(["scripts/bench", *sys.argv[1:]])
-    run = {"engine": run_engines, "scale": run_scale, "model": run_model}[options.suite]
+    runs = {"engine": run_engines, "scale": run_scale, "model": run_model, "r3s": run_r3s}
+    run = runs[options.suite]
     report, is_well = run(options, command)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(report)
@@ -180,6 +188,24 @@ def run_model(options: argparse.Namespace, command: str) -> tuple[str, bool]:
     for name in options.only or SUITES[options.suite]:
         model.run(name, _environment(sys.executable))
     return model.markdown(command), model.is_near
+
+
+def run_r3s(options: argparse.Namespace, command: str) -> tuple[str, bool]:
+    """The report on the pool, and whether it shows what it must."""
+    from benchmarks.r3s import R3s
+
+    r3s = R3s(
+        options.repeat,
+        options.scale,
+        options.partitions,
+        options.engines,
+        options.data,
+        options.timeout,
+        _environment,
+    )
+    for name in options.only or SUITES[options.suite]:
+        r3s.run(name)
+    return r3s.markdown(command), r3s.is_well
 
 
 if __name__ == "__main__":

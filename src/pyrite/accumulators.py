@@ -114,6 +114,10 @@ class Accumulator(Generic[T]):
 
     def add(self, term: T) -> None:
         """Add a value."""
+        # A closure may hold this very method, bound, while the object becomes a task's copy.
+        self._add(term)
+
+    def _add(self, term: T) -> None:
         with _lock:
             self._value = self.accum_param.addInPlace(self._value, term)
 
@@ -136,7 +140,7 @@ class _TaskAccumulator(Accumulator[T]):
         self._zero = zero
         self._deserialized = True
 
-    def add(self, term: T) -> None:
+    def _add(self, term: T) -> None:
         with _lock:
             if self.aid not in _here.added:
                 # Adding may change the zero in place, and the next task needs it again.

@@ -28,12 +28,13 @@ from pyrite.driver.storyfile import StoryFile
 from pyrite.errors import ReferencedInTask
 from pyrite.execute.keeper import KeepPlan
 from pyrite.files import SparkFiles
-from pyrite.ids import BroadcastId, RddId
+from pyrite.ids import BroadcastId, NodeId, RddId
+from pyrite.memory import MemoryReport
 from pyrite.rdd.dependency import ShuffleDependency
 from pyrite.rdd.partitioner import Router
 from pyrite.rdd.rdd import RDD
 from pyrite.schedule.events import BroadcastForgotten, ShuffleForgotten
-from pyrite.settings import LOG_LEVELS, Settings
+from pyrite.settings import LOG_LEVELS, Settings, parse_bytes
 from pyrite.status import StatusTracker
 from pyrite.storagelevel import StorageLevel
 from pyrite.taskcontext import TaskContext
@@ -263,6 +264,26 @@ class SparkContext(Sources, Jobs, JobControl):
     def statusTracker(self) -> StatusTracker:
         """What runs at the moment."""
         return StatusTracker(self._tally)
+
+    def memory(self) -> MemoryReport:
+        """What lies in the nodes' pools now, and where kept partitions have been found so far.
+
+        >>> report = sc.memory()
+        >>> [node.node for node in report.nodes]
+        ['node-0']
+        """
+        return self._engine.memory()
+
+    def addStorageNode(self, memory: str) -> str:
+        """Takes a node into the running application that lends memory and computes nothing.
+
+        For clusters of several nodes (`local-cluster`); gives its name.
+        """
+        return self._engine.add_node(parse_bytes(memory, bare_unit="m"))
+
+    def removeStorageNode(self, node: str) -> None:
+        """Lets a storage-only node go, as soon as what lies in its pool is elsewhere."""
+        self._engine.remove_node(NodeId(node))
 
     def show_profiles(self, id: int | None = None) -> None:
         """Nothing is profiled: use a sampling profiler on the executors instead."""

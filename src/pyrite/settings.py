@@ -133,6 +133,11 @@ TABLE: tuple[Setting, ...] = (
     Setting("spark.eventLog.enabled", "bool", "false",
             "Whether the story of the application is written to spark.eventLog.dir."),
     Setting("spark.eventLog.dir", "str", "/tmp/spark-events", "The folder of written stories."),
+    Setting("pyrite.pool.foresight", "bool", "true",
+            "Whether partitions that queued and running jobs will read stay in the pools before "
+            "others."),
+    Setting("pyrite.pool.reserve", "bool", "true",
+            "Whether a node's pool keeps room for what its running stages are about to store."),
     Setting("pyrite.pool.memory", "bytes", _pool_memory,
             "Shared memory of a node for map outputs, broadcasts, large results and OFF_HEAP "
             "blocks, beyond which they go to disk; by default a quarter of the machine's."),

@@ -12,9 +12,10 @@ class StorageLevel:
     - ``MEMORY_AND_DISK_DESER``: as ``MEMORY_AND_DISK``; PySpark has it apart because its other
       levels always encode.
     - ``DISK_ONLY``: encoded, on the node's disk.
-    - ``OFF_HEAP``: the pooled level: encoded in the node's shared memory, read by every executor
-      of the node without copying, safe from an executor's crash, evicted to disk.
-    - ``..._2`` and ``..._3``: copies on that many nodes.
+    - ``OFF_HEAP``: the pooled level: encoded in the shared memory of its node, or of another
+      that has room; read by every executor of that node without copying, safe from an executor's
+      crash, evicted to disk.
+    - ``..._2`` and ``..._3``: of memory levels, a further copy in another node's pool.
 
     >>> StorageLevel.MEMORY_AND_DISK_2
     StorageLevel(True, True, False, False, 2)

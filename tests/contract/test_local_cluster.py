@@ -6,12 +6,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from operator import add
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 from marks import wait_until
 
-from pyrite import SparkContext, StorageLevel
+from pyrite import RDD, SparkContext, StorageLevel
+from pyrite.errors import UserError
 
 Start = Callable[..., SparkContext]
 
@@ -91,3 +93,186 @@ def test_nothing_is_left_of_a_driver_that_was_killed() -> None:
     folders = done.stdout.split()
     assert len(folders) == 6, done.stderr
     wait_until(lambda: not any(map(os.path.exists, folders)), "the removal of the folders")
+
+
+# Pools of 8 MB beside a storage-only node of 64 MB.
+POOLED = "local-cluster[2,1,512m,1x64m]"
+MIB = 1 << 20
+
+
+def agree(sc: SparkContext) -> None:
+    """What lies in the nodes' memory is what the ledger says, and no more than fits."""
+    wait_until(lambda: in_memory(sc) == in_ledger(sc), "files as in the ledger")
+    for node in sc.memory().nodes:
+        folder = nodes_of(sc)[node.node].folders.memory
+        names = [name for name in os.listdir(folder) if name.startswith("m-")]
+        sizes = [os.path.getsize(os.path.join(folder, name)) for name in names]
+        assert sum(sizes) == node.used_bytes <= node.size_bytes
+        assert sum(node.rdds.values()) <= node.used_bytes
+    sc._engine.scheduler.check()
+
+
+def in_memory(sc: SparkContext) -> set[tuple[str, str]]:
+    return {
+        (name, file)
+        for name, node in list(nodes_of(sc).items())
+        for file in os.listdir(node.folders.memory)
+        if file.startswith("m-")
+    }
+
+
+def in_ledger(sc: SparkContext) -> set[tuple[str, str]]:
+    segments = list(sc._engine.scheduler.ledger.segments.values())
+    return {(each.place, each.name) for each in segments if each.in_memory}
+
+
+def megabytes(sc: SparkContext, count: int) -> RDD[bytes]:
+    """Partitions of a megabyte each, kept in the pools."""
+    rows = sc.range(count, numSlices=count).map(lambda x: bytes([x]) * MIB)
+    return rows.persist(StorageLevel.OFF_HEAP)
+
+
+def total(rdd: RDD[bytes]) -> int:
+    return rdd.map(lambda row: sum(row[:: MIB // 4])).sum()
+
+
+def used(sc: SparkContext, node: str) -> int:
+    [found] = [each.used_bytes for each in sc.memory().nodes if each.node == node]
+    return found
+
+
+class TestOnePool:
+    """All memories are one: what does not fit here lies there, and is found again."""
+
+    def test_what_does_not_fit_lies_on_a_storage_only_node(self, start: Start) -> None:
+        sc = start(POOLED, pyrite__pool__memory="8m")
+        rdd = megabytes(sc, 24)
+        assert total(rdd) == total(rdd) == 4 * sum(range(24))
+        agree(sc)
+        report = sc.memory()
+        assert [node.storage_only for node in report.nodes] == [False, False, False, True]
+        assert report.nodes[0].lent_bytes == 0, "the driver's pool takes nothing of others"
+        assert report.nodes[3].lent_bytes == report.nodes[3].used_bytes > 4 * MIB
+        assert sum(node.borrowed_bytes for node in report.nodes) > 4 * MIB
+        assert sum(node.rdds.get(rdd.id(), 0) for node in report.nodes) > 24 * MIB
+        assert (report.hits.disk, report.hits.recomputed, report.spilled_bytes) == (0, 0, 0)
+        assert report.hits.remote > 0 and report.hits.pool + report.hits.remote == 24
+        rdd.unpersist()
+        wait_until(lambda: not any(node.rdds for node in sc.memory().nodes), "empty pools")
+        agree(sc)
+
+    def test_a_storage_only_node_that_dies_loses_its_blocks_only(self, start: Start) -> None:
+        sc = start(POOLED, pyrite__pool__memory="8m")
+        rdd = megabytes(sc, 24)
+        assert total(rdd) == 4 * sum(range(24))
+        node = nodes_of(sc)["storage-0"]
+        executors = list(sc._engine.scheduler.executors)
+        os.kill(node.server.process.pid, signal.SIGKILL)
+        assert total(rdd) == 4 * sum(range(24))
+        wait_until(lambda: nodes_of(sc).get("storage-0") not in (None, node), "its return")
+        assert total(rdd) == 4 * sum(range(24))
+        assert list(sc._engine.scheduler.executors) == executors
+        assert 0 < sc.memory().hits.recomputed < 24
+        agree(sc)
+
+    def test_storage_only_nodes_come_and_go_while_jobs_run(self, start: Start) -> None:
+        sc = start("local-cluster[2,1,512m]", pyrite__pool__memory="8m")
+        found: list[int] = []
+        enough = Event()
+
+        def run_jobs() -> None:
+            while not enough.is_set():
+                rdd = megabytes(sc, 24)
+                found.extend((total(rdd), total(rdd)))
+
+        jobs = Thread(target=run_jobs)
+        jobs.start()
+        try:
+            name = sc.addStorageNode("64m")
+            wait_until(lambda: used(sc, name) > 0, "blocks on the new node")
+            sc.removeStorageNode(name)
+            wait_until(lambda: name not in nodes_of(sc), "its leave")
+        finally:
+            enough.set()
+            jobs.join()
+        assert set(found) == {4 * sum(range(24))}
+        assert [node.node for node in sc.memory().nodes] == ["driver", "node-0", "node-1"]
+        agree(sc)
+
+    def test_blocks_of_a_node_that_leaves_are_not_computed_again(self, start: Start) -> None:
+        sc = start("local-cluster[1,1,512m,1x64m]", pyrite__pool__memory="4m")
+        rdd = megabytes(sc, 12)
+        assert total(rdd) == 4 * sum(range(12))
+        name = sc.addStorageNode("64m")
+        sc.removeStorageNode("storage-0")
+        wait_until(lambda: "storage-0" not in nodes_of(sc), "its leave")
+        assert total(rdd) == 4 * sum(range(12))
+        report = sc.memory()
+        assert report.hits.recomputed == 0 and report.moved_bytes > 4 * MIB
+        assert used(sc, name) > 4 * MIB
+        agree(sc)
+
+    @pytest.mark.parametrize("node", ["storage-1", "node-0", "driver"])
+    def test_only_storage_only_nodes_can_be_removed(self, start: Start, node: str) -> None:
+        sc = start("local-cluster[1,1,512m,1x64m]")
+        with pytest.raises(UserError, match="storage-0"):
+            sc.removeStorageNode(node)
+
+    def test_without_other_nodes_there_are_no_storage_only_ones(self, start: Start) -> None:
+        with pytest.raises(UserError, match="local-cluster"):
+            start("local[1]").addStorageNode("64m")
+
+    def test_arrays_are_used_in_place(self, start: Start) -> None:
+        numpy = pytest.importorskip("numpy")
+        sc = start("local-cluster[1,1,512m]")
+        rdd = sc.parallelize([0], 1).map(lambda x: numpy.arange(MIB)).persist(StorageLevel.OFF_HEAP)
+        assert rdd.map(lambda row: int(row.sum())).collect() == [MIB * (MIB - 1) // 2]
+        [(writable, file, same)] = rdd.map(look_at).collect()
+        assert not writable and same
+        [segment] = [name for place, name in in_ledger(sc) if place == "node-0"]
+        assert os.path.basename(file) == segment
+
+    def test_memory_only_partitions_that_do_not_fit_are_computed_again(self, start: Start) -> None:
+        sc = start(MASTER, pyrite__pool__memory="4m", pyrite__cache__liveRows="false")
+        rows = sc.range(16, numSlices=16).map(lambda x: bytes([x]) * MIB)
+        rdd = rows.persist(StorageLevel.MEMORY_ONLY)
+        assert total(rdd) == total(rdd) == 4 * sum(range(16))
+        hits = sc.memory().hits
+        assert hits.disk == hits.live == 0
+        assert hits.pool + hits.remote > 0 and hits.recomputed > 0
+        assert hits.pool + hits.remote + hits.recomputed == 16
+        assert sc.memory().spilled_bytes == 0
+        agree(sc)
+
+    def test_blocks_larger_than_every_pool_go_to_disk(self, start: Start) -> None:
+        sc = start("local-cluster[2,1,512m,1x3m]", pyrite__pool__memory="2m")
+        rows = sc.range(4, numSlices=4).map(lambda x: bytes([x]) * (5 * MIB))
+        rdd = rows.persist(StorageLevel.OFF_HEAP)
+        for _ in range(2):
+            assert rdd.map(lambda row: (row[0], len(row))).collect() == [
+                (x, 5 * MIB) for x in range(4)
+            ]
+        report = sc.memory()
+        assert (report.hits.disk, report.hits.recomputed) == (4, 0)
+        assert report.spilled_bytes > 20 * MIB
+        agree(sc)
+
+    def test_pools_of_zero_keep_everything_on_disk(self, start: Start) -> None:
+        sc = start(MASTER, pyrite__pool__memory="0")
+        rdd = megabytes(sc, 4)
+        assert total(rdd) == total(rdd) == 4 * sum(range(4))
+        assert counts(sc) == EXPECTED
+        assert sc.memory().hits.disk == 4
+        assert in_memory(sc) == set()
+        agree(sc)
+
+
+def look_at(array: Any) -> tuple[bool, str, bool]:
+    """Whether an array can be written, which file its bytes lie in, and whether they are right."""
+    address = array.ctypes.data
+    with open("/proc/self/maps") as maps:
+        for line in maps:
+            first, last = (int(each, 16) for each in line.split()[0].split("-"))
+            if first <= address < last:
+                return array.flags.writeable, line.split()[-1], int(array[-1]) == MIB - 1
+    raise AssertionError("its bytes lie nowhere")

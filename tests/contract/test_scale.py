@@ -133,7 +133,7 @@ class TestManyJobs:
         engine, scheduler = sc._engine, sc._engine.scheduler
         wait_until(lambda: not scheduler.outputs.shuffles, "no shuffle")
         wait_until(lambda: not scheduler.kept and not scheduler.persisted, "no kept rows")
-        wait_until(lambda: len(list(scheduler.ledger.segments())) <= 3, "only open segments")
+        wait_until(lambda: len(scheduler.ledger.segments) <= 3, "only open segments")
         assert not scheduler.jobs and not scheduler.runs and not scheduler.attempts
         assert not engine.plans and not engine.flags and not engine.result_stages
         assert not engine.desk.waiters and not engine.map_stages

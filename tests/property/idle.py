@@ -37,7 +37,7 @@ def assert_nothing_left(sc: SparkContext) -> None:
 def what_is_left(engine: Any) -> dict[str, Any]:
     """What the engine still knows, by where it knows it; empty when idle."""
     scheduler = engine.scheduler
-    segments = dict(scheduler.ledger.segments())
+    segments = dict(scheduler.ledger.segments)
     known = {
         "jobs": dict(scheduler.jobs),
         "runs": dict(scheduler.runs),
@@ -46,6 +46,8 @@ def what_is_left(engine: Any) -> dict[str, Any]:
         "live rows": dict(scheduler.kept.live),
         "kept blocks": dict(scheduler.kept.blocks),
         "persisted": set(scheduler.persisted),
+        "moves": dict(scheduler.ledger.moves),
+        "waiting": list(scheduler.waiting),
         "plans": dict(engine.plans),
         "stages": dict(engine.result_stages),
         "map stages": dict(engine.map_stages),

@@ -109,7 +109,7 @@ def lose(engine: Any, loss: Loss) -> None:
 
 def all_outputs(engine: Any, ref: BlockRef, refs: list[BlockRef]) -> bool:
     """Whether there is nothing in the segment but map outputs."""
-    segment = dict(engine.scheduler.ledger.segments()).get(ref.segment)
+    segment = engine.scheduler.ledger.segments.get(ref.segment)
     known = sum(each.segment == ref.segment for each in refs)
     return segment is not None and segment.live == known
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple
 
-from lineage import Program
+from lineage import Ask, Program, Step
 from program_text import text as program_text
 from random_programs import random_program
 
-from pyrite.cluster.sim.world import World, random_world
+from pyrite.cluster.sim.world import World, crowded, random_world
+
+# Levels whose partitions lie in the pools, if liveRows is off.
+POOLED = ("OFF_HEAP", "OFF_HEAP", "MEMORY_ONLY", "MEMORY_AND_DISK")
 
 
 class Case(NamedTuple):
@@ -54,10 +57,38 @@ def random_case(seed: int) -> Case:
         more = first._replace(executors=first.executors + program.slots - world.executors)
         world = world._replace(nodes=(more, *world.nodes[1:]))
     cancel_all = dice.randrange(100) if dice.random() < 0.05 else None
-    return Case(program, world, random_settings(dice), cancel_all)
+    settings = random_settings(dice)
+    if dice.random() < 0.4:
+        world = crowded(dice, world)
+        program = with_more_kept(dice, program)
+        settings |= {
+            "pyrite.cache.liveRows": dice.choice(("true", "false", "false")),
+            "pyrite.pool.foresight": dice.choice(("true", "true", "false")),
+            "pyrite.pool.reserve": dice.choice(("true", "true", "false")),
+        }
+    return Case(program, world, tuple(sorted(settings.items())), cancel_all)
 
 
-def random_settings(dice: Random) -> tuple[tuple[str, str], ...]:
+def with_more_kept(dice: Random, program: Program) -> Program:
+    """The same program, which keeps more datasets in the pools and reads them again."""
+    steps = [
+        step._replace(arguments=(dice.choice(POOLED),)) if step.operator == "persist" else step
+        for step in program.steps
+    ]
+    first = len(program.sources)
+    kept = [first + place for place, step in enumerate(steps) if step.operator == "persist"]
+    for _ in range(dice.randint(0, 2)):
+        kept.append(first + len(steps))
+        steps.append(Step("persist", (dice.randrange(first + len(steps)),), (dice.choice(POOLED),)))
+    threads = [list(asks) for asks in program.threads]
+    for dataset in kept:
+        for _ in range(dice.randint(1, 3)):
+            asks = dice.choice(threads)
+            asks.insert(dice.randint(0, len(asks)), Ask(dice.choice(("count", "collect")), dataset))
+    return program._replace(steps=tuple(steps), threads=tuple(map(tuple, threads)))
+
+
+def random_settings(dice: Random) -> dict[str, str]:
     chosen = {
         "spark.executor.memory": dice.choice(("4k", "64k", "1g", "1g")),
         "spark.locality.wait": dice.choice(("0ms", "10ms", "3s")),
@@ -77,4 +108,4 @@ def random_settings(dice: Random) -> tuple[tuple[str, str], ...]:
         }
     if dice.random() < 0.1:
         chosen["spark.excludeOnFailure.enabled"] = "true"
-    return tuple(sorted(chosen.items()))
+    return chosen

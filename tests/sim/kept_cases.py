@@ -277,4 +277,92 @@ KEPT = (
             FOUR_FAILURES,
         ),
     ),
+    Kept(
+        "a dead writer waits for room",
+        "A writer died while it waited for others' partitions to make way, and its room stayed "
+        "promised to nobody.",
+        Case(
+            Program(
+                (Source("parallelize", EIGHT_PAIRS, 6),),
+                (Step("persist", (0,), ("OFF_HEAP",)),),
+                ((Ask("count", 1), Ask("collect", 1)),),
+            ),
+            World(
+                0,
+                (NodePlan(1, 256, 2.0), NodePlan(1, 0, 2.0)),
+                tuple(Fault("kill executor", event) for event in (14, 18, 22)),
+                segment_bytes=1024,
+                latency_s=0.02,
+                task_s=0.001,
+            ),
+            (("spark.task.maxFailures", "20"),),
+        ),
+    ),
+    Kept(
+        "what is written to a node that is back stays",
+        "Room was granted on a node that went and came back before the partition was written "
+        "there: nobody knew of it, and nobody removed it.",
+        Case(
+            Program(
+                (Source("parallelize", tuple((n, n) for n in range(24)), 8),),
+                (Step("persist", (0,), ("OFF_HEAP",)),),
+                ((Ask("count", 1), Ask("collect", 1)),),
+            ),
+            World(
+                0,
+                (NodePlan(1, 256, 2.0), NodePlan(1, 256), NodePlan(1, 0, 2.0), NodePlan(0, 1024)),
+                (
+                    Fault("crash node", 20, 3, lasting_s=0.02),
+                    Fault("crash node", 21, 0, lasting_s=0.02),
+                ),
+                segment_bytes=1024,
+                latency_s=0.02,
+                task_s=0.001,
+            ),
+            (("spark.task.maxFailures", "8"),),
+        ),
+    ),
+    Kept(
+        "what is given up is still promised",
+        "A partition that was given up for another was still looked for.",
+        Case(
+            Program(
+                (Source("range", 325, 2),),
+                (
+                    Step("lookUp", (0,)),
+                    Step("persist", (1,), ("MEMORY_ONLY",)),
+                    Step("mapValues", (2,)),
+                    Step("persist", (3,), ("MEMORY_ONLY",)),
+                ),
+                ((Ask("count", 4),),),
+            ),
+            World(0, (NodePlan(2, 1024, 2.0), NodePlan(0, 4096))),
+            (("pyrite.cache.liveRows", "false"), *TWO_FAILURES),
+        ),
+    ),
+    Kept(
+        "a failed move is taken for done",
+        "A segment did not arrive, and its partitions were looked for where it should be.",
+        Case(
+            Program(
+                (Source("parallelize", EIGHT_PAIRS, 8),),
+                (Step("persist", (0,), ("OFF_HEAP",)),),
+                ((Ask("count", 1), Ask("collect", 1)),),
+            ),
+            World(
+                0,
+                (NodePlan(1, 256, 2.0), NodePlan(1, 0, 2.0)),
+                (
+                    Fault("add storage", 11, 177),
+                    Fault("add storage", 12, 763),
+                    Fault("fill memory", 17, 2, lasting_s=10.0),
+                    Fault("fill memory", 17, 3, lasting_s=10.0),
+                ),
+                segment_bytes=1024,
+                latency_s=0.001,
+                task_s=0.001,
+            ),
+            FOUR_FAILURES,
+        ),
+    ),
 )

@@ -11,8 +11,8 @@ from unittest.mock import patch
 
 from pyrite import accumulators
 from pyrite.blocks import codec
-from pyrite.blocks.ledger import Ledger
-from pyrite.blocks.pool import Pool
+from pyrite.blocks.ledger import Ledger, Writer
+from pyrite.blocks.placement import Placement
 from pyrite.cluster.conversation import Conversation
 from pyrite.cluster.sim import cluster as sim_cluster
 from pyrite.driver import checkpoints, desk, engine
@@ -20,11 +20,11 @@ from pyrite.driver.checkpoints import Checkpoints
 from pyrite.execute.keeper import Keeper
 from pyrite.execute.worker import Worker
 from pyrite.schedule import commands as do
-from pyrite.schedule.blockbook import BlockBook
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.kept import Kept
 from pyrite.schedule.outcomes import Outcomes
 from pyrite.schedule.outputs import Outputs, ShuffleOutputs
+from pyrite.schedule.rooms import Rooms
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.staging import Staging
 from pyrite.schedule.taskset import TaskSet
@@ -181,25 +181,25 @@ MUTATIONS["lost results are not made again"] = Mutation(engine, "LOST_RESULTS", 
 
 # Blocks
 
-_release = Pool.release
+_release = Ledger.release
 
 
-@mutation(Pool, "release")
-def a_segment_goes_with_its_first_block(self: Pool, ref: Any) -> list[str]:
+@mutation(Ledger, "release")
+def a_segment_goes_with_its_first_block(self: Ledger, ref: Any, rdd: Any = None) -> Any:
     segment = self.segments.get(ref.segment)
     if segment is not None and segment.sealed:
         segment.live = min(segment.live, 1)
-    return _release(self, ref)
+    return _release(self, ref, rdd)
 
 
-@mutation(Pool, "seal")
-def a_lost_writer_s_segment_stays_open(self: Pool, owner: str) -> list[str]:
-    self.open.pop(owner, None)
+@mutation(Ledger, "seal")
+def a_lost_writer_s_segment_stays_open(self: Ledger, writer: str) -> Any:
+    self.writers.pop(writer, None)
     return []
 
 
 @mutation(Ledger, "pin")
-def a_block_is_not_pinned(self: Ledger, ref: Any) -> None:
+def a_block_is_not_pinned(self: Ledger, ref: Any, rdd: Any = None) -> None:
     pass
 
 
@@ -238,11 +238,72 @@ def segments_are_not_removed(folders: Any, segments: Any) -> None:
     pass
 
 
-@mutation(BlockBook, "_grant", within=1500)
-def a_lost_executor_gets_space(self: Any, event: Any) -> None:
-    granted = self.ledger.want(event.node, event.owner, event.segment, event.bytes)
-    self._drop(event.node, self.ledger.settle(event.node, event.owner))
-    self.commands.append(do.GrantSpace(event.owner, event.segment, granted))
+@mutation(Rooms, "_is_there", within=1500)
+def a_lost_executor_gets_space(self: Any, writer: str) -> bool:
+    return True
+
+
+# Pools
+
+_find_room = Rooms._find_room
+_lose = Writer.lose
+
+
+@mutation(Rooms, "_find_room", within=1000)
+def room_is_granted_before_it_is_free(self: Any, wanted: Any, tries: int) -> None:
+    _find_room(self, wanted, tries)
+    if self.waiting and self.waiting[-1].wanted is wanted:
+        waiting = self.waiting.pop()
+        waiting.pool.promised_bytes -= wanted.bytes
+        self._grant(wanted, waiting.pool.node)
+
+
+@mutation(Kept, "relocate")
+def a_moved_block_is_looked_for_where_it_was(self: Kept, *_: Any) -> None:
+    pass
+
+
+@mutation(Rooms, "_on_not_moved", within=1500)
+def a_failed_move_is_taken_for_done(self: Any, event: Any) -> None:
+    self._on_moved(event)
+
+
+@mutation(Ledger, "end_use", within=1000)
+def a_reader_is_not_forgotten(self: Ledger, ref: Any) -> Any:
+    return []
+
+
+@mutation(Ledger, "use", within=1000)
+def a_reader_is_not_counted(self: Ledger, ref: Any) -> None:
+    pass
+
+
+@mutation(Rooms, "_forget_waiting", within=1500)
+def a_dead_writer_waits_for_room(self: Any, writer: str) -> None:
+    pass
+
+
+@mutation(Rooms, "_give_up", within=1500)
+def what_is_given_up_is_still_promised(self: Any, segment: Any) -> None:
+    for _, ref in [(p, self.kept.block(p)) for p in self.kept.in_segment.get(segment.name, ())]:
+        self._release([ref])
+
+
+@mutation(Rooms, "_segments_on", within=1000)
+def a_node_leaves_with_its_blocks(self: Any, node: Any) -> list[Any]:
+    return []
+
+
+@mutation(Placement, "_movable", within=1000)
+def segments_move_that_are_read(self: Placement, pool: Any, owner: Any) -> list[Any]:
+    return list(pool.kept.get(owner, {}).values())
+
+
+# A node must come back, after a writer was granted room there and before it writes.
+@mutation(Writer, "lose", within=KEPT_ONLY)
+def what_is_written_to_a_node_that_is_back_stays(self: Writer, node: Any) -> None:
+    _lose(self, node)
+    self.lost = []
 
 
 # Tasks and stages

@@ -2,6 +2,7 @@ import gc
 import pickle
 import threading
 
+import cloudpickle
 import pytest
 
 from pyrite import accumulators
@@ -93,6 +94,16 @@ def test_what_a_failed_task_added_is_forgotten():
     start_task()
     copy += 1
     assert take_updates() == {3: 1}
+
+
+def test_a_closure_may_hold_the_method_that_adds():
+    driver = Accumulator(8, 0, INT_ACCUMULATOR_PARAM)
+    pickled = cloudpickle.dumps(driver.add)
+    del accumulators._here.known[8]
+    add = pickle.loads(pickled)
+    start_task()
+    add(3)
+    assert take_updates() == {8: 3}
 
 
 def test_two_closures_of_a_task_share_one_copy():

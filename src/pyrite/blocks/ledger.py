@@ -1,57 +1,295 @@
-"""The ledger of all nodes' pools. Pure."""
+"""The ledger of all nodes' pools: which segments exist, whose they are, what keeps them. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from pyrite.blocks.pool import Pool, Segment
-from pyrite.ids import BlockRef, NodeId
+from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX, Content, Pool, Segment
+from pyrite.ids import BlockRef, NodeId, RddId
+from pyrite.rare import rare
+
+Drop = tuple[NodeId, str]
+
+
+@dataclass(slots=True)
+class Writer:
+    """What one process has been granted while its running task may still write to it."""
+
+    # The segment for each kind of blocks, kept or not, that more are packed into.
+    open: dict[bool, Segment] = field(default_factory=dict)
+    # Segments with blocks of which nobody may know yet.
+    filled: list[Segment] = field(default_factory=list)
+    # Segments that were lost with their nodes, and may be written all the same if these are back.
+    lost: list[Segment] = field(default_factory=list)
+
+    def fill(self, kept: bool) -> None:
+        last = self.open.pop(kept, None)
+        if last is not None:
+            self.filled.append(last)
+
+    def lose(self, node: NodeId) -> None:
+        """What was granted on a node has gone with it."""
+        self.lost += [s for s in (*self.open.values(), *self.filled) if s.place == node]
+        self.open = {kept: each for kept, each in self.open.items() if each.place != node}
+        self.filled = [each for each in self.filled if each.place != node]
+
+
+@dataclass(slots=True, eq=False)
+class Move:
+    """A segment on its way: both copies count until it is known to have arrived."""
+
+    id: int
+    source: Segment
+    target: Segment
 
 
 class Ledger:
-    """One pool per node; blocks of a node that has gone are nobody's any more."""
+    """Keeps account of segments; blocks of a node that has gone are nobody's any more.
+
+    Where a method gives `Drop`s, these segments can be removed from their nodes.
+    """
 
     def __init__(self) -> None:
         self.pools: dict[NodeId, Pool] = {}
+        self.segments: dict[str, Segment] = {}
+        self.writers: dict[str, Writer] = {}
+        self.moves: dict[int, Move] = {}
+        self.next_move = 0
+        # What nodes that have gone, and may come back, have laid into the pools of others.
+        self.absent: dict[NodeId, int] = {}
 
-    def join(self, node: NodeId, capacity_bytes: int) -> None:
-        self.pools[node] = Pool(capacity_bytes)
+    # Nodes
 
-    def lose(self, node: NodeId) -> None:
-        self.pools.pop(node, None)
+    def join(
+        self, node: NodeId, capacity_bytes: int, lends: bool = True, storage_only: bool = False
+    ) -> None:
+        self.pools[node] = Pool(node, capacity_bytes, lends, storage_only)
+        self.pools[node].borrowed_bytes = self.absent.pop(node, 0)
 
-    def want(self, node: NodeId, owner: str, name: str, size: int) -> bool:
-        """Whether the owner may make this segment on the node."""
-        pool = self.pools.get(node)
-        return pool is not None and pool.want(owner, name, size)
+    def lose(self, node: NodeId) -> list[Drop]:
+        """A node has gone with all that lay there; what it laid elsewhere stays."""
+        drops: list[Drop] = []
+        for move in list(self.moves.values()):
+            if node in (move.source.place, move.target.place):
+                rare("a node goes while a segment moves")
+                drops += self.fail(move)
+        for segment in [each for each in self.segments.values() if each.place == node]:
+            self._remove(segment)
+        for writer in self.writers.values():
+            writer.lose(node)
+        pool = self.pools.pop(node, None)
+        if pool is not None and pool.borrowed_bytes:
+            self.absent[node] = pool.borrowed_bytes
+        return [each for each in drops if each[0] != node]
 
-    def settle(self, node: NodeId, owner: str) -> list[str]:
-        """All blocks that the owner wrote are known; gives the segments that can go."""
-        pool = self.pools.get(node)
-        return [] if pool is None else pool.settle(owner)
+    # Writers
 
-    def seal(self, node: NodeId, owner: str) -> list[str]:
-        pool = self.pools.get(node)
-        return [] if pool is None else pool.seal(owner)
+    def grant(self, writer: str, segment: Segment, packs: bool) -> None:
+        """The writer makes this segment; one that packs another has filled its last."""
+        granted = self.writers.setdefault(writer, Writer())
+        self._add(segment)
+        if packs:
+            granted.fill(segment.kept)
+            granted.open[segment.kept] = segment
+        else:
+            granted.filled.append(segment)
 
-    def pin(self, ref: BlockRef) -> None:
-        pool = self.pools.get(ref.node)
-        if pool is not None:
-            pool.pin(ref)
+    def fill(self, writer: str, kept: bool) -> None:
+        """The writer asks for another segment: the last one is full."""
+        if writer in self.writers:
+            self.writers[writer].fill(kept)
 
-    def release(self, ref: BlockRef) -> list[str]:
-        """The block is not needed any more; gives the segments of its node that can go."""
-        pool = self.pools.get(ref.node)
-        return [] if pool is None else pool.release(ref)
+    def settle(self, writer: str) -> list[Drop]:
+        """All blocks that the writer wrote are known; gives those segments that can go."""
+        granted = self.writers.get(writer)
+        if granted is None:
+            return []
+        pack = granted.open.get(True)
+        if pack is not None and pack.place != pack.owner:
+            # Writers leave no segment open on another node.
+            granted.fill(True)
+        filled, granted.filled = granted.filled, []
+        lost, granted.lost = granted.lost, []
+        if not granted.open:
+            del self.writers[writer]
+        drops = [(each.place, each.name) for each in lost if each.place in self.pools]
+        for segment in filled:
+            segment.sealed = True
+            drops += self._drop_if_dead(segment)
+        return drops
 
-    def written_by(self, node: NodeId, owner: str) -> tuple[str, ...]:
-        pool = self.pools.get(node)
-        return () if pool is None else pool.written_by(owner)
+    def seal(self, writer: str) -> list[Drop]:
+        """The writer has died and will write nothing more; gives what can go."""
+        granted = self.writers.get(writer)
+        if granted is not None:
+            granted.fill(True)
+            granted.fill(False)
+        return self.settle(writer)
 
-    def segments(self) -> Iterator[tuple[str, Segment]]:
-        for pool in self.pools.values():
-            yield from pool.segments.items()
+    def written_by(self, node: NodeId, writer: str) -> tuple[str, ...]:
+        """The segments on the node whose names say that the writer made them."""
+        prefixes = f"{MEMORY_PREFIX}{writer}-", f"{DISK_PREFIX}{writer}-"
+        return tuple(
+            name
+            for name, segment in self.segments.items()
+            if segment.place == node and name.startswith(prefixes)
+        )
+
+    # Blocks
+
+    def holds(self, ref: BlockRef) -> bool:
+        """Whether the block can be there: its node may have gone since it was written."""
+        if ref.segment.startswith(MEMORY_PREFIX):
+            return ref.segment in self.segments
+        return ref.node in self.pools
+
+    def pin(self, ref: BlockRef, rdd: RddId | None = None) -> None:
+        """A block lives from now on; it is a partition of the RDD, if it is kept."""
+        if ref.node not in self.pools:
+            return
+        segment = self.segments.get(ref.segment)
+        if segment is None:
+            segment = Segment(ref.segment, ref.node, ref.node, ref.length, sealed=True)
+            self._add(segment)
+        segment.live += 1
+        if rdd is not None:
+            content = segment.rdds.setdefault(rdd, Content())
+            content.blocks += 1
+            content.bytes += ref.length
+
+    def release(self, ref: BlockRef, rdd: RddId | None = None) -> list[Drop]:
+        """The block is not needed any more; gives the segment, if it can go."""
+        segment = self.segments.get(ref.segment)
+        if segment is None:
+            return []
+        segment.live -= 1
+        if rdd is not None:
+            content = segment.rdds[rdd]
+            content.blocks -= 1
+            content.bytes -= ref.length
+            if not content.blocks:
+                del segment.rdds[rdd]
+        return self._drop_if_dead(segment)
+
+    def use(self, ref: BlockRef) -> None:
+        """A task was told to read the block."""
+        segment = self.segments.get(ref.segment)
+        if segment is not None:
+            segment.readers += 1
+            if segment.kept and segment.in_memory:
+                self.pools[segment.place].touch(segment)
+
+    def end_use(self, ref: BlockRef) -> list[Drop]:
+        segment = self.segments.get(ref.segment)
+        if segment is None:
+            return []
+        segment.readers -= 1
+        return self._drop_if_dead(segment)
+
+    # Moves
+
+    def move(self, source: Segment, node: NodeId, in_memory: bool) -> Move:
+        """Begins to move a segment; room for it is taken at once."""
+        self.next_move += 1
+        prefix = MEMORY_PREFIX if in_memory else DISK_PREFIX
+        target = Segment(
+            f"{prefix}moved-{self.next_move}",
+            node,
+            source.owner,
+            source.bytes,
+            kept=in_memory,
+            to_disk=source.to_disk,
+        )
+        source.moving = True
+        if source.in_memory:
+            self.pools[source.place].outgoing_bytes += source.bytes
+        self._add(target)
+        move = Move(self.next_move, source, target)
+        self.moves[move.id] = move
+        return move
+
+    def arrive(self, move: Move) -> list[Drop]:
+        """The copy is complete: its blocks lie there now; gives what can go."""
+        source, target = move.source, move.target
+        self._end_move(move)
+        target.sealed = True
+        target.live, source.live = source.live, 0
+        target.rdds, source.rdds = source.rdds, {}
+        return self._drop_if_dead(source) + self._drop_if_dead(target)
+
+    def fail(self, move: Move) -> list[Drop]:
+        """There is no copy; what may have come into being there can go."""
+        self._end_move(move)
+        self._remove(move.target)
+        return [(move.target.place, move.target.name), *self._drop_if_dead(move.source)]
+
+    def _end_move(self, move: Move) -> None:
+        del self.moves[move.id]
+        move.source.moving = False
+        if move.source.in_memory:
+            self.pools[move.source.place].outgoing_bytes -= move.source.bytes
+
+    def _drop_if_dead(self, segment: Segment) -> list[Drop]:
+        if not segment.sealed or segment.live > 0 or segment.readers > 0 or segment.moving:
+            return []
+        if segment.name not in self.segments:
+            return []
+        self._remove(segment)
+        return [(segment.place, segment.name)]
+
+    def _add(self, segment: Segment) -> None:
+        self.segments[segment.name] = segment
+        if segment.in_memory:
+            self.pools[segment.place].add(segment)
+            self._lend(segment, segment.bytes)
+
+    def _remove(self, segment: Segment) -> None:
+        if self.segments.pop(segment.name, None) is not None and segment.in_memory:
+            self.pools[segment.place].remove(segment)
+            self._lend(segment, -segment.bytes)
+
+    def _lend(self, segment: Segment, size: int) -> None:
+        if segment.owner == segment.place:
+            return
+        if segment.owner in self.pools:
+            self.pools[segment.owner].borrowed_bytes += size
+            return
+        self.absent[segment.owner] = self.absent.get(segment.owner, 0) + size
+        if not self.absent[segment.owner]:
+            del self.absent[segment.owner]
 
     def check(self) -> None:
+        """What always holds."""
         for pool in self.pools.values():
-            pool.check()
+            self._check_pool(pool)
+        for name, segment in self.segments.items():
+            assert name == segment.name and segment.place in self.pools, name
+            assert segment.live >= 0 and segment.readers >= 0, name
+            kept = sum(content.blocks for content in segment.rdds.values())
+            assert kept == segment.live or not segment.kept, name
+            alive = segment.live or segment.readers or segment.moving
+            assert alive or not segment.sealed, f"dead segment {name} is kept"
+        for writer, granted in self.writers.items():
+            for segment in (*granted.open.values(), *granted.filled):
+                assert self.segments.get(segment.name) is segment, (writer, segment.name)
+                assert not segment.sealed, (writer, segment.name)
+        for move in self.moves.values():
+            assert move.source.moving and move.source.name in self.segments
+            assert not move.target.sealed and move.target.name in self.segments
+
+    def _check_pool(self, pool: Pool) -> None:
+        here = [s for s in self.segments.values() if s.in_memory and s.place == pool.node]
+        away = [
+            s
+            for s in self.segments.values()
+            if s.in_memory and s.owner == pool.node and s.place != pool.node
+        ]
+        assert pool.used_bytes == sum(each.bytes for each in here), pool.node
+        assert pool.own_bytes == sum(s.bytes for s in here if s.owner == pool.node), pool.node
+        assert pool.borrowed_bytes == sum(each.bytes for each in away), pool.node
+        listed = [name for kept in pool.kept.values() for name in kept]
+        assert sorted(listed) == sorted(s.name for s in here if s.kept), pool.node
+        out = [move.source for move in self.moves.values() if move.source in here]
+        assert pool.outgoing_bytes == sum(each.bytes for each in out), pool.node
+        assert 0 <= pool.used_bytes <= pool.capacity_bytes, pool.node
+        assert pool.promised_bytes >= 0, pool.node

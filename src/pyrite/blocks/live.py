@@ -115,6 +115,10 @@ def deep_size(value: Any, depth: int = 0) -> int:
         return size + sampled(value.keys(), depth) + sampled(value.values(), depth)
     if kind in (tuple, list, set, frozenset) or isinstance(value, tuple):
         return size + sampled(value, depth)
+    # Arrays that look into a buffer of somebody else's, such as a block, don't count it.
+    buffered = getattr(value, "nbytes", 0)
+    if isinstance(buffered, int):
+        size = max(size, buffered)
     attributes = getattr(value, "__dict__", None)
     return size + (deep_size(attributes, depth + 1) if isinstance(attributes, dict) else 0)
 

@@ -1,11 +1,10 @@
-"""The ledger of a pool: which segments exist, how large they are, and what keeps them alive."""
+"""One node's pool: what lies in its shared memory, and whose it is."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from pyrite.ids import BlockRef
-from pyrite.rare import rare
+from pyrite.ids import NodeId, RddId
 
 # A segment's name tells where it lies; disk has no limit that the ledger would keep.
 MEMORY_PREFIX = "m-"
@@ -13,95 +12,97 @@ DISK_PREFIX = "d-"
 
 
 @dataclass(slots=True)
+class Content:
+    """What a segment holds of one RDD."""
+
+    blocks: int = 0
+    bytes: int = 0
+
+
+@dataclass(slots=True, eq=False)
 class Segment:
     """A file that blocks are packed into; it goes when it is sealed and no block in it lives."""
 
-    owner: str
+    name: str
+    # Where it lies, and the node whose data it holds.
+    place: NodeId
+    owner: NodeId
     bytes: int
+    # Whether it holds kept partitions, which may be moved, and whether they may go to disk.
+    kept: bool = False
+    to_disk: bool = True
     live: int = 0
     sealed: bool = False
+    # Running tasks that were told to read it: it stays where it is for them.
+    readers: int = 0
+    moving: bool = False
+    # Its kept blocks.
+    rdds: dict[RddId, Content] = field(default_factory=dict)
+
+    @property
+    def kept_bytes(self) -> int:
+        return sum(content.bytes for content in self.rdds.values())
+
+    @property
+    def in_memory(self) -> bool:
+        return self.name.startswith(MEMORY_PREFIX)
+
+    @property
+    def movable(self) -> bool:
+        return self.kept and self.sealed and not self.readers and not self.moving
 
 
 class Pool:
-    """Grants segments up to a capacity, and knows when each can be dropped. Pure."""
+    """The quantities of R3S for one node: M, U, L, R and Q (equation 4)."""
 
-    def __init__(self, capacity_bytes: int) -> None:
+    def __init__(
+        self, node: NodeId, capacity_bytes: int, lends: bool = True, storage_only: bool = False
+    ) -> None:
+        self.node = node
         self.capacity_bytes = capacity_bytes
+        self.lends = lends
+        self.storage_only = storage_only
         self.used_bytes = 0
-        self.segments: dict[str, Segment] = {}
-        self.open: dict[str, str] = {}
-        # Segments that their owners have filled with blocks of which nobody may know yet.
-        self.filled: dict[str, list[str]] = {}
+        # What writers wait for, and what is on its way out to make room for them.
+        self.promised_bytes = 0
+        self.outgoing_bytes = 0
+        self.own_bytes = 0
+        self.borrowed_bytes = 0
+        # A node that is about to leave takes nothing in.
+        self.leaves = False
+        # Segments of kept partitions by owner, the least recently used first.
+        self.kept: dict[NodeId, dict[str, Segment]] = {}
 
-    def want(self, owner: str, name: str, size_bytes: int) -> bool:
-        """Whether the owner may make this segment; one that asks has filled its last one."""
-        self._fill(owner)
-        if self.used_bytes + size_bytes > self.capacity_bytes:
-            rare("the pool is full")
-            return False
-        self.segments[name] = Segment(owner, size_bytes)
-        self.used_bytes += size_bytes
-        self.open[owner] = name
-        return True
+    @property
+    def unused_bytes(self) -> int:
+        """What can be granted now, without what is meant for writers that wait."""
+        if self.leaves:
+            return 0
+        meant = max(0, self.promised_bytes - self.outgoing_bytes)
+        return self.capacity_bytes - self.used_bytes - meant
 
-    def settle(self, owner: str) -> list[str]:
-        """All blocks that the owner wrote are known; gives those it filled that can go."""
-        gone = []
-        for name in self.filled.pop(owner, ()):
-            self.segments[name].sealed = True
-            gone += self._drop_if_dead(name)
-        return gone
+    @property
+    def footprint_bytes(self) -> int:
+        return self.own_bytes + self.borrowed_bytes
 
-    def seal(self, owner: str) -> list[str]:
-        """The owner has died and will write nothing more; gives what can go."""
-        self._fill(owner)
-        return self.settle(owner)
+    def add(self, segment: Segment) -> None:
+        """A segment lies here from now on."""
+        self.used_bytes += segment.bytes
+        if segment.owner == self.node:
+            self.own_bytes += segment.bytes
+        if segment.kept:
+            self.kept.setdefault(segment.owner, {})[segment.name] = segment
 
-    def _fill(self, owner: str) -> None:
-        last = self.open.pop(owner, None)
-        if last is not None:
-            self.filled.setdefault(owner, []).append(last)
+    def remove(self, segment: Segment) -> None:
+        self.used_bytes -= segment.bytes
+        if segment.owner == self.node:
+            self.own_bytes -= segment.bytes
+        if segment.kept:
+            del self.kept[segment.owner][segment.name]
+            if not self.kept[segment.owner]:
+                del self.kept[segment.owner]
 
-    def pin(self, ref: BlockRef) -> None:
-        """A block in the segment lives from now on."""
-        segment = self.segments.get(ref.segment)
-        if segment is None:
-            segment = Segment("", ref.length, sealed=True)
-            self.segments[ref.segment] = segment
-            if ref.segment.startswith(MEMORY_PREFIX):
-                self.used_bytes += ref.length
-        segment.live += 1
-
-    def release(self, ref: BlockRef) -> list[str]:
-        """The block is not needed any more; gives the segments that can go."""
-        segment = self.segments.get(ref.segment)
-        if segment is None:
-            return []
-        segment.live -= 1
-        return self._drop_if_dead(ref.segment)
-
-    def written_by(self, owner: str) -> tuple[str, ...]:
-        """The segments whose names say that the owner wrote them."""
-        prefixes = f"{MEMORY_PREFIX}{owner}-", f"{DISK_PREFIX}{owner}-"
-        return tuple(name for name in self.segments if name.startswith(prefixes))
-
-    def _drop_if_dead(self, name: str) -> list[str]:
-        segment = self.segments[name]
-        if not segment.sealed or segment.live > 0:
-            return []
-        del self.segments[name]
-        if name.startswith(MEMORY_PREFIX):
-            self.used_bytes -= segment.bytes
-        return [name]
-
-    def check(self) -> None:
-        """What always holds."""
-        used = sum(s.bytes for n, s in self.segments.items() if n.startswith(MEMORY_PREFIX))
-        assert used == self.used_bytes, (used, self.used_bytes)
-        for owner, name in self.open.items():
-            assert self.segments[name].owner == owner and not self.segments[name].sealed
-        for owner, names in self.filled.items():
-            assert all(not self.segments[name].sealed for name in names), owner
-        for name, segment in self.segments.items():
-            assert segment.live >= 0, name
-            assert segment.live > 0 or not segment.sealed, f"dead segment {name} is kept"
+    def touch(self, segment: Segment) -> None:
+        """The segment is the most recently used of its owner's."""
+        order = self.kept[segment.owner]
+        order[segment.name] = order.pop(segment.name)

@@ -82,6 +82,11 @@ class Space:
         self._level = measure()
         self._threshold = self._threshold_above(self._level)
 
+    @property
+    def level_bytes(self) -> int:
+        """What the process held when it was last measured."""
+        return self._level
+
     def over(self) -> bool:
         """Whether the task now holds more than it may."""
         level = self._measure()

@@ -1,12 +1,14 @@
-"""The command `pyrite`: runs PySpark's RDD programs, opens a prompt, simulates clusters."""
+"""The command `pyrite`: runs PySpark's RDD programs, opens a prompt, simulates clusters, plans."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
 from pyrite.cli.options import add_application_options, apply_defaults
+from pyrite.cli.planoptions import add_plan_options
 from pyrite.cli.simoptions import add_simulate_options
 from pyrite.version import __version__
 
@@ -22,6 +24,7 @@ examples:
   pyrite shell                            a Python prompt with a context ready as sc
   pyrite settings locality                what can be set about locality, and its defaults
   pyrite sim app.story --nodes 4,8,16     how a job that ran here would run on a cluster
+  pyrite plan app.story --instances prices.toml --budget 5     which machines to rent for it
 """
 
 RUN = """\
@@ -57,10 +60,55 @@ example:
 """
 
 
+PLAN = """\
+Say which machines to rent for each stage of a job, and why: how many executors, and how many
+storage-only nodes that lend their memory. Stages get machines where a dollar saves the most time,
+as long as the budget lasts. What the tasks do and need is read from stories of earlier runs, or
+from the story of a run that still goes on. A story is written when a program runs with
+spark.eventLog.enabled=true.
+"""
+
+PLAN_EXAMPLES = """\
+example of prices.toml; spot prices may change while a job runs:
+  [[instance]]
+  name = "large"
+  cores = 8
+  memory = "32g"
+  price_per_hour = 0.38
+  network = "10g"                           bits a second (as measured)
+  disk = "125m"                             bytes a second (as measured)
+  startup = 40                              seconds paid before it works (0)
+
+  [[instance]]
+  name = "spot memory"
+  kind = "storage"                          or "executor" (either)
+  cores = 2
+  memory = "64g"
+  spot = true
+  prices = [[0, 0.11], [1800, 0.16]]        seconds after the start, dollars an hour
+  pool = 0.8                                the part of its memory that is lent
+
+examples:
+  pyrite plan stories/*.story --instances prices.toml --budget 5.00
+  pyrite plan running.story --instances prices.toml --budget 5.00 --watch 10
+"""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Does what the command line says; gives the exit code."""
     parser = make_parser()
     chosen = parser.parse_args(argv)
+    try:
+        code = perform(chosen, parser)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # Whoever read the output, such as `head`, has seen enough; nothing is left to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def perform(chosen: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     match chosen.command:
         case "run":
             from pyrite.cli.run import run_script
@@ -80,6 +128,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from pyrite.cli.simulate import run_simulation
 
             return run_simulation(chosen)
+        case "plan":
+            from pyrite.cli.plan import run_plan
+
+            return run_plan(chosen)
         case _:
             parser.print_help(sys.stderr)
             return 2
@@ -142,4 +194,13 @@ def make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add_simulate_options(sim)
+    plan = commands.add_parser(
+        "plan",
+        help="say which machines to rent for a job",
+        description=PLAN,
+        epilog=PLAN_EXAMPLES,
+        formatter_class=layout,
+        allow_abbrev=False,
+    )
+    add_plan_options(plan)
     return parser

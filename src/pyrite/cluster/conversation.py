@@ -14,6 +14,8 @@ from pyrite.schedule.events import Event
 
 Message = tuple[Any, ...]
 
+NO_NEWS = ev.KeptNews()
+
 
 class Peer:
     """One executor as the driver knows it: where it is, and what it has been told."""
@@ -45,7 +47,7 @@ class Conversation:
             case do.LaunchTask():
                 self._launch(command)
             case do.GrantSpace():
-                self._answer(command.owner, ("space", command.segment, command.granted))
+                self._answer(command.writer, ("space", command.segment, command.place))
             case do.DropSegments():
                 self._tell_all(("forget", list(command.segments)))
             case do.DropRdd():
@@ -108,33 +110,33 @@ class Conversation:
 def heard(peer: Peer, message: Message) -> Iterator[Event]:
     """An executor's message as events: what it found lost, then what became of its task."""
     match message:
-        case ("ok", attempt, result, output, accumulators, stored, dropped, lost):
-            yield from losses(lost)
+        case ("ok", attempt, result, output, accumulators, *report):
+            yield from losses(report)
             yield ev.TaskSucceeded(
                 AttemptId(attempt),
                 BlockRef(*result) if isinstance(result, tuple) else result,
                 None if output is None else BlockRef(*output),
                 accumulators,
-                *unpack_report(stored, dropped),
+                kept_news(report),
             )
-        case ("failed", attempt, kind, text, trace, error, stored, dropped, lost):
-            yield from losses(lost)
+        case ("failed", attempt, kind, text, trace, error, *report):
+            yield from losses(report)
             failure = ev.Failure(kind, text, trace, error)
-            yield ev.TaskFailed(AttemptId(attempt), failure, *unpack_report(stored, dropped))
-        case ("cancelled", attempt, stored, dropped, lost):
-            yield from losses(lost)
-            yield ev.TaskCancelled(AttemptId(attempt), *unpack_report(stored, dropped))
-        case ("fetch", attempt, shuffle, unread, text, stored, dropped, lost):
-            yield from losses(lost)
+            yield ev.TaskFailed(AttemptId(attempt), failure, kept_news(report))
+        case ("cancelled", attempt, *report):
+            yield from losses(report)
+            yield ev.TaskCancelled(AttemptId(attempt), kept_news(report))
+        case ("fetch", attempt, shuffle, unread, text, *report):
+            yield from losses(report)
             yield ev.FetchFailed(
                 AttemptId(attempt),
                 ShuffleId(shuffle),
                 tuple((index, BlockRef(*ref)) for index, ref in unread),
                 text,
-                *unpack_report(stored, dropped),
+                kept_news(report),
             )
-        case ("space", segment, size):
-            yield ev.SpaceWanted(peer.node, f"e{peer.id}", segment, size)
+        case ("space", *want):
+            yield ev.SpaceWanted(peer.node, f"e{peer.id}", *want)
         case ("barrier", attempt, text):
             yield ev.BarrierReached(AttemptId(attempt), text)
         case ("ready", *_):
@@ -143,16 +145,25 @@ def heard(peer: Peer, message: Message) -> Iterator[Event]:
             raise AssertionError(f"unknown message {message!r}")
 
 
-def losses(lost: list[Any]) -> Iterator[Event]:
+def losses(report: list[Any]) -> Iterator[Event]:
+    """The kept blocks that a task could not read."""
+    _, _, lost, _, _ = report
     for (rdd, index), ref in lost:
         yield ev.BlockLost(Partition(RddId(rdd), index), BlockRef(*ref))
 
 
-def unpack_report(stored: list[Any], dropped: list[Any]) -> tuple[Any, Any]:
-    """Block news as the wire carries them, named again."""
-    return (
+def kept_news(report: list[Any]) -> ev.KeptNews:
+    """What a task did with kept partitions, as the wire carries it, named again."""
+    stored, dropped, _, found, computed = report
+    if not (stored or dropped or computed or any(found)):
+        return NO_NEWS
+    live, pool, remote, disk = found
+    return ev.KeptNews(
         tuple(
-            (Partition(*where), None if ref is None else BlockRef(*ref)) for where, ref in stored
+            ev.Stored(Partition(*where), None if ref is None else BlockRef(*ref), size)
+            for where, ref, size in stored
         ),
         tuple(Partition(*where) for where in dropped),
+        (live, pool, remote, disk),
+        tuple(Partition(*where) for where in computed),
     )

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from threading import Condition
 from typing import Any, Protocol
 
-from pyrite.ids import BlockRef, JobId, StageId
-from pyrite.schedule.commands import Command, CountAccumulators, DeliverResult, FinishJob
+from pyrite.ids import BlockRef, JobId, NodeId, StageId
+from pyrite.schedule.commands import Command, ForDesk
 from pyrite.schedule.events import Event
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.story import Story
@@ -59,6 +59,9 @@ class Cluster(World, Protocol):
     def read(self, ref: BlockRef) -> memoryview:
         """The bytes of a block, for the driver; callable from any thread."""
 
+    def add_node(self, pool_bytes: int) -> NodeId:
+        """Takes in a storage-only node; callable from any thread."""
+
     def files_folder(self) -> str:
         """The folder that added files are laid into for all tasks."""
 
@@ -75,8 +78,8 @@ class Cluster(World, Protocol):
 class Desk(Protocol):
     """Where the driver's threads wait for their jobs."""
 
-    def perform(self, command: DeliverResult | CountAccumulators | FinishJob) -> None:
-        """Hands a result, a count or an end to the thread that waits for it."""
+    def perform(self, command: ForDesk) -> None:
+        """Hands a result, a count, an end or an answer to the thread that waits for it."""
 
 
 class StageSource(Protocol):
@@ -96,7 +99,7 @@ def drive(scheduler: Scheduler, cluster: World, desk: Desk, story: Story) -> Non
         commands = scheduler.handle(event, now_s)
         story.add(now_s, event, commands)
         for command in commands:
-            if isinstance(command, (DeliverResult, CountAccumulators, FinishJob)):
+            if isinstance(command, ForDesk):
                 desk.perform(command)
             else:
                 cluster.perform(command)

@@ -8,18 +8,19 @@ from contextlib import contextmanager
 from threading import Condition
 from typing import Any
 
-from pyrite.blocks.segments import Folders, SegmentWriter
+from pyrite.blocks.segments import Folders
+from pyrite.blocks.writer import Lease, SegmentWriter, Want
 from pyrite.cluster.port import Threads
 from pyrite.errors import ContextStopped
 from pyrite.ids import BlockRef, NodeId
-from pyrite.schedule.blockbook import DRIVER
 from pyrite.schedule.events import BlockPut, Event, SpaceWanted
+from pyrite.schedule.state import DRIVER
 
 # The driver's own node, where it has one: it has a pool and no executors.
 DRIVER_NODE = NodeId("driver")
 STOPPED = "the context was stopped while a value was put into its pool"
 
-MakeWriter = Callable[[Folders, str, Callable[[str, int], bool]], SegmentWriter]
+MakeWriter = Callable[[Folders, str, Lease], SegmentWriter]
 
 
 class DriverSpace:
@@ -36,7 +37,7 @@ class DriverSpace:
         self.post = post
         self.threads = threads
         self.changed = Condition()
-        self.answers: deque[bool] = deque()
+        self.answers: deque[NodeId | None] = deque()
         self.writing = False
         self.closed = False
         self.released = False
@@ -67,9 +68,9 @@ class DriverSpace:
         self.writing = True
         return free
 
-    def answer(self, granted: bool) -> None:
+    def answer(self, place: NodeId | None) -> None:
         with self.changed:
-            self.answers.append(granted)
+            self.answers.append(place)
             self.changed.notify_all()
 
     def close(self) -> None:
@@ -84,8 +85,8 @@ class DriverSpace:
             self.released = True
             self.writer.close()
 
-    def _lease(self, segment: str, size_bytes: int) -> bool:
-        self.post(SpaceWanted(self.node, DRIVER, segment, size_bytes))
+    def _lease(self, want: Want) -> NodeId | None:
+        self.post(SpaceWanted(self.node, DRIVER, *want))
         self.threads.wait(self.changed, lambda: self.answers or self.closed)
         if not self.answers:
             raise ContextStopped(STOPPED)

@@ -8,7 +8,14 @@ from copy import copy
 
 from pyrite.cluster.port import Threads
 from pyrite.ids import BlockRef, JobId, StageId
-from pyrite.schedule.commands import CountAccumulators, DeliverResult, FinishJob
+from pyrite.memory import MemoryReport
+from pyrite.schedule.commands import (
+    CountAccumulators,
+    DeliverResult,
+    FinishJob,
+    ForDesk,
+    TellMemory,
+)
 
 Result = bytes | BlockRef | None
 
@@ -35,12 +42,26 @@ class Waiter:
         return self.threads.wait(self.changed, lambda: self.ended, timeout_s)
 
 
+class Question:
+    """What a thread wants to know of the pools."""
+
+    def __init__(self) -> None:
+        self.answer: MemoryReport | Exception | None = None
+        self.changed = threading.Condition()
+
+    def tell(self, answer: MemoryReport | Exception) -> None:
+        with self.changed:
+            self.answer = answer
+            self.changed.notify_all()
+
+
 class Desk:
-    """All jobs that a thread waits for."""
+    """All jobs and answers that a thread waits for."""
 
     def __init__(self, threads: Threads) -> None:
         self.threads = threads
         self.waiters: dict[JobId, Waiter] = {}
+        self.questions: dict[int, Question] = {}
         self.end: Exception | None = None
 
     def open(self, job: JobId) -> Waiter:
@@ -53,7 +74,26 @@ class Desk:
     def close(self, job: JobId) -> None:
         self.waiters.pop(job, None)
 
-    def perform(self, command: DeliverResult | CountAccumulators | FinishJob) -> None:
+    def ask(self, number: int) -> Question:
+        question = self.questions[number] = Question()
+        if self.end is not None:
+            question.tell(self.end)
+        return question
+
+    def wait_for(self, question: Question) -> MemoryReport:
+        """The answer, once it is there."""
+        self.threads.wait(question.changed, lambda: question.answer is not None)
+        assert question.answer is not None
+        if isinstance(question.answer, Exception):
+            raise copy(question.answer)
+        return question.answer
+
+    def perform(self, command: ForDesk) -> None:
+        if isinstance(command, TellMemory):
+            question = self.questions.pop(command.question, None)
+            if question is not None:
+                question.tell(command.report)
+            return
         waiter = self.waiters.get(command.job)
         if waiter is None:
             return
@@ -74,3 +114,5 @@ class Desk:
         self.end = error
         for job in list(self.waiters):
             self.perform(FinishJob(job, error))
+        for question in list(self.questions.values()):
+            question.tell(error)

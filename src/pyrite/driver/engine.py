@@ -18,7 +18,8 @@ from pyrite.errors import ClusterError, ContextStopped, EngineError, TaskFailed,
 from pyrite.execute.closures import dumps, large_captures
 from pyrite.execute.keeper import KeepPlan
 from pyrite.execute.worker import Header, MapWork
-from pyrite.ids import BlockRef, JobId, RddId, ShuffleId, StageId
+from pyrite.ids import BlockRef, JobId, NodeId, RddId, ShuffleId, StageId
+from pyrite.memory import MemoryReport
 from pyrite.plan.program import Program
 from pyrite.plan.stages import Cut, JobSpec, StageCutter, StageSpec, stale_stages
 from pyrite.rare import rare
@@ -31,6 +32,8 @@ from pyrite.schedule.events import (
     CancelRequested,
     Event,
     JobSubmitted,
+    MemoryAsked,
+    NodeLeaves,
     RddForgotten,
     RddPersisted,
     ShuffleForgotten,
@@ -75,6 +78,7 @@ class Engine:
         self.shuffle_ids = itertools.count()
         self.stage_ids = itertools.count()
         self.job_ids = itertools.count()
+        self.question_ids = itertools.count()
         self.cutter = StageCutter(lambda: StageId(next(self.stage_ids)), self._prepare)
         self.cutting = threading.Lock()
         self.map_stages: weakref.WeakValueDictionary[StageId, Cut] = weakref.WeakValueDictionary()
@@ -314,6 +318,30 @@ class Engine:
         except OSError as error:
             self.check_usable()
             raise ResultLost(f"a task's result can't be read any more: {error}") from error
+
+    # Memory
+
+    def memory(self) -> MemoryReport:
+        """What lies in the pools now."""
+        self.check_usable()
+        number = next(self.question_ids)
+        question = self.desk.ask(number)
+        self.post(MemoryAsked(number))
+        return self.desk.wait_for(question)
+
+    def add_node(self, pool_bytes: int) -> NodeId:
+        """Takes in a storage-only node."""
+        self.check_usable()
+        return self.cluster.add_node(pool_bytes)
+
+    def remove_node(self, node: NodeId) -> None:
+        """Lets a storage-only node go once its blocks are elsewhere."""
+        known = [each.node for each in self.memory().nodes if each.storage_only]
+        if node not in known:
+            raise UserError(
+                f"{node!r} is no storage-only node: there are {', '.join(known) or 'none'}"
+            )
+        self.post(NodeLeaves(node))
 
     # Blocks, shuffles and kept RDDs
 

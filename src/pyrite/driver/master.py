@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from pyrite.cluster.sim.world import World
 
 LOCAL = re.compile(r"local(?:\[\s*(\*|\d+)\s*(?:,\s*(\d+)\s*)?\])?")
-LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*([^,\]]+)\]")
+LOCAL_CLUSTER = re.compile(
+    r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*([^,\]]+?)\s*(?:,\s*([^,\]]+?)\s*)?\]"
+)
+STORAGE = re.compile(r"(?:(\d+)\s*x\s*)?(\S+)")
 SIM = re.compile(r"sim(?:\[(.*)\])?")
 SIM_ARGUMENTS = {"seed": 0, "nodes": 3, "executors": 2, "faults": 10}
 
@@ -26,11 +29,14 @@ class Master(NamedTuple):
     # Of local-cluster: its hosts, and the memory of each.
     nodes: int = 1
     memory_bytes: int | None = None
+    # The pools of its storage-only nodes.
+    storage: tuple[int, ...] = ()
 
 
 def parse_master(url: str, world: str | None = None) -> Master:
     """Reads `local`, `local[4]`, `local[*]`, `local[4,2]` where a task may fail once,
-    `local-cluster[3,1,512m]` of nodes, executors and memory each, and
+    `local-cluster[3,1,512m]` of nodes, executors and memory each, to which
+    `local-cluster[3,1,512m,2x1g]` adds two nodes that only lend memory, and
     `sim[seed=7,nodes=3,executors=2,faults=10]`, for which a world can be given in full."""
     url = url.strip()
     if (found := LOCAL.fullmatch(url)) is not None and found[1] != "0":
@@ -49,6 +55,7 @@ def parse_master(url: str, world: str | None = None) -> Master:
         "use local, local[4] (four executors), local[*] (one per core), "
         "local[4,3] (each task may fail twice before its job does), "
         "local-cluster[3,1,512m] (three nodes of one executor and 512 MB), "
+        "local-cluster[3,1,512m,2x1g] (and two that only lend 1 GB each), "
         "or sim[seed=7] (a simulated cluster with faults)"
     )
 
@@ -61,15 +68,26 @@ def machine_of(master: Master) -> Machine:
     return machine
 
 
-def parse_local_cluster(url: str, nodes: str, executors: str, memory: str) -> Master:
+def parse_local_cluster(
+    url: str, nodes: str, executors: str, memory: str, storage: str | None
+) -> Master:
     try:
         memory_bytes = parse_bytes(memory, bare_unit="m")
+        lent = parse_storage(storage) if storage is not None else ()
     except ValueError as error:
         raise UserError(f"the master {url!r}: {error}") from error
     if not int(nodes) or not int(executors):
         raise UserError(f"the master {url!r} has no executors: use 1 of each at least")
     total = int(nodes) * int(executors)
-    return Master(total, None, nodes=int(nodes), memory_bytes=memory_bytes)
+    return Master(total, None, nodes=int(nodes), memory_bytes=memory_bytes, storage=lent)
+
+
+def parse_storage(text: str) -> tuple[int, ...]:
+    """The pools of storage-only nodes: `1g`, or `2x1g` for two of them."""
+    found = STORAGE.fullmatch(text)
+    assert found is not None
+    count, size = found.groups()
+    return (parse_bytes(size, bare_unit="m"),) * int(count or 1)
 
 
 def parse_world(url: str, text: str) -> World:

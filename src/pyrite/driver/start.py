@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from pyrite.blocks.writer import SEGMENT_BYTES
 from pyrite.cluster.local.cluster import LocalCluster
 from pyrite.cluster.local.node import NodeShape
 from pyrite.cluster.port import Cluster
@@ -20,6 +21,9 @@ from pyrite.settings import Settings
 # Kept rows may take this part of an executor's memory while tasks leave it to them.
 STORAGE_PART = 0.7
 EXCLUDE = "spark.excludeOnFailure"
+# A pool has room for so many segments at least, unless they became too small.
+SEGMENTS = 32
+LEAST_SEGMENT_BYTES = 1 << 20
 
 
 def start_engine(master: Master, settings: Settings) -> Engine:
@@ -33,8 +37,9 @@ def start_engine(master: Master, settings: Settings) -> Engine:
         from pyrite.cluster.sim.checkers.every import every_checker
         from pyrite.cluster.sim.cluster import SimCluster
 
-        engine.story.listeners.extend(each.see for each in every_checker(scheduler))
-        return SimCluster(master.world, engine, limits)
+        cluster = SimCluster(master.world, engine, limits)
+        engine.story.listeners.extend(each.see for each in every_checker(scheduler, cluster))
+        return cluster
 
     return Engine(scheduler, make_cluster, settings.bytes("spark.driver.maxResultSize"))
 
@@ -47,8 +52,10 @@ def start_local(master: Master, engine: Engine, limits: Limits, settings: Settin
         environment.setdefault("OMP_NUM_THREADS", "1")
     pool_bytes = settings.bytes("pyrite.pool.memory")
     shapes = [NodeShape(master.executors // master.nodes, pool_bytes)] * master.nodes
+    shapes += [NodeShape(0, size) for size in master.storage]
     local_dir = settings.str("spark.local.dir").split(",")[0]
-    return LocalCluster(shapes, pool_bytes, local_dir, engine, limits, environment)
+    served = master.memory_bytes is not None
+    return LocalCluster(shapes, pool_bytes, local_dir, engine, limits, environment, served)
 
 
 def executor_limits(settings: Settings) -> Limits:
@@ -60,7 +67,13 @@ def executor_limits(settings: Settings) -> Limits:
         storage_bytes=storage,
         protected_bytes=int(storage * settings.float("spark.memory.storageFraction")),
         inline_bytes=settings.bytes("pyrite.inline.bytes"),
+        segment_bytes=segment_bytes(settings.bytes("pyrite.pool.memory")),
     )
+
+
+def segment_bytes(pool_bytes: int) -> int:
+    """Smaller segments for smaller pools: what is not filled is lost to others."""
+    return max(LEAST_SEGMENT_BYTES, min(SEGMENT_BYTES, pool_bytes // SEGMENTS))
 
 
 def read_rules(master: Master, settings: Settings) -> Rules:
@@ -96,4 +109,6 @@ def read_rules(master: Master, settings: Settings) -> Rules:
             settings.int(f"{EXCLUDE}.application.maxFailedTasksPerExecutor"),
             settings.seconds(f"{EXCLUDE}.timeout"),
         ),
+        foresight=settings.bool("pyrite.pool.foresight"),
+        reserve=settings.bool("pyrite.pool.reserve"),
     )

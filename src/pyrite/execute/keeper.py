@@ -9,13 +9,17 @@ from typing import Any, NamedTuple
 
 from pyrite.blocks.codec import CorruptBlock, Encoder, frame_size
 from pyrite.blocks.live import LiveStore, estimate_bytes
-from pyrite.blocks.segments import SegmentReader, SegmentWriter
+from pyrite.blocks.pool import MEMORY_PREFIX
+from pyrite.blocks.segments import SegmentReader
+from pyrite.blocks.writer import SegmentWriter
 from pyrite.bounded.space import Space
 from pyrite.ids import BlockRef, Partition, RddId
 from pyrite.rare import rare
 from pyrite.storagelevel import StorageLevel
 
 ANY_PRIORITY = sys.maxsize
+# Where kept partitions are found, in the order in which they are counted.
+LIVE, POOL, REMOTE, DISK = range(4)
 
 
 class KeptBlockLost(BaseException):
@@ -44,9 +48,11 @@ class Keeper:
         self.writer = writer
         self.chunk_rows = chunk_rows
         self.blocks: dict[Partition, BlockRef] = {}
-        self.stored: list[tuple[Partition, BlockRef | None]] = []
+        self.stored: list[tuple[Partition, BlockRef | None, int]] = []
         self.dropped: list[Partition] = []
         self.lost: list[tuple[Partition, BlockRef]] = []
+        self.found = [0, 0, 0, 0]
+        self.computed: list[Partition] = []
         self.filling: list[tuple[RddId, Iterator[list[Any]]]] = []
         self.storing: RddId | None = None
 
@@ -54,16 +60,27 @@ class Keeper:
         self.blocks = blocks
         self.filling.clear()
 
-    def take_report(self) -> tuple[list[Any], list[Any], list[Any]]:
-        """What was stored, dropped and found lost since the last report."""
-        report = self.stored, self.dropped, self.lost
+    def take_report(self) -> tuple[list[Any], ...]:
+        """What was stored, dropped, found lost, read and computed since the last report.
+
+        As plain tuples, for the wire.
+        """
+        report = (
+            [(tuple(where), ref and tuple(ref), size) for where, ref, size in self.stored],
+            [tuple(where) for where in self.dropped],
+            [(tuple(where), tuple(ref)) for where, ref in self.lost],
+            self.found,
+            [tuple(where) for where in self.computed],
+        )
         self.stored, self.dropped, self.lost = [], [], []
+        self.found, self.computed = [0, 0, 0, 0], []
         return report
 
     def find(self, partition: Partition) -> Iterator[Any] | None:
         """The partition's rows, if they are kept where this executor can read them."""
         rows = self.live.get(partition)
         if rows is not None:
+            self.found[LIVE] += 1
             return iter(rows)
         ref = self.blocks.get(partition)
         if ref is None:
@@ -75,7 +92,13 @@ class Keeper:
             rare("a kept block can't be read")
             self.lost.append((partition, ref))
             return None
+        self.found[self._where(ref)] += 1
         return chain(first, chain.from_iterable(self._rest(partition, ref, frames)))
+
+    def _where(self, ref: BlockRef) -> int:
+        if not ref.segment.startswith(MEMORY_PREFIX):
+            return DISK
+        return POOL if ref.node == self.reader.folders.node else REMOTE
 
     def _rest(
         self, partition: Partition, ref: BlockRef, frames: Iterator[list[Any]]
@@ -93,10 +116,11 @@ class Keeper:
     ) -> Iterator[Any]:
         """Stores the rows as planned, as far as there is room; gives them back."""
         level = plan.level
+        self.computed.append(partition)
         if not level.useMemory:
-            return self._keep_encoded(partition, rows, to_disk=True)
+            return self._keep_encoded(partition, rows, StorageLevel.DISK_ONLY)
         if level.useOffHeap or not plan.live:
-            return self._keep_encoded(partition, rows, to_disk=False)
+            return self._keep_encoded(partition, rows, level)
         held: list[Any] = []
         size = 0
         before, self.storing = self.storing, partition.rdd
@@ -107,14 +131,17 @@ class Keeper:
                 if not self._make_room(partition, size, plan, space):
                     rare("live rows find no room")
                     rest = chain(held, rows)
-                    to_disk = level.useDisk
-                    return self._keep_encoded(partition, rest, True) if to_disk else rest
+                    return (
+                        self._keep_encoded(partition, rest, StorageLevel.DISK_ONLY)
+                        if level.useDisk
+                        else rest
+                    )
         finally:
             self.storing = before
         self.live.put(partition, held, size, level, plan.priority)
-        self.stored.append((partition, None))
+        self.stored.append((partition, None, size))
         if level.replication > 1:
-            self._encode_all(partition, held, to_disk=False)
+            self._encode_all(partition, held, level, is_copy=True)
         return iter(held)
 
     def _make_room(self, partition: Partition, size: int, plan: KeepPlan, space: Space) -> bool:
@@ -132,7 +159,7 @@ class Keeper:
         self.dropped.append(partition)
         if entry.level.useDisk and partition not in self.blocks:
             rare("evicted rows go to disk")
-            self._encode_all(partition, entry.rows, to_disk=True)
+            self._encode_all(partition, entry.rows, StorageLevel.DISK_ONLY)
 
     def make_room(self) -> bool:
         """Evicts a partition for a task that needs memory; False where none may go."""
@@ -157,22 +184,25 @@ class Keeper:
                 pass
 
     def _keep_encoded(
-        self, partition: Partition, rows: Iterator[Any], to_disk: bool
+        self, partition: Partition, rows: Iterator[Any], level: StorageLevel
     ) -> Iterator[Any]:
         """Encodes the rows while they are read."""
-        chunks = self._encode(partition, rows, to_disk)
+        chunks = self._encode(partition, rows, level)
         self.filling.append((partition.rdd, chunks))
         return chain.from_iterable(chunks)
 
-    def _encode_all(self, partition: Partition, rows: list[Any], to_disk: bool) -> None:
-        for _ in self._encode(partition, iter(rows), to_disk):
+    def _encode_all(
+        self, partition: Partition, rows: list[Any], level: StorageLevel, is_copy: bool = False
+    ) -> None:
+        for _ in self._encode(partition, iter(rows), level, is_copy):
             pass
 
     def _encode(
-        self, partition: Partition, rows: Iterator[Any], to_disk: bool
+        self, partition: Partition, rows: Iterator[Any], level: StorageLevel, is_copy: bool = False
     ) -> Iterator[list[Any]]:
+        """Into a pool if the level says memory, as far as there is room; else to disk."""
         encoder = Encoder()
-        file = self.writer.open_on_disk() if to_disk else None
+        file = None if level.useMemory else self.writer.open_on_disk()
         buffers: list[Any] = []
         try:
             while chunk := list(islice(rows, self.chunk_rows)):
@@ -185,5 +215,10 @@ class Keeper:
         finally:
             if file is not None:
                 file.close()
-        ref = file.finish() if file else self.writer.write(buffers, frame_size(buffers))
-        self.stored.append((partition, ref))
+        if file is not None:
+            ref: BlockRef | None = file.finish()
+        else:
+            size = frame_size(buffers)
+            ref = self.writer.write_kept(partition.rdd, buffers, size, level.useDisk, is_copy)
+        if ref is not None:
+            self.stored.append((partition, ref, ref.length))

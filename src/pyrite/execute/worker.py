@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from pyrite import accumulators
 from pyrite.blocks.codec import CorruptBlock, decode, encode, frame_size
 from pyrite.blocks.segments import remove_segments
+from pyrite.blocks.writer import SEGMENT_BYTES, Want
 from pyrite.bounded.space import Space
 from pyrite.broadcast import Broadcast
 from pyrite.errors import ClusterError
@@ -23,7 +24,6 @@ from pyrite.ids import BlockRef, NodeId, Partition, RddId, ShuffleId
 from pyrite.plan.program import Program
 from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router
-from pyrite.remote.reader import NodeReader
 from pyrite.shuffle.read import MissingMapOutput
 from pyrite.shuffle.write import write_map_output
 from pyrite.taskcontext import TaskContext, TaskInfo
@@ -55,6 +55,7 @@ class Limits(NamedTuple):
     inline_bytes: int
     # Kept rows are encoded so many at a time.
     chunk_rows: int = 4096
+    segment_bytes: int = SEGMENT_BYTES
 
 
 class Header(NamedTuple):
@@ -118,7 +119,7 @@ class Worker:
         self.store = store
         self.limits = limits
         self.reader = store.reader()
-        self.writer = store.writer(name, self._lease)
+        self.writer = store.writer(name, self._lease, limits.segment_bytes)
         self.live = store.live(limits.storage_bytes, limits.protected_bytes)
         self.keeper = Keeper(self.live, self.reader, self.writer, limits.chunk_rows)
         self.stages: dict[int, Stage] = {}
@@ -168,8 +169,7 @@ class Worker:
                 # The answer to a task that was cancelled while it waited.
                 rare("an answer comes after its question was given up")
             case ("nodes", secret, addresses):
-                assert isinstance(self.reader, NodeReader)
-                self.reader.meet(secret, addresses)
+                self.store.neighbours.meet(secret, addresses)
             case ("stop",):
                 raise Stopped
             case _:
@@ -221,7 +221,8 @@ class Worker:
         self._answer(answer)
 
     def _answer(self, answer: tuple[Any, ...]) -> None:
-        self.channel.send((*answer, *map(plain, self.keeper.take_report())))
+        self.writer.end_task()
+        self.channel.send((*answer, *self.keeper.take_report()))
 
     def _attempt(self, task: Task, stage: Stage, space: Space) -> tuple[Any, ...]:
         program, work = stage.load()
@@ -279,15 +280,15 @@ class Worker:
 
     def _remove_unreported(self) -> None:
         """Removes disk blocks of a failed attempt; those of kept partitions are reported."""
-        reported = {ref.segment for _, ref in self.keeper.stored if ref is not None}
+        reported = {ref.segment for _, ref, _ in self.keeper.stored if ref is not None}
         remove_segments(
             self.store.folders, [n for n in self.writer.take_disk_written() if n not in reported]
         )
 
-    def _lease(self, segment: str, size_bytes: int) -> bool:
-        self.channel.send(("space", segment, size_bytes))
-        granted: bool = self._wait_for("space", segment)
-        return granted
+    def _lease(self, want: Want) -> NodeId | None:
+        self.channel.send(("space", *want))
+        place: NodeId | None = self._wait_for("space", want.segment)
+        return place
 
     def _meet(self, attempt: int, message: str) -> list[str]:
         self.channel.send(("barrier", attempt, message))
@@ -329,13 +330,3 @@ def take_updates() -> bytes | None:
 
     pickled: bytes = cloudpickle.dumps(updates)
     return pickled
-
-
-def plain(entries: list[Any]) -> list[Any]:
-    """Named tuples as plain ones, for the wire."""
-    return [
-        tuple(each)
-        if isinstance(each, Partition)
-        else (tuple(each[0]), None if each[1] is None else tuple(each[1]))
-        for each in entries
-    ]

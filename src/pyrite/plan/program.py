@@ -47,7 +47,8 @@ class Shape:
 
     def __init__(self, nodes: list[Node]) -> None:
         self.nodes = nodes
-        self.rdds = frozenset(node.rdd for node in nodes)
+        self.partitions = {node.rdd: node.partitions for node in nodes}
+        self.rdds = self.partitions.keys()
         self.shuffles = tuple(
             dict.fromkeys(
                 each.shuffle
@@ -79,15 +80,22 @@ class Shape:
                     pending.append(each.node)
         return tuple(found)
 
-    def kept_partitions(self, index: int, kept: Collection[RddId]) -> Iterator[Partition]:
-        """The kept partitions that the task for `index` would read first."""
+    def kept_partitions(
+        self, index: int, kept: Collection[RddId], is_there: Callable[[Partition], bool]
+    ) -> Iterator[Partition]:
+        """The kept partitions that the task for `index` would come upon.
+
+        It looks behind one that is not there, and not behind one that is.
+        """
         pending = [(len(self.nodes) - 1, index)]
         while pending:
             place, position = pending.pop()
             node = self.nodes[place]
             if node.rdd in kept:
-                yield Partition(node.rdd, position)
-                continue
+                partition = Partition(node.rdd, position)
+                yield partition
+                if is_there(partition):
+                    continue
             for each in node.inputs:
                 if isinstance(each, NarrowInput):
                     parents = each.mapping.parents(position)

@@ -46,6 +46,8 @@ class BlockClient:
         self.buffers = WarmBuffers()
         self.links: dict[Address, Link] = {}
         self.process = os.getpid()
+        self.talking: Link | None = None
+        self.has_hung_up = False
 
     def read(self, address: Address, segment: str, offset: int, length: int) -> memoryview:
         """The bytes, in memory that is theirs while somebody looks into it.
@@ -97,6 +99,13 @@ class BlockClient:
         self.links.clear()
         self.buffers.clear()
 
+    def hang_up(self) -> None:
+        """From any thread: who waits for a node gets PeerLost, and nothing more is sent."""
+        self.has_hung_up = True
+        link = self.talking
+        if link is not None:
+            link.hang_up()
+
     def _read(
         self, link: Link, stretches: list[Stretch], headers: list[bytes]
     ) -> list[memoryview | BlockGone]:
@@ -134,18 +143,26 @@ class BlockClient:
             except Broken:
                 pass
         try:
-            return self._talk(Link.connect(address, self.secret, self.timeout_s), talk)
+            return self._talk(Link(address, self.timeout_s), talk, is_new=True)
         except Broken as error:
             raise PeerLost(address, str(error)) from None
 
-    def _talk(self, link: Link, talk: Callable[[Link], T]) -> T:
+    def _talk(self, link: Link, talk: Callable[[Link], T], is_new: bool = False) -> T:
         # Whoever is interrupted, even by a signal, leaves a connection in the middle of a word:
         # it is kept only when all has been said.
         try:
+            self.talking = link
+            if is_new and not self.has_hung_up:
+                link.connect(self.secret)
+            # Looked at when the connection is there: from now on, hanging up breaks it.
+            if self.has_hung_up:
+                raise Broken("the client has hung up")
             result = talk(link)
         except BaseException:
+            self.talking = None
             link.close()
             raise
+        self.talking = None
         self.links[link.address] = link
         if len(self.links) > MOST_LINKS:
             self.links.pop(next(iter(self.links))).close()

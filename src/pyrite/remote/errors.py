@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pyrite.errors import ClusterError
 
@@ -39,6 +39,11 @@ class PeerLost(ClusterError, OSError):
         super().__init__(f"the block server at {shown(address)} is lost: {reason}")
         self.address = address
         self.reason = reason
+
+
+def unpacked(address: Any) -> Address | None:
+    """The address after a way through JSON, which makes lists of tuples."""
+    return tuple(address) if isinstance(address, list) else address
 
 
 def shown(address: Address) -> str:

@@ -7,7 +7,7 @@ import mmap
 import os
 import stat
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from pyrite.blocks.pool import DISK_PREFIX
@@ -126,19 +126,35 @@ class Write:
 class WrittenSegments:
     """The segments that other nodes write here: made once, never written over."""
 
-    def __init__(self, folders: Folders, segment_bytes: int, most: int) -> None:
+    def __init__(
+        self,
+        folders: Folders,
+        memory_bytes: int,
+        disk_bytes: int,
+        forgotten: Container[str],
+        most: int,
+    ) -> None:
         self.folders = folders
-        self.segment_bytes = segment_bytes
+        self.memory_bytes = memory_bytes
+        self.disk_bytes = disk_bytes
+        self.forgotten = forgotten
         self.most = most
         self.segments: OrderedDict[str, Segment] = OrderedDict()
 
     def begin(self, name: str, offset: int, length: int, total: int) -> Write:
         """Opens the segment for a block, and makes it for the first; raises Refused."""
-        if total > self.segment_bytes or offset + length > total:
+        limit = self.disk_bytes if name.startswith(DISK_PREFIX) else self.memory_bytes
+        if total > limit or offset + length > total:
             raise Refused(Reason.TOO_LARGE)
+        if name in self.forgotten:
+            # Whoever asked may have died since, and the request have waited in a buffer.
+            raise Refused(Reason.FORGOTTEN)
         segment = self.segments.get(name)
         file = self._append(name) if segment is not None else None
         if segment is None or file is None:
+            if offset > 0:
+                # Begun on a server that has ended since: nobody would ever remove it here.
+                raise Refused(Reason.UNKNOWN)
             file = self._make(name, total)
             segment = self.segments[name] = Segment(total, offset, offset, busy=True)
             self._limit()

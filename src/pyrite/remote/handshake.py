@@ -16,8 +16,8 @@ ANSWER_BYTES = NONCE_BYTES + PROOF_BYTES
 
 # Different for each side, so that no proof can be sent back to its maker; they change with the
 # protocol, so that sides that would misunderstand each other part here.
-CLIENT = b"pyrite blocks 1: client"
-SERVER = b"pyrite blocks 1: server"
+CLIENT = b"pyrite blocks 2: client"
+SERVER = b"pyrite blocks 2: server"
 
 
 def check_secret(secret: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 from collections.abc import Sequence
@@ -28,39 +29,30 @@ class Broken(Exception):
 class Link:
     """Sends requests and receives replies, waiting as long as the server makes progress."""
 
-    def __init__(self, sock: socket.socket, address: Address, timeout_s: float) -> None:
-        self.sock = sock
+    def __init__(self, address: Address, timeout_s: float) -> None:
+        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+        self.sock = socket.socket(family, socket.SOCK_STREAM)
         self.address = address
         self.timeout_s = timeout_s
         self.header = memoryview(bytearray(REPLY.size))
         # The start of the next replies, where it came together with one that has no bytes.
         self.early = NOTHING
 
-    @classmethod
-    def connect(cls, address: Address, secret: bytes, timeout_s: float) -> Link:
-        """A new connection, on which both sides have proved that they know the secret."""
-        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
-        sock = socket.socket(family, socket.SOCK_STREAM)
-        link = cls(sock, address, timeout_s)
+    def connect(self, secret: bytes) -> None:
+        """Returns when both sides have proved that they know the secret; raises PeerLost."""
         try:
             # The kernel keeps the time: Python's own would take a second call for each of ours.
-            limit = struct.pack("ll", int(timeout_s), int(timeout_s % 1 * 1e6))
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
-            if family == socket.AF_INET:
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.connect(address)
-            link._prove(secret)
+            limit = struct.pack("ll", int(self.timeout_s), int(self.timeout_s % 1 * 1e6))
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+            if self.sock.family == socket.AF_INET:
+                self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.sock.connect(self.address)
+            self._prove(secret)
         except (BlockingIOError, TimeoutError):
-            link.close()
-            raise link._silent() from None
+            raise self._silent() from None
         except (OSError, Broken) as error:
-            link.close()
-            raise PeerLost(address, str(error)) from None
-        except BaseException:
-            link.close()
-            raise
-        return link
+            raise PeerLost(self.address, str(error)) from None
 
     def _prove(self, secret: bytes) -> None:
         server_nonce = self._receive_exactly(NONCE_BYTES)
@@ -132,6 +124,11 @@ class Link:
     def close(self) -> None:
         """Ends the connection."""
         self.sock.close()
+
+    def hang_up(self) -> None:
+        """Breaks the connection under whoever waits for it in another thread."""
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RDWR)
 
     def _receive_exactly(self, size: int) -> bytes:
         buffer = bytearray(size)

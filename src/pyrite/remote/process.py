@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
+import select
 import socket
 import subprocess
 import sys
 from collections.abc import Iterable
+from itertools import islice
 
 from pyrite.blocks.segments import Folders
 from pyrite.errors import ClusterError
-from pyrite.remote.errors import Address
+from pyrite.remote.errors import Address, unpacked
 from pyrite.remote.handshake import check_secret
+from pyrite.remote.mover import MoveOrder
 from pyrite.remote.server import Limits
+from pyrite.remote.words import Words
 
 # The kernel chooses a port.
 LOOPBACK = ("127.0.0.1", 0)
 START_S = 60.0
+STOP_S = 15.0
+# Lines stay short, however many names there are.
+NAMES_A_LINE = 500
 
 
 class ServerNotStarted(ClusterError):
@@ -24,14 +31,19 @@ class ServerNotStarted(ClusterError):
 
 
 class ServerProcess:
-    """A running block server; it ends when this is stopped or this process ends."""
+    """A running block server; it ends when this is stopped or this process ends.
+
+    Nothing waits for it: poll `control` for input, level-triggered, and `hear` when there is some.
+    """
 
     def __init__(
         self, process: subprocess.Popen[bytes], control: socket.socket, address: Address
     ) -> None:
         self.process = process
-        self.control = control
         self.address = address
+        # Not the socket itself: this has news as well when there is room for what is unsent.
+        self.control = select.epoll()
+        self.words = Words(control, self.control)
 
     @classmethod
     def start(
@@ -51,7 +63,6 @@ class ServerProcess:
             ours.settimeout(START_S)
             ours.sendall(pack_options(folders, secret, address, limits or Limits()))
             address = unpack_address(ours)
-            ours.settimeout(None)
         except BaseException:
             ours.close()
             process.kill()
@@ -61,12 +72,33 @@ class ServerProcess:
 
     def forget(self, segments: Iterable[str]) -> None:
         """Tells the server that these segments are removed: it holds their memory otherwise."""
-        self.control.sendall(" ".join(segments).encode() + b"\n")
+        unsaid = iter(segments)
+        while names := list(islice(unsaid, NAMES_A_LINE)):
+            self.words.say("forget", names)
+
+    def move(self, order: MoveOrder) -> None:
+        """Tells the server to copy a segment; `hear` says when it has, or why it could not."""
+        self.words.say("move", *order)
+
+    def hear(self) -> list[tuple[int, str | None]]:
+        """The orders that are done: their ids, each with None or why it was not possible."""
+        self.words.flush()
+        return [(id, reason) for _, id, reason in self.words.hear()]
+
+    @property
+    def closed(self) -> bool:
+        """Whether `hear` has found that the server has gone."""
+        return self.words.closed
 
     def stop(self) -> None:
         """Ends the server and waits until it has gone."""
+        self.words.sock.close()
         self.control.close()
-        self.process.wait()
+        try:
+            self.process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
 
 def pack_options(folders: Folders, secret: bytes, address: Address, limits: Limits) -> bytes:
@@ -84,5 +116,6 @@ def unpack_address(control: socket.socket) -> Address:
     said = json.loads(line)
     if "error" in said:
         raise ServerNotStarted(f"the block server could not start: {said['error']}")
-    address = said["address"]
-    return address if isinstance(address, str) else (address[0], address[1])
+    address = unpacked(said["address"])
+    assert address is not None
+    return address

@@ -47,6 +47,8 @@ class Reason(IntEnum):
     WRITTEN = 4
     BUSY = 5
     NO_ROOM = 6
+    FORGOTTEN = 7
+    UNKNOWN = 8
 
 
 MEANING = {
@@ -57,6 +59,8 @@ MEANING = {
     Reason.WRITTEN: "a block lies there already",
     Reason.BUSY: "somebody else is writing to the segment",
     Reason.NO_ROOM: "the node's memory or disk did not take it; free space there",
+    Reason.FORGOTTEN: "the segment was dropped before it was written",
+    Reason.UNKNOWN: "the segment was not begun here",
 }
 
 _KINDS = {kind.value: kind for kind in Kind}

@@ -1,6 +1,7 @@
 """The block server: a process of its own that reads and writes a node's segments for others.
 
-One loop, no threads: executors on the node are never asked, and a slow client waits alone.
+One loop, and a thread only for segments that move away: executors on the node are never asked,
+and a slow client waits alone.
 """
 
 from __future__ import annotations
@@ -16,17 +17,24 @@ import signal
 import socket
 import sys
 import time
-from typing import NamedTuple
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
-from pyrite.blocks.segments import Folders
+from pyrite.blocks.segments import Folders, remove_segments
 from pyrite.remote.connection import SCRATCH_BYTES, Connection, Phase, Service
-from pyrite.remote.errors import Address, shown
+from pyrite.remote.errors import Address, shown, unpacked
 from pyrite.remote.files import OpenFiles, WrittenSegments
+from pyrite.remote.forgotten import Forgotten
 from pyrite.remote.handshake import check_secret
+from pyrite.remote.mover import MoveOrder, Mover
+from pyrite.remote.words import Words
 
 PR_SET_PDEATHSIG = 1
 BACKLOG = 128
 KNOWN_SEGMENTS = 1 << 16
+# What went wrong is said in a line, not in a page.
+REASON_CHARS = 500
 
 
 class Limits(NamedTuple):
@@ -39,7 +47,9 @@ class Limits(NamedTuple):
     idle_s: float = 600.0
     tick_s: float = 1.0
     files: int = 256
+    # Of segments that others write: in memory at most the pool's size, and on disk.
     segment_bytes: int = 1 << 36
+    disk_segment_bytes: int = 1 << 40
 
 
 class BlockServer:
@@ -50,8 +60,19 @@ class BlockServer:
     ) -> None:
         self.address = address
         self.limits = limits or Limits()
+        self.folders = folders
         self.files = OpenFiles(folders, self.limits.files)
-        self.written = WrittenSegments(folders, self.limits.segment_bytes, KNOWN_SEGMENTS)
+        self.forgotten = Forgotten(KNOWN_SEGMENTS)
+        self.written = WrittenSegments(
+            folders,
+            self.limits.segment_bytes,
+            self.limits.disk_segment_bytes,
+            self.forgotten,
+            KNOWN_SEGMENTS,
+        )
+        self.mover = Mover(folders, secret, self._on_moved, self.forgotten)
+        self.moved: deque[tuple[int, str | None]] = deque()
+        self.wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         scratch = memoryview(bytearray(SCRATCH_BYTES))
         self.service = Service(check_secret(secret), self.files, self.written, scratch)
         self.connections: dict[int, Connection] = {}
@@ -59,7 +80,6 @@ class BlockServer:
         self.epoll = select.epoll()
         self.listener: socket.socket | None = None
         self.is_listening = False
-        self.words = b""
         self.swept_s = 0.0
 
     def open(self) -> Address:
@@ -86,10 +106,10 @@ class BlockServer:
     def serve(self, control: socket.socket) -> None:
         """Answers until the parent's end of the control socket closes."""
         assert self.listener is not None, "open comes first"
-        control.setblocking(False)
-        self.epoll.register(control, select.EPOLLIN)
+        words = Words(control, self.epoll)
+        self.epoll.register(self.wake, select.EPOLLIN)
         self._listen_again()
-        while True:
+        while not words.closed:
             timeout_s = self.limits.tick_s if self.connections or self.files.files else -1
             events = self.epoll.poll(timeout_s)
             now_s = time.monotonic()
@@ -99,17 +119,22 @@ class BlockServer:
                     self._advance(connection, now_s)
                 elif fd == self.listener.fileno():
                     self._accept(now_s)
-                elif fd == control.fileno() and not self._hear(control):
-                    return
+                elif fd == self.wake:
+                    self._tell_moved(words)
+                elif fd == control.fileno():
+                    words.flush()
+                    self._hear(words)
             if now_s - self.swept_s >= self.limits.tick_s:
                 self._sweep(now_s)
 
     def close(self) -> None:
         """Closes everything, and removes a Unix socket's path."""
+        self.mover.close()
         for connection in list(self.connections.values()):
             self._close(connection)
         self.files.close()
         self.epoll.close()
+        os.close(self.wake)
         if self.listener is not None:
             self.listener.close()
             if isinstance(self.address, str):
@@ -180,20 +205,34 @@ class BlockServer:
             self._close(min(idle, key=lambda c: c.touched_s))
         return bool(idle)
 
-    def _hear(self, control: socket.socket) -> bool:
-        """What the parent says; False when it has gone."""
-        try:
-            data = control.recv(1 << 16)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        *lines, self.words = (self.words + data).split(b"\n")
-        for line in lines:
-            segments = line.decode().split()
-            self.files.forget(segments)
-            self.written.forget(segments)
-        return bool(data)
+    def _hear(self, words: Words) -> None:
+        for line in words.hear():
+            match line:
+                case ["forget", segments]:
+                    self._forget(segments)
+                case ["move", id, segment, target, address]:
+                    self.mover.move(MoveOrder(id, segment, target, unpacked(address)))
+                case _:
+                    raise ValueError(f"a block server's parent said {line!r}")
+
+    def _forget(self, segments: Iterable[str]) -> None:
+        self.forgotten.add(segments)
+        self.files.forget(segments)
+        self.written.forget(segments)
+        # The parent has removed them, but a write or a move may have made one since. After they
+        # are forgotten, so that one that is being made now is found here or by its maker.
+        remove_segments(self.folders, segments)
+
+    def _on_moved(self, id: int, reason: str | None) -> None:
+        """Called by the mover's thread."""
+        self.moved.append((id, reason))
+        os.eventfd_write(self.wake, 1)
+
+    def _tell_moved(self, words: Words) -> None:
+        os.eventfd_read(self.wake)
+        while self.moved:
+            id, reason = self.moved.popleft()
+            words.say("moved", id, reason and reason[:REASON_CHARS])
 
     def _sweep(self, now_s: float) -> None:
         self.swept_s = now_s
@@ -228,21 +267,23 @@ def main(control_fd: int) -> None:
     control = socket.socket(fileno=control_fd)
     with control.makefile("rb") as lines:
         options = json.loads(lines.readline())
-    address = options["address"]
+    address = unpacked(options["address"])
+    assert address is not None
     server = BlockServer(
         Folders(*options["folders"]),
         bytes.fromhex(options["secret"]),
-        address if isinstance(address, str) else (address[0], address[1]),
+        address,
         Limits(*options["limits"]),
     )
     try:
-        control.sendall(json.dumps({"address": server.open()}).encode() + b"\n")
-        gc.freeze()
-        server.serve(control)
+        said: dict[str, Any] = {"address": server.open()}
     except OSError as error:
-        with contextlib.suppress(OSError):
-            control.setblocking(True)
-            control.sendall(json.dumps({"error": str(error)}).encode() + b"\n")
+        said = {"error": str(error)}
+    try:
+        control.sendall(json.dumps(said).encode() + b"\n")
+        if "address" in said:
+            gc.freeze()
+            server.serve(control)
     finally:
         server.close()
 

@@ -16,15 +16,16 @@ from pyrite.schedule.commands import (
     DropBroadcast,
     DropRdd,
     DropShuffle,
-    GrantSpace,
+    TellMemory,
 )
-from pyrite.schedule.state import State
-
-# The owner of the driver's own segments; those of executors are e0, e1...
-DRIVER = "driver"
+from pyrite.schedule.rooms import Rooms
 
 BlockEvent = (
     ev.SpaceWanted
+    | ev.SegmentMoved
+    | ev.SegmentNotMoved
+    | ev.NodeLeaves
+    | ev.MemoryAsked
     | ev.BlockPut
     | ev.BlocksReleased
     | ev.BlockLost
@@ -35,13 +36,22 @@ BlockEvent = (
 )
 
 
-class BlockBook(State):
+class BlockBook(Rooms):
     """Keeps the ledger of blocks in step with what happens to them."""
 
     def _on_block_event(self, event: BlockEvent) -> None:
         match event:
             case ev.SpaceWanted():
-                self._grant(event)
+                self._on_space_wanted(event)
+            case ev.SegmentMoved():
+                self._on_moved(event)
+            case ev.SegmentNotMoved():
+                self._on_not_moved(event)
+            case ev.NodeLeaves():
+                self._on_node_leaves(event)
+            case ev.MemoryAsked():
+                report = self.book.report(self.ledger)
+                self.commands.append(TellMemory(event.question, report))
             case ev.BlockPut():
                 self.ledger.pin(event.ref)
             case ev.BlocksReleased():
@@ -58,25 +68,16 @@ class BlockBook(State):
             case ev.BlockLost():
                 if self.kept.drop_block(event.partition, event.ref):
                     rare("a kept block is lost")
-                    self._release([event.ref])
+                    self._release([event.ref], event.partition.rdd)
             case _:
                 assert_never(event)
 
-    def _grant(self, event: ev.SpaceWanted) -> None:
-        node, owner, segment, size = event
-        granted = False
-        if owner == DRIVER or ExecutorId(int(owner[1:])) in self.executors:
-            granted = self.ledger.want(node, owner, segment, size)
-        else:
-            # Late words: nobody would ever give the segment back.
-            rare("a lost executor wants space")
-        if owner == DRIVER:
-            self._drop(node, self.ledger.settle(node, owner))
-        self.commands.append(GrantSpace(owner, segment, granted))
-
     def _keep(self, partition: Partition, ref: BlockRef | None, executor: ExecutorId) -> None:
         if ref is not None:
-            self.ledger.pin(ref)
+            if not self.ledger.holds(ref):
+                rare("a kept block is lost before it was told of")
+                return
+            self.ledger.pin(ref, partition.rdd)
         if partition.rdd not in self.persisted:
             # Forgotten while the task ran.
             rare("a partition is kept of an RDD that was forgotten")
@@ -88,9 +89,10 @@ class BlockBook(State):
             return
         if ref is not None:
             rare("a kept block is of no use")
-            self._release([ref])
+            self._release([ref], partition.rdd)
 
     def _forget_rdd(self, rdd: RddId) -> None:
         self.persisted.discard(rdd)
-        self._release(self.kept.forget_rdd(rdd))
+        self.book.forget_rdd(rdd)
+        self._release(self.kept.forget_rdd(rdd), rdd)
         self.commands.append(DropRdd(rdd))

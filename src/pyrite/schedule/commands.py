@@ -16,6 +16,7 @@ from pyrite.ids import (
     ShuffleId,
     StageId,
 )
+from pyrite.memory import MemoryReport
 
 
 class Snapshot(NamedTuple):
@@ -75,11 +76,35 @@ class FinishJob(NamedTuple):
 
 
 class GrantSpace(NamedTuple):
-    """The answer to SpaceWanted; refused means: write to disk."""
+    """The answer to SpaceWanted: on which node the segment may lie; None where no pool has room."""
 
-    owner: str
+    writer: str
     segment: str
-    granted: bool
+    place: NodeId | None
+
+
+class MoveSegment(NamedTuple):
+    """Copy a segment to another node or to a disk, under a new name; the old one stays."""
+
+    move: int
+    node: NodeId
+    segment: str
+    target: NodeId
+    new_segment: str
+    bytes: int
+
+
+class ReleaseNode(NamedTuple):
+    """Nothing lies on this node any more that anybody needs: it may go."""
+
+    node: NodeId
+
+
+class TellMemory(NamedTuple):
+    """The answer to MemoryAsked."""
+
+    question: int
+    report: MemoryReport
 
 
 class DropSegments(NamedTuple):
@@ -142,6 +167,9 @@ Command = (
     | CountAccumulators
     | FinishJob
     | GrantSpace
+    | MoveSegment
+    | ReleaseNode
+    | TellMemory
     | DropSegments
     | ClearExecutor
     | DropRdd
@@ -151,3 +179,6 @@ Command = (
     | ReleaseBarrier
     | SetTimer
 )
+
+# Those that the user's threads wait for; the cluster performs all others.
+ForDesk = DeliverResult | CountAccumulators | FinishJob | TellMemory

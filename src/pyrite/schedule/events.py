@@ -27,6 +27,25 @@ class Failure(NamedTuple):
     error: bytes | None = None
 
 
+class Stored(NamedTuple):
+    """A partition that is kept from now on: as a block, or as live rows of about so many bytes."""
+
+    partition: Partition
+    ref: BlockRef | None
+    bytes: int
+
+
+class KeptNews(NamedTuple):
+    """What a task did with kept partitions."""
+
+    stored: tuple[Stored, ...] = ()
+    dropped: tuple[Partition, ...] = ()
+    # How many it read: live, in its node's pool, in another node's, on disk.
+    found: tuple[int, int, int, int] = (0, 0, 0, 0)
+    # Those that it computed, as they were nowhere.
+    computed: tuple[Partition, ...] = ()
+
+
 class JobSubmitted(NamedTuple):
     job: JobSpec
 
@@ -48,8 +67,7 @@ class TaskSucceeded(NamedTuple):
     result: bytes | BlockRef | None = None
     output: BlockRef | None = None
     accumulators: bytes | None = None
-    stored: tuple[tuple[Partition, BlockRef | None], ...] = ()
-    dropped: tuple[Partition, ...] = ()
+    kept: KeptNews = KeptNews()
 
     def blocks(self) -> list[BlockRef]:
         """Where its result or its map output lies, if it is a block."""
@@ -59,14 +77,12 @@ class TaskSucceeded(NamedTuple):
 class TaskFailed(NamedTuple):
     attempt: AttemptId
     failure: Failure
-    stored: tuple[tuple[Partition, BlockRef | None], ...] = ()
-    dropped: tuple[Partition, ...] = ()
+    kept: KeptNews = KeptNews()
 
 
 class TaskCancelled(NamedTuple):
     attempt: AttemptId
-    stored: tuple[tuple[Partition, BlockRef | None], ...] = ()
-    dropped: tuple[Partition, ...] = ()
+    kept: KeptNews = KeptNews()
 
 
 class FetchFailed(NamedTuple):
@@ -79,8 +95,7 @@ class FetchFailed(NamedTuple):
     shuffle: ShuffleId
     lost: tuple[tuple[int, BlockRef], ...]
     message: str
-    stored: tuple[tuple[Partition, BlockRef | None], ...] = ()
-    dropped: tuple[Partition, ...] = ()
+    kept: KeptNews = KeptNews()
 
 
 class BlockLost(NamedTuple):
@@ -95,6 +110,9 @@ class NodeJoined(NamedTuple):
 
     node: NodeId
     pool_bytes: int
+    # Whether other nodes' partitions may lie in its pool, and whether it has nothing but that.
+    lends: bool = True
+    storage_only: bool = False
 
 
 class NodeLost(NamedTuple):
@@ -123,12 +141,47 @@ class ExecutorLost(NamedTuple):
 
 
 class SpaceWanted(NamedTuple):
-    """A writer wants a segment of its node's pool; `owner` is an executor, or the driver."""
+    """A writer wants a segment; `writer` is an executor, or the driver.
+
+    It is for blocks of kept partitions where it names their RDD, and may then lie on any node.
+    """
 
     node: NodeId
-    owner: str
+    writer: str
     segment: str
     bytes: int
+    # Whether more blocks will be packed into it.
+    packs: bool = True
+    rdd: RddId | None = None
+    # Whether what is kept may go to disk when there is no room in memory.
+    to_disk: bool = True
+    # Whether its node has the rows already, so that it is to lie on another.
+    is_copy: bool = False
+
+
+class SegmentMoved(NamedTuple):
+    """A copy of a segment lies where it was sent, complete."""
+
+    move: int
+
+
+class SegmentNotMoved(NamedTuple):
+    """A segment could not be copied; nothing is left where it was sent."""
+
+    move: int
+    reason: str
+
+
+class NodeLeaves(NamedTuple):
+    """A storage-only node should go as soon as its blocks are elsewhere."""
+
+    node: NodeId
+
+
+class MemoryAsked(NamedTuple):
+    """Somebody wants to know what lies in the pools."""
+
+    question: int
 
 
 class BlockPut(NamedTuple):
@@ -184,6 +237,10 @@ Event = (
     | StartFailed
     | ExecutorLost
     | SpaceWanted
+    | SegmentMoved
+    | SegmentNotMoved
+    | NodeLeaves
+    | MemoryAsked
     | BlockPut
     | BlocksReleased
     | ShuffleForgotten

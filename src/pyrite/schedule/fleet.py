@@ -32,7 +32,7 @@ class Fleet(Outcomes):
         if event.node in self.ledger.pools:
             rare("a node is back before its loss was noticed")
         self._lose_node(event.node, "the node started anew")
-        self.ledger.join(event.node, event.pool_bytes)
+        self.ledger.join(event.node, event.pool_bytes, event.lends, event.storage_only)
 
     def _on_node_lost(self, event: ev.NodeLost) -> None:
         self._lose_node(event.node, event.reason)
@@ -40,13 +40,16 @@ class Fleet(Outcomes):
     def _lose_node(self, node: NodeId, reason: str) -> None:
         if node not in self.ledger.pools:
             return
-        self.ledger.lose(node)
+        self.leaving.pop(node, None)
+        self._drop(self.ledger.lose(node))
         self.kept.forget_node(node)
         for outputs in self.outputs.shuffles.values():
             self._release(outputs.lose_node(node))
         self.not_started = [each for each in self.not_started if each.node != node]
         for executor in [each for each in self.executors.values() if each.node == node]:
             self._forget_executor(executor)
+            # What it laid into other pools, and did not tell of.
+            self._drop(self.ledger.seal(f"e{executor.id}"))
             if executor.attempt is not None:
                 self._lose_attempt(executor.attempt, reason, blamed=False)
         for run in list(self.runs.values()):
@@ -87,10 +90,10 @@ class Fleet(Outcomes):
         if executor is None:
             return
         self._forget_executor(executor)
-        owner = f"e{executor.id}"
-        self._drop(executor.node, self.ledger.seal(executor.node, owner))
+        writer = f"e{executor.id}"
+        self._drop(self.ledger.seal(writer))
         # It may have been killed while it wrote what nobody will ask for.
-        known = self.ledger.written_by(executor.node, owner)
+        known = self.ledger.written_by(executor.node, writer)
         self.commands.append(ClearExecutor(executor.id, executor.node, known))
         if executor.attempt is not None:
             self._lose_attempt(executor.attempt, event.reason)
@@ -115,6 +118,7 @@ class Fleet(Outcomes):
 
     def _forget_executor(self, executor: Executor) -> None:
         del self.executors[executor.id]
+        self._forget_waiting(f"e{executor.id}")
         self.slots[executor.slot] = None
         heappush(self.empty_slots, executor.slot)
         self.free.pop(executor.id, None)
@@ -126,6 +130,7 @@ class Fleet(Outcomes):
 
     def _lose_attempt(self, attempt: Attempt, reason: str, blamed: bool = True) -> None:
         del self.attempts[attempt.id]
+        self._end_reading(attempt)
         tasks = attempt.tasks
         if tasks is None:
             return

@@ -117,5 +117,32 @@ def check_blocks(state: State) -> None:
     live = sum(len(refs) for refs in state.kept.blocks.values()) + sum(
         len(each.refs) - each.absent for each in state.outputs.shuffles.values()
     )
-    pinned = sum(segment.live for _, segment in state.ledger.segments())
+    pinned = sum(segment.live for segment in state.ledger.segments.values())
     assert pinned >= live, "a block is known that the ledger has dropped"
+    check_room(state)
+
+
+def check_room(state: State) -> None:
+    """Kept blocks, their readers, and who waits for room are told alike everywhere."""
+    listed = sorted(
+        (segment, partition)
+        for segment, kept in state.kept.in_segment.items()
+        for partition in kept
+    )
+    known = sorted(
+        (ref.segment, Partition(rdd, index))
+        for rdd, refs in state.kept.blocks.items()
+        for index, ref in refs.items()
+    )
+    assert listed == known, "what lies in a segment is told in two ways"
+    readers: dict[str, int] = {}
+    for attempt in state.attempts.values():
+        for _, ref in attempt.blocks:
+            readers[ref.segment] = readers.get(ref.segment, 0) + 1
+    for name, segment in state.ledger.segments.items():
+        assert segment.readers == readers.get(name, 0), f"{name} has other readers"
+    for pool in state.ledger.pools.values():
+        promised = [each.wanted.bytes for each in state.waiting if each.pool is pool]
+        assert pool.promised_bytes == sum(promised), f"{pool.node} has promised more or less"
+    for waiting in state.waiting:
+        assert any(move in state.ledger.moves for move in waiting.moves), "waits for nothing"

@@ -14,6 +14,7 @@ class Kept:
         self.live: dict[RddId, dict[int, list[ExecutorId]]] = {}
         self.held: dict[ExecutorId, dict[Partition, None]] = {}
         self.blocks: dict[RddId, dict[int, BlockRef]] = {}
+        self.in_segment: dict[str, dict[Partition, None]] = {}
 
     def __bool__(self) -> bool:
         return bool(self.live or self.blocks)
@@ -23,6 +24,15 @@ class Kept:
 
     def block(self, partition: Partition) -> BlockRef | None:
         return self.blocks.get(partition.rdd, {}).get(partition.index)
+
+    def has_block(self, partition: Partition) -> bool:
+        return self.block(partition) is not None
+
+    def is_live(self, partition: Partition) -> bool:
+        return bool(self.executors(partition))
+
+    def is_there(self, partition: Partition) -> bool:
+        return self.has_block(partition) or self.is_live(partition)
 
     def add_live(self, partition: Partition, executor: ExecutorId) -> None:
         holders = self.live.setdefault(partition.rdd, {}).setdefault(partition.index, [])
@@ -44,7 +54,11 @@ class Kept:
     def set_block(self, partition: Partition, ref: BlockRef) -> bool:
         """Remembers a partition's bytes; False where it has some already."""
         indices = self.blocks.setdefault(partition.rdd, {})
-        return indices.setdefault(partition.index, ref) is ref
+        if partition.index in indices:
+            return False
+        indices[partition.index] = ref
+        self.in_segment.setdefault(ref.segment, {})[partition] = None
+        return True
 
     def drop_block(self, partition: Partition, ref: BlockRef) -> bool:
         indices = self.blocks.get(partition.rdd)
@@ -53,7 +67,27 @@ class Kept:
         del indices[partition.index]
         if not indices:
             del self.blocks[partition.rdd]
+        self._unlist(partition, ref)
         return True
+
+    def drop_segment(self, segment: str) -> list[tuple[Partition, BlockRef]]:
+        """Forgets the partitions whose bytes lie there; gives them."""
+        dropped = []
+        for partition in list(self.in_segment.get(segment, ())):
+            ref = self.blocks[partition.rdd][partition.index]
+            self.drop_block(partition, ref)
+            dropped.append((partition, ref))
+        return dropped
+
+    def relocate(self, segment: str, node: NodeId, new_segment: str) -> None:
+        """The blocks of a segment lie in another one now, at the same offsets."""
+        moved = self.in_segment.pop(segment, None)
+        if moved is None:
+            return
+        self.in_segment[new_segment] = moved
+        for rdd, index in moved:
+            ref = self.blocks[rdd][index]
+            self.blocks[rdd][index] = ref._replace(node=node, segment=new_segment)
 
     def forget_executor(self, executor: ExecutorId) -> None:
         for partition in list(self.held.get(executor, ())):
@@ -61,18 +95,19 @@ class Kept:
 
     def forget_node(self, node: NodeId) -> None:
         """The blocks that lay on a node are gone."""
-        for rdd in list(self.blocks):
-            left = {i: ref for i, ref in self.blocks[rdd].items() if ref.node != node}
-            if left:
-                self.blocks[rdd] = left
-            else:
-                del self.blocks[rdd]
+        for rdd, indices in list(self.blocks.items()):
+            for index, ref in list(indices.items()):
+                if ref.node == node:
+                    self.drop_block(Partition(rdd, index), ref)
 
     def forget_rdd(self, rdd: RddId) -> Iterable[BlockRef]:
         for index, holders in self.live.pop(rdd, {}).items():
             for executor in holders:
                 self._unhold(Partition(rdd, index), executor)
-        return self.blocks.pop(rdd, {}).values()
+        blocks = self.blocks.pop(rdd, {})
+        for index, ref in blocks.items():
+            self._unlist(Partition(rdd, index), ref)
+        return blocks.values()
 
     def count(self, rdd: RddId) -> int:
         """How many partitions of the RDD are somewhere."""
@@ -86,3 +121,9 @@ class Kept:
         del held[partition]
         if not held:
             del self.held[executor]
+
+    def _unlist(self, partition: Partition, ref: BlockRef) -> None:
+        listed = self.in_segment[ref.segment]
+        del listed[partition]
+        if not listed:
+            del self.in_segment[ref.segment]

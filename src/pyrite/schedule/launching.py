@@ -166,6 +166,9 @@ class Launching(Staging):
         executor.attempt = attempt
         del self.free[executor.id]
         tasks.start(attempt)
+        attempt.blocks = self._kept_blocks(run.spec, partition)
+        for _, ref in attempt.blocks:
+            self.ledger.use(ref)
         shape = run.spec.shape
         inputs = tuple(
             self.outputs.shuffles[shuffle].snapshot()
@@ -181,7 +184,7 @@ class Launching(Staging):
                 attempt.number,
                 JobId(run.job),
                 inputs,
-                self._kept_blocks(run.spec, partition),
+                attempt.blocks,
             )
         )
 
@@ -193,6 +196,6 @@ class Launching(Staging):
             return ()
         return tuple(
             (each, ref)
-            for each in spec.shape.kept_partitions(partition, kept.keys())
+            for each in spec.shape.kept_partitions(partition, kept.keys(), self.kept.has_block)
             if (ref := self.kept.block(each)) is not None
         )

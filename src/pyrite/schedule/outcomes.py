@@ -36,18 +36,25 @@ class Outcomes(Launching):
         self._set_free(executor)
         executor.ran += 1
         self.failed_starts = 0
-        for partition in event.dropped:
+        self._end_reading(attempt)
+        self._forget_waiting(f"e{executor.id}")
+        self.book.add(event.kept)
+        for partition in event.kept.dropped:
             self.kept.drop_live(partition, executor.id)
-        for partition, ref in event.stored:
-            self._keep(partition, ref, executor.id)
+        for stored in event.kept.stored:
+            self._keep(stored.partition, stored.ref, executor.id)
         # Not before: a segment that the task filled may hold what it tells of only now.
-        self._drop(executor.node, self.ledger.settle(executor.node, f"e{executor.id}"))
+        self._drop(self.ledger.settle(f"e{executor.id}"))
         tasks = attempt.tasks
         if tasks is None:
             return None
         tasks.finish(attempt)
         run = self.runs.get(StageId(tasks.stage))
         return None if run is None else (attempt, run, tasks)
+
+    def _end_reading(self, attempt: Attempt) -> None:
+        """What the attempt read may be moved, or go."""
+        self._drop([drop for _, ref in attempt.blocks for drop in self.ledger.end_use(ref)])
 
     def _on_succeeded(self, event: ev.TaskSucceeded) -> None:
         for ref in event.blocks():

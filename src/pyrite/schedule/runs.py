@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pyrite.ids import AttemptId, JobId, ShuffleId
+from pyrite.ids import AttemptId, JobId, Partition, ShuffleId
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule.events import TaskSucceeded
 from pyrite.schedule.taskset import TaskSet
@@ -30,6 +30,8 @@ class StageRun:
     tasks: TaskSet | None = None
     fetch_failures: dict[tuple[ShuffleId, int], int] = field(default_factory=dict)
     barrier: dict[AttemptId, str] = field(default_factory=dict)
+    # Which tasks come upon which partitions of kept RDDs; None until somebody asks.
+    readers: dict[Partition, list[int]] | None = None
     # Of a barrier stage: the tasks that succeeded, until all have.
     together: dict[int, TaskSucceeded] = field(default_factory=dict)
 

@@ -27,6 +27,10 @@ class Scheduler(Fleet):
         self.now_s = now_s
         self.commands = []
         self._dispatch(event)
+        if self.waiting:
+            self._serve_waiting()
+        if self.leaving:
+            self._clear_leaving()
         self._launch()
         return self.commands
 
@@ -46,6 +50,10 @@ class Scheduler(Fleet):
                 self._on_cancel_requested(event)
             case (
                 ev.SpaceWanted()
+                | ev.SegmentMoved()
+                | ev.SegmentNotMoved()
+                | ev.NodeLeaves()
+                | ev.MemoryAsked()
                 | ev.BlockPut()
                 | ev.BlocksReleased()
                 | ev.BlockLost()

@@ -8,6 +8,7 @@ from pyrite.errors import JobCancelled
 from pyrite.ids import (
     ExecutorId,
     JobId,
+    NodeId,
     RddId,
     ShuffleId,
     StageId,
@@ -110,6 +111,7 @@ class Staging(BlockBook):
             self.rules.locality_wait_s,
             self.now_s,
             self.turns.pool(run.pool).load,
+            self._homes_by_blocks(run.spec, partitions, slots),
         )
         if not partitions:
             self._finish_stage(run)
@@ -128,7 +130,7 @@ class Staging(BlockBook):
         found: dict[int, Sequence[ExecutorId]] = {}
         for index in partitions:
             holders: list[ExecutorId] = []
-            for partition in spec.shape.kept_partitions(index, live):
+            for partition in spec.shape.kept_partitions(index, live, self.kept.is_live):
                 holders += self.kept.executors(partition)
             if holders:
                 # Where most of the task's kept partitions are.
@@ -137,6 +139,25 @@ class Staging(BlockBook):
                     each for each in dict.fromkeys(holders) if holders.count(each) == best
                 ]
         return found
+
+    def _homes_by_blocks(
+        self, spec: StageSpec, partitions: Iterable[int], slots: int
+    ) -> dict[int, int]:
+        """Slots on the nodes where kept blocks of the partitions lie, if they are elsewhere."""
+        kept = self.kept.blocks
+        if not kept or spec.shape.rdds.isdisjoint(kept.keys()):
+            return {}
+        on_node: dict[NodeId, list[int]] = {}
+        for executor in self.executors.values():
+            on_node.setdefault(executor.node, []).append(executor.slot)
+        homes: dict[int, int] = {}
+        for index in partitions:
+            wanted = spec.shape.kept_partitions(index, kept.keys(), self.kept.has_block)
+            blocks = [ref for each in wanted if (ref := self.kept.block(each)) is not None]
+            beside = on_node.get(blocks[0].node) if blocks else None
+            if beside and index % max(1, slots) not in beside:
+                homes[index] = beside[index % len(beside)]
+        return homes
 
     def _finish_stage(self, run: StageRun) -> None:
         self._forget_stage(run)

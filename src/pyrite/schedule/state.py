@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from pyrite.blocks.ledger import Ledger
+from pyrite.blocks.ledger import Drop, Ledger
 from pyrite.ids import (
     AttemptId,
     BlockRef,
@@ -23,10 +24,18 @@ from pyrite.schedule.commands import (
 )
 from pyrite.schedule.health import ExclusionRule, Health
 from pyrite.schedule.kept import Kept
+from pyrite.schedule.memorybook import MemoryBook
 from pyrite.schedule.outputs import Outputs
 from pyrite.schedule.pools import PoolShare, Turns
 from pyrite.schedule.runs import Job, StageRun
 from pyrite.schedule.taskset import Attempt, Speculation
+
+if TYPE_CHECKING:
+    from pyrite.schedule.rooms import Waiting
+
+
+# The writer of the driver's own segments; those of executors are e0, e1...
+DRIVER = "driver"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,9 @@ class Rules:
     speculation: Speculation | None = None
     speculation_interval_s: float = 0.1
     exclusion: ExclusionRule = field(default_factory=ExclusionRule)
+    # Whether what the jobs under way will read, and will store, decides on room in the pools.
+    foresight: bool = True
+    reserve: bool = True
 
 
 @dataclass(slots=True)
@@ -71,6 +83,9 @@ class State:
         self.kept = Kept()
         self.persisted: set[RddId] = set()
         self.ledger = Ledger()
+        self.book = MemoryBook()
+        self.waiting: list[Waiting] = []
+        self.leaving: dict[NodeId, None] = {}
         self.health = Health(rules.exclusion)
         self.executors: dict[ExecutorId, Executor] = {}
         # In the order in which they became free.
@@ -96,13 +111,13 @@ class State:
     def _set_timer(self, name: str, delay_s: float) -> None:
         self.commands.append(SetTimer(name, self.now_s + delay_s))
 
-    def _release(self, refs: Iterable[BlockRef]) -> None:
-        gone: dict[NodeId, list[str]] = {}
-        for ref in refs:
-            gone.setdefault(ref.node, []).extend(self.ledger.release(ref))
-        for node, segments in gone.items():
-            self._drop(node, segments)
+    def _release(self, refs: Iterable[BlockRef], rdd: RddId | None = None) -> None:
+        """Nobody needs these blocks any more; they are partitions of the RDD, if they are kept."""
+        self._drop([drop for ref in refs for drop in self.ledger.release(ref, rdd)])
 
-    def _drop(self, node: NodeId, segments: list[str]) -> None:
-        if segments:
+    def _drop(self, drops: Iterable[Drop]) -> None:
+        gone: dict[NodeId, list[str]] = {}
+        for node, segment in drops:
+            gone.setdefault(node, []).append(segment)
+        for node, segments in gone.items():
             self.commands.append(DropSegments(node, tuple(segments)))

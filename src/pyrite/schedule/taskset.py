@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pyrite.ids import AttemptId, ExecutorId
+from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition
 from pyrite.schedule.median import Median
 from pyrite.schedule.pools import Load
 
@@ -21,6 +21,8 @@ class Attempt:
     executor: ExecutorId
     number: int
     started_s: float
+    # The kept partitions that it was told to read.
+    blocks: tuple[tuple[Partition, BlockRef], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,9 @@ class Speculation:
 class TaskSet:
     """Pending and running tasks of a stage, under delay scheduling.
 
-    A partition prefers the executors that hold its kept rows. One that prefers none has a home,
-    chosen by its index, so that partition i of co-partitioned RDDs meets its kin on one executor;
-    any idle executor may still take it.
+    A partition prefers the executors that hold its kept rows. One that prefers none has a home:
+    on the node where its kept blocks lie, else chosen by its index, so that partition i of
+    co-partitioned RDDs meets its kin on one executor; any idle executor may still take it.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class TaskSet:
         wait_s: float,
         now_s: float,
         load: Load,
+        near: Mapping[int, int],
     ) -> None:
         self.stage = stage
         self.load = load
@@ -70,6 +73,8 @@ class TaskSet:
         self.anywhere: dict[int, None] = {}
         self.by_executor: dict[ExecutorId, deque[int]] = {}
         self.slots = max(1, slots)
+        # The slots of partitions whose home is not the one that their index says.
+        self.near = near
         self.homes: dict[int, deque[int]] = {}
         # Executors that became free no later than this one have no task of their own here, but
         # for the unasked; before the first round these are all there are.
@@ -106,11 +111,14 @@ class TaskSet:
         self.offered = 0
         self.unasked.append(partition)
         self.anywhere[partition] = None
-        home = partition % self.slots
+        home = self._home(partition)
         if home in self.homes:
             self.homes[home].append(partition)
         else:
             self.homes[home] = deque((partition,))
+
+    def _home(self, partition: int) -> int:
+        return self.near.get(partition, partition % self.slots)
 
     def discard(self, partition: int) -> int:
         """The partition waits no more."""
@@ -190,7 +198,7 @@ class TaskSet:
         if preferred:
             yield from preferred
         else:
-            for slot in range(partition % self.slots, len(slots), self.slots):
+            for slot in range(self._home(partition), len(slots), self.slots):
                 if (executor := slots[slot]) is not None:
                     yield executor
 

@@ -15,13 +15,16 @@ from typing import Any
 from zlib import crc32
 
 from pyrite.blocks.codec import CorruptBlock, Encoder, frame_size
-from pyrite.blocks.segments import SegmentWriter, write_all
+from pyrite.blocks.segments import write_all
+from pyrite.blocks.writer import SegmentWriter
 from pyrite.bounded.space import Space
 from pyrite.bounded.spill import SpillFailed, SpillFile
 from pyrite.ids import BlockRef
 from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router
 
+# The rows of a frame are small beside what a task may hold.
+FRAMES_PER_LIMIT = 8
 # A map output may have a tebibyte.
 OFFSET_BITS = 40
 
@@ -68,6 +71,7 @@ class MapOutput:
         self.encoder = Encoder()
         self.spill: FrameSpill | None = None
         self.waiting = 0
+        self.level_bytes = space.level_bytes
 
     def add(self, rows: Iterator[Any], router: Router) -> None:
         buckets = self.buckets
@@ -77,8 +81,14 @@ class MapOutput:
             if self.space.over():
                 self.encode()
                 self.spill_frames()
-            elif self.waiting >= self.space.waiting_rows:
+            elif self._is_much_waiting():
                 self.encode()
+
+    def _is_much_waiting(self) -> bool:
+        """Large frames are encoded faster, but a reducer decodes a whole one at a time."""
+        grown_bytes = self.space.level_bytes - self.level_bytes
+        most_bytes = self.space.limit_bytes // FRAMES_PER_LIMIT
+        return self.waiting >= self.space.waiting_rows or grown_bytes > most_bytes
 
     def encode(self) -> None:
         """Turns the waiting rows into frames."""
@@ -87,6 +97,7 @@ class MapOutput:
                 frames.extend(self.encoder.encode(bucket))
                 bucket.clear()
         self.waiting = 0
+        self.level_bytes = self.space.level_bytes
 
     def spill_frames(self) -> None:
         """Moves the frames to disk."""

@@ -81,3 +81,13 @@ def test_a_value_that_holds_itself_has_a_size() -> None:
     ring: list[Any] = []
     ring.append(ring)
     assert deep_size(ring) > 0
+
+
+def test_an_array_counts_the_buffer_that_it_looks_into():
+    class Array:
+        """As numpy's arrays do that were read in place."""
+
+        nbytes = 1 << 20
+
+    assert deep_size(Array()) >= 1 << 20
+    assert estimate_bytes([Array()] * 4) >= 4 << 20

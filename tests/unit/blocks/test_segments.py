@@ -6,15 +6,8 @@ from pathlib import Path
 import pytest
 
 from pyrite.blocks.codec import encode
-from pyrite.blocks.segments import (
-    ALIGNMENT,
-    SEGMENT_BYTES,
-    BlockNotWritten,
-    Folders,
-    SegmentReader,
-    SegmentWriter,
-    remove_segments,
-)
+from pyrite.blocks.segments import Folders, SegmentReader, remove_segments
+from pyrite.blocks.writer import ALIGNMENT, SEGMENT_BYTES, BlockNotWritten, SegmentWriter
 from pyrite.ids import BlockRef, NodeId
 
 NODE = NodeId("node-0")
@@ -28,7 +21,7 @@ def folders(tmp_path: Path) -> Folders:
 
 
 def writer_of(folders: Folders, granted: bool = True) -> SegmentWriter:
-    return SegmentWriter(folders, "e0", lambda _name, _size: granted)
+    return SegmentWriter(folders, "e0", lambda _want: NODE if granted else None)
 
 
 def test_small_blocks_share_a_segment_and_lie_aligned(folders: Folders) -> None:

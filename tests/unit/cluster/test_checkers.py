@@ -197,8 +197,13 @@ def test_executors_bite_on_two_tasks_at_once_and_on_old_numbers() -> None:
 
 
 def holding(**held: Any) -> Any:
-    outputs = SimpleNamespace(shuffles=held.get("shuffles", {}))
-    return SimpleNamespace(outputs=outputs, kept=SimpleNamespace(blocks=held.get("blocks", {})))
+    attempt = SimpleNamespace(id=9, blocks=[(Partition(RddId(4), 2), REF)])
+    return SimpleNamespace(
+        outputs=SimpleNamespace(shuffles=held.get("shuffles", {})),
+        kept=SimpleNamespace(blocks=held.get("blocks", {})),
+        attempts={9: attempt} if "read" in held else {},
+        ledger=SimpleNamespace(segments=held.get("read", {})),
+    )
 
 
 DROP: Chapter = TICK, [do.DropSegments(NODE, (REF.segment,))]
@@ -209,13 +214,21 @@ DROP: Chapter = TICK, [do.DropSegments(NODE, (REF.segment,))]
     [
         (holding(shuffles={5: SimpleNamespace(refs=[None, REF])}), "map output 1 of shuffle 5"),
         (holding(blocks={4: {2: REF}}), "partition 2 of RDD 4"),
+        (holding(read={REF.segment: None}), r"partition .*, which attempt 9 reads"),
     ],
 )
 def test_blocks_bite_where_a_needed_segment_goes(scheduler: Any, what: str) -> None:
     with pytest.raises(CheckFailed, match=f"m-e0-1 of node-0 is dropped with {what}"):
         tell(Blocks(scheduler), DROP)
+    with pytest.raises(CheckFailed, match=what):
+        tell(Blocks(scheduler), (TICK, [do.ReleaseNode(NODE)]))
     tell(Blocks(scheduler), (TICK, [do.DropSegments(NODE, ("m-e0-2",))]))
     tell(Blocks(scheduler), (TICK, [do.DropSegments(OTHER, (REF.segment,))]))
+    tell(Blocks(scheduler), (TICK, [do.ReleaseNode(OTHER)]))
+
+
+def test_blocks_say_nothing_of_what_an_attempt_can_not_find_any_more() -> None:
+    tell(Blocks(holding(read={})), DROP)
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,22 @@ from pyrite.schedule import events as ev
 NODE = NodeId("node-0")
 REF = BlockRef(NODE, "m-e0-1", 8, 40)
 OTHER_REF = BlockRef(NODE, "d-e1-2", 0, 10)
-REPORT: tuple[list[Any], list[Any]] = ([((4, 1), tuple(REF)), ((4, 2), None)], [(5, 0)])
-STORED = ((Partition(RddId(4), 1), REF), (Partition(RddId(4), 2), None))
-DROPPED = (Partition(RddId(5), 0),)
 LOST = [((6, 3), tuple(OTHER_REF))]
+# What an executor says at the end of its words on a task; and with nothing to say.
+REPORT: list[Any] = [
+    [((4, 1), tuple(REF), 40), ((4, 2), None, 70)],
+    [(5, 0)],
+    LOST,
+    [1, 2, 3, 4],
+    [(4, 1), (4, 2)],
+]
+NOTHING: list[Any] = [[], [], [], [0, 0, 0, 0], []]
+NEWS = ev.KeptNews(
+    (ev.Stored(Partition(RddId(4), 1), REF, 40), ev.Stored(Partition(RddId(4), 2), None, 70)),
+    (Partition(RddId(5), 0),),
+    (1, 2, 3, 4),
+    (Partition(RddId(4), 1), Partition(RddId(4), 2)),
+)
 BLOCK_LOST = ev.BlockLost(Partition(RddId(6), 3), OTHER_REF)
 
 
@@ -161,8 +173,8 @@ def test_what_all_are_told(
 
 
 def test_answers_go_to_who_asked(conversation: Conversation, peers: list[Listener]) -> None:
-    assert conversation.tell(do.GrantSpace("e1", "m-e1-4", False))
-    assert (peers[0].told, peers[1].take()) == ([], [("space", "m-e1-4", False)])
+    assert conversation.tell(do.GrantSpace("e1", "m-e1-4", NODE))
+    assert (peers[0].told, peers[1].take()) == ([], [("space", "m-e1-4", NODE)])
     together = ((AttemptId(5), ExecutorId(0)), (AttemptId(6), ExecutorId(1)))
     assert conversation.tell(do.ReleaseBarrier(together, ("a", "b")))
     assert [peer.take() for peer in peers] == [
@@ -176,7 +188,7 @@ def test_answers_go_to_who_asked(conversation: Conversation, peers: list[Listene
     "command",
     [
         launch(0, executor=9),
-        do.GrantSpace("e9", "m-e9-1", True),
+        do.GrantSpace("e9", "m-e9-1", NODE),
         do.ReleaseBarrier(((AttemptId(5), ExecutorId(9)),), ("a",)),
     ],
 )
@@ -209,40 +221,43 @@ def test_what_is_not_for_executors(
     [
         (("ready", 0), [ev.ExecutorJoined(ExecutorId(0), NODE)]),
         (("space", "m-e0-3", 64), [ev.SpaceWanted(NODE, "e0", "m-e0-3", 64)]),
+        (
+            ("space", "m-e0-3", 64, False, 4, False),
+            [ev.SpaceWanted(NODE, "e0", "m-e0-3", 64, packs=False, rdd=RddId(4), to_disk=False)],
+        ),
         (("barrier", 5, "hello"), [ev.BarrierReached(AttemptId(5), "hello")]),
         (
-            ("ok", 5, b"rows", None, b"counts", *REPORT, []),
-            [ev.TaskSucceeded(AttemptId(5), b"rows", None, b"counts", STORED, DROPPED)],
+            ("ok", 5, b"rows", None, b"counts", *REPORT),
+            [BLOCK_LOST, ev.TaskSucceeded(AttemptId(5), b"rows", None, b"counts", NEWS)],
         ),
         (
-            ("ok", 5, tuple(REF), None, None, [], [], LOST),
-            [BLOCK_LOST, ev.TaskSucceeded(AttemptId(5), REF)],
+            ("ok", 5, tuple(REF), None, None, *NOTHING),
+            [ev.TaskSucceeded(AttemptId(5), REF)],
         ),
         (
-            ("ok", 5, None, tuple(REF), None, [], [], []),
+            ("ok", 5, None, tuple(REF), None, *NOTHING),
             [ev.TaskSucceeded(AttemptId(5), None, REF)],
         ),
         (
-            ("failed", 5, "KeyError", "KeyError: 1", "in f", b"pickled", *REPORT, LOST),
+            ("failed", 5, "KeyError", "KeyError: 1", "in f", b"pickled", *REPORT),
             [
                 BLOCK_LOST,
                 ev.TaskFailed(
                     AttemptId(5),
                     ev.Failure("KeyError", "KeyError: 1", "in f", b"pickled"),
-                    STORED,
-                    DROPPED,
+                    NEWS,
                 ),
             ],
         ),
         (
-            ("cancelled", 5, *REPORT, LOST),
-            [BLOCK_LOST, ev.TaskCancelled(AttemptId(5), STORED, DROPPED)],
+            ("cancelled", 5, *REPORT),
+            [BLOCK_LOST, ev.TaskCancelled(AttemptId(5), NEWS)],
         ),
         (
-            ("fetch", 5, 9, [(2, tuple(REF))], "gone", *REPORT, LOST),
+            ("fetch", 5, 9, [(2, tuple(REF))], "gone", *REPORT),
             [
                 BLOCK_LOST,
-                ev.FetchFailed(AttemptId(5), ShuffleId(9), ((2, REF),), "gone", STORED, DROPPED),
+                ev.FetchFailed(AttemptId(5), ShuffleId(9), ((2, REF),), "gone", NEWS),
             ],
         ),
     ],

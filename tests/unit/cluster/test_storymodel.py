@@ -79,11 +79,11 @@ def test_what_making_kept_rows_took_is_told_apart_from_using_them(
     assert simulate(told.workload, [KIND], MODEL).seconds == pytest.approx(seconds, rel=0.01)
 
 
-def test_the_size_of_rows_cached_from_a_source_is_said_to_be_unknown(tmp_path: Path) -> None:
-    live, _ = told_by(kept_workload("live"), tmp_path / "live")
-    assert "count as taking none" in read_story(live, MODEL).workload.notes[0]
-    pooled, _ = told_by(kept_workload("pool"), tmp_path / "pool")
-    assert read_story(pooled, MODEL).workload.notes == ()
+@pytest.mark.parametrize("place", ["live", "pool", "disk"])
+def test_the_size_of_rows_cached_from_a_source_is_told(tmp_path: Path, place: str) -> None:
+    told = read_story(told_by(kept_workload(place), tmp_path)[0], MODEL).workload
+    assert told.kept[7].size_bytes == dict.fromkeys(range(4), 1e6)
+    assert told.notes == ()
 
 
 def test_jobs_keep_their_order_their_pauses_and_their_company(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pyrite.cluster.sim.world import (
     NodePlan,
     World,
     calm_world,
+    crowded,
     random_world,
     with_faults,
 )
@@ -19,8 +20,8 @@ from pyrite.errors import UserError
 
 @pytest.mark.parametrize("seed", range(20))
 def test_json_and_back(seed: int) -> None:
-    world = random_world(Random(seed), seed)
-    assert World.from_json(world.to_json()) == world
+    for world in (random_world(Random(seed), seed), crowded(Random(seed), calm_world(seed, 2, 1))):
+        assert World.from_json(world.to_json()) == world
 
 
 def test_what_json_leaves_out_is_as_usual() -> None:
@@ -72,6 +73,7 @@ def test_faults_come_from_the_seed() -> None:
 
 def test_every_kind_of_fault_is_drawn() -> None:
     worlds = [random_world(Random(seed), seed) for seed in range(100)]
+    worlds += [crowded(Random(seed), world) for seed, world in enumerate(worlds)]
     assert {fault.kind for world in worlds for fault in world.faults} == KINDS.keys()
     assert any(node.executors == 0 for world in worlds for node in world.nodes)
     assert all(world.executors for world in worlds)

@@ -5,6 +5,10 @@ from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
 from pyrite.rdd.dependency import SAME, Groups, Stretch
 
 
+def never(partition: Partition) -> bool:
+    return False
+
+
 def shape() -> Shape:
     """RDD 3 is a union of RDD 1 (two partitions over shuffle 7) and RDD 2 (three, over 8)."""
     return Shape(
@@ -26,12 +30,19 @@ def test_a_wholly_kept_rdd_hides_what_lies_behind_it() -> None:
 
 
 def test_kept_partitions_are_found_through_unions_and_groups() -> None:
-    assert list(shape().kept_partitions(3, [RddId(2)])) == [Partition(RddId(2), 1)]
-    assert list(shape().kept_partitions(0, [RddId(2)])) == []
+    assert list(shape().kept_partitions(3, [RddId(2)], never)) == [Partition(RddId(2), 1)]
+    assert list(shape().kept_partitions(0, [RddId(2)], never)) == []
     nodes = [
         *shape().nodes,
         Node(RddId(4), (NarrowInput(2, Groups([0, 2, 5])),), 2),
         Node(RddId(5), (NarrowInput(3, SAME),), 2),
     ]
-    found = set(Shape(nodes).kept_partitions(1, [RddId(2)]))
+    found = set(Shape(nodes).kept_partitions(1, [RddId(2)], never))
     assert found == {Partition(RddId(2), index) for index in (0, 1, 2)}
+
+
+def test_a_partition_that_is_there_hides_those_behind_it() -> None:
+    first = Partition(RddId(3), 3)
+    kept = [RddId(2), RddId(3)]
+    assert list(shape().kept_partitions(3, kept, {first}.__contains__)) == [first]
+    assert list(shape().kept_partitions(3, kept, never)) == [first, Partition(RddId(2), 1)]

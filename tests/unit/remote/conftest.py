@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,17 @@ def folders(node: Folders, lasting: dict[str, ServerProcess], secret: bytes) -> 
 @pytest.fixture(scope="session")
 def secret() -> bytes:
     return os.urandom(32)
+
+
+@pytest.fixture
+def segment(numbers: Iterator[int]) -> str:
+    """A name that no other test uses: servers take no block into what was forgotten."""
+    return f"m-e{next(numbers)}-1"
+
+
+@pytest.fixture(scope="session")
+def numbers() -> Iterator[int]:
+    return count(1000)
 
 
 @pytest.fixture

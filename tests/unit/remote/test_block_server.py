@@ -335,11 +335,13 @@ def test_a_server_killed_in_the_middle_of_a_block(secret: bytes, client: BlockCl
         thread.join()
 
 
-def test_a_refused_client_says_so(server: ServerProcess, client: BlockClient, fill: Fill) -> None:
-    fill("m-e0-1", 10)
-    with pytest.raises(BlockRefused) as refused:
-        client.write(server.address, "m-e0-1", 0, [b"x"], 10)
-    assert refused.value.segment == "m-e0-1"
+def test_a_refused_client_says_so(
+    server: ServerProcess, client: BlockClient, fill: Fill, segment: str
+) -> None:
+    fill(segment, 10)
+    with pytest.raises(BlockRefused, match="made by somebody else") as refused:
+        client.write(server.address, segment, 0, [b"x"], 10)
+    assert refused.value.segment == segment
 
 
 def test_a_server_ends_with_its_control_socket(folders: Folders, secret: bytes) -> None:
@@ -357,7 +359,7 @@ from pyrite.blocks.segments import Folders
 from pyrite.remote.process import ServerProcess
 server = ServerProcess.start(Folders(sys.argv[1], sys.argv[1], "node-0"), os.urandom(32))
 if sys.argv[2] == "held":
-    os.set_inheritable(server.control.fileno(), True)
+    os.set_inheritable(server.words.sock.fileno(), True)
     if os.fork() == 0:
         sys.stdin.read()
         os._exit(0)

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, NodeId, RddId, ShuffleId, StageId
+from pyrite.ids import (
+    AttemptId,
+    BlockRef,
+    ExecutorId,
+    JobId,
+    NodeId,
+    Partition,
+    RddId,
+    ShuffleId,
+    StageId,
+)
 from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME
@@ -95,6 +105,12 @@ class Talk:
 def launched(answer: list[do.Command]) -> list[tuple[int, int, int]]:
     """The launches as (stage, partition, executor)."""
     return [(c.stage, c.partition, c.executor) for c in answer if isinstance(c, do.LaunchTask)]
+
+
+def stored(rdd: int, index: int, ref: BlockRef | None = None) -> ev.KeptNews:
+    """News of one partition that is kept: as a block, or as live rows."""
+    size = 100 if ref is None else ref.length
+    return ev.KeptNews((ev.Stored(Partition(RddId(rdd), index), ref, size),))
 
 
 def of_type(answer: list[do.Command], kind: type) -> list[Any]:

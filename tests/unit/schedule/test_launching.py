@@ -6,9 +6,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from conversation import NODE, Talk, launched, map_stage, of_type, result_stage
+from conversation import NODE, Talk, launched, map_stage, of_type, result_stage, stored
 
-from pyrite.ids import ExecutorId, JobId, Partition, RddId
+from pyrite.ids import ExecutorId, JobId, RddId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.health import ExclusionRule
@@ -21,7 +21,7 @@ def keeping(talk: Talk, tasks: int) -> None:
     talk.submit(result_stage(1, tasks), id=100)
     while talk.running:
         attempt, launch = next(iter(talk.running.items()))
-        talk.succeed(attempt, stored=((Partition(RddId(10), launch.partition), None),))
+        talk.succeed(attempt, kept=stored(10, launch.partition))
 
 
 def join(talk: Talk, executors: range) -> None:
@@ -166,8 +166,7 @@ def test_nobody_is_idle_who_could_work(seed: int) -> None:
         else:
             rdd = talk.scheduler.runs[talk.running[attempt].stage].spec.shape.nodes[0].rdd
             index = talk.running[attempt].partition
-            stored = ((Partition(rdd, index), None),) if rdd == 10 else ()
-            talk.succeed(attempt, stored=stored)
+            talk.succeed(attempt, kept=stored(rdd, index) if rdd == 10 else ev.KeptNews())
     talk.succeed_all()
     assert talk.ended().keys() == {100, 0, 1, 2, 3}
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 from conversation import NODE, map_stage, result_stage
+from walkworld import OTHER, POOLS, STORES, World
 
-from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, Partition, RddId, ShuffleId
+from pyrite.ids import (
+    AttemptId,
+    BlockRef,
+    ExecutorId,
+    JobId,
+    NodeId,
+    Partition,
+    RddId,
+    ShuffleId,
+)
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
@@ -17,11 +28,11 @@ from pyrite.schedule.state import Rules
 from pyrite.schedule.taskset import Speculation
 
 
-class Walk:
+class Walk(World):
     """A world that does what the scheduler says, or fails at it, by the dice of one seed."""
 
     def __init__(self, seed: int) -> None:
-        self.dice = Random(seed)
+        super().__init__(Random(seed))
         dice = self.dice
         self.scheduler = Scheduler(
             Rules(
@@ -30,41 +41,43 @@ class Walk:
                 fair=dice.random() < 0.5,
                 speculation=Speculation(1.5, 0.5, 0.1) if dice.random() < 0.5 else None,
                 exclusion=ExclusionRule(dice.random() < 0.2),
+                foresight=dice.random() < 0.8,
+                reserve=dice.random() < 0.5,
             )
         )
         self.now_s = 0.0
-        self.running: dict[AttemptId, do.LaunchTask] = {}
-        self.starting: list[ExecutorId] = [ExecutorId(i) for i in range(dice.randint(1, 4))]
-        self.next_executor = len(self.starting)
         self.timers: dict[str, float] = {}
         self.ended: dict[int, Exception | None] = {}
         self.results: dict[int, list[int]] = {}
-        self.segments: set[str] = set()
         self.specs: dict[int, StageSpec] = {}
-        self.blocks = 0
+        self.asked: list[StageSpec] = []
         self.delivered: list[BlockRef] = []
         self.doomed: ExecutorId | None = None
-        self.tell(ev.NodeJoined(NODE, dice.choice([0, 50, 500])))
+        self.released: list[NodeId] = []
+        for node in (NODE, OTHER)[: dice.randint(1, 2)]:
+            self.join_node(node, dice.randint(1, 3))
 
     def tell(self, event: ev.Event) -> None:
         self.now_s += self.dice.random()
         for command in self.scheduler.handle(event, self.now_s):
             self.perform(command)
         self.scheduler.check()
+        self.files.check()
 
     def perform(self, command: do.Command) -> None:
         match command:
             case do.LaunchTask():
                 for snapshot in command.inputs:
-                    assert all(ref.segment in self.segments for ref in snapshot.refs), (
+                    assert all(ref in self.files for ref in snapshot.refs), (
                         "a reducer was promised a map output that is gone"
                     )
+                for _, ref in command.blocks:
+                    assert ref in self.files, "a task was promised a kept block that is gone"
                 self.running[command.attempt] = command
             case do.KillExecutor():
                 self.kill(command.executor)
             case do.StartExecutor():
-                self.starting.append(ExecutorId(self.next_executor))
-                self.next_executor += 1
+                self.start_executor(command.node)
             case do.FinishJob():
                 assert command.job not in self.ended, "a job ended twice"
                 self.ended[command.job] = command.error
@@ -76,17 +89,18 @@ class Walk:
                     self.delivered.append(command.result)
             case do.SetTimer():
                 self.timers[command.name] = command.at_s
+            case do.GrantSpace():
+                self.grant(command)
+            case do.MoveSegment():
+                self.begin_move(command)
+            case do.ReleaseNode():
+                assert not self.files.on(command.node), "a node goes with what lies there"
+                self.released.append(command.node)
             case do.DropSegments():
-                for segment in command.segments:
-                    self.segments.discard(segment)
+                self.drop(command.node, command.segments)
 
     def kill(self, executor: ExecutorId) -> None:
         self.doomed = executor
-
-    def new_block(self) -> BlockRef:
-        self.blocks += 1
-        self.segments.add(f"d-{self.blocks}")
-        return BlockRef(NODE, f"d-{self.blocks}", 0, 10)
 
     def submit(self, job: int) -> None:
         dice = self.dice
@@ -98,67 +112,128 @@ class Walk:
             self.specs[id] = spec
             stages.append(spec)
         parents = dice.sample(stages, min(len(stages), dice.randint(0, 2)))
-        width = dice.randint(0, 4)
+        width = dice.choice([0, 1, 2, 3, 4, 4, 5])
         barrier = dice.random() < 0.1
         spec = result_stage(100_000 + job, width, *parents, barrier=barrier)
+        if self.asked and dice.random() < 0.4:
+            # Over the same RDDs again, some of which may be kept.
+            again = dice.choice(self.asked)
+            spec = replace(again, id=spec.id, barrier=False)
+            width = spec.partitions
+        self.asked.append(spec)
         wanted = tuple(i for i in range(width) if dice.random() < 0.8)
         self.results[job] = []
-        if dice.random() < 0.5:
+        if dice.random() < 0.7:
             self.tell(ev.RddPersisted(dice.choice(spec.shape.nodes).rdd))
         group = dice.choice([None, "g"])
         pool = dice.choice(["default", "other"])
         self.tell(ev.JobSubmitted(JobSpec(JobId(job), spec, wanted, group, pool=pool)))
+
+    def ask(self, attempt: AttemptId) -> None:
+        """A running task wants room: for a partition to keep, or for what it makes."""
+        launch = self.running[attempt]
+        run = self.scheduler.runs.get(launch.stage)
+        rdds = [] if run is None else [node.rdd for node in run.spec.shape.nodes]
+        kept = [rdd for rdd in rdds if rdd in self.scheduler.persisted]
+        rdd = self.dice.choice(kept) if kept and self.dice.random() < 0.8 else None
+        self.tell(self.want(launch.executor, rdd))
 
     def finish(self, attempt: AttemptId, faults: bool) -> None:
         """One running attempt ends, well or badly."""
         launch = self.running.pop(attempt)
         dice = self.dice
         chance = dice.random() if faults else 1.0
-        stored = self.stored(launch)
+        news = self.news(launch)
+        # Who waits for room does nothing else, but it can be cancelled.
+        if self.asking.pop(f"e{launch.executor}", None) is not None:
+            self.tell(ev.TaskCancelled(attempt, news))
+            return
         if chance < 0.05:
             failure = ev.Failure("ValueError", "bad")
-            self.tell(ev.TaskFailed(attempt, failure, stored))
+            self.tell(ev.TaskFailed(attempt, failure, news))
         elif chance < 0.15 and launch.inputs and launch.inputs[0].refs:
             snapshot = dice.choice([each for each in launch.inputs if each.refs] or launch.inputs)
             index = dice.randrange(len(snapshot.refs))
             lost = ((index, snapshot.refs[index]),)
-            self.tell(ev.FetchFailed(attempt, snapshot.shuffle, lost, "gone", stored))
+            self.tell(ev.FetchFailed(attempt, snapshot.shuffle, lost, "gone", news))
         else:
+            if chance < 0.2 and launch.blocks:
+                self.tell(ev.BlockLost(*dice.choice(launch.blocks)))
             run = self.scheduler.runs.get(launch.stage)
             writes = launch.stage < 100_000
             assert run is None or writes == (run.spec.writes is not None)
-            output = self.new_block() if writes else None
-            result = None if writes else dice.choice([b"r", None]) or self.new_block()
-            self.tell(ev.TaskSucceeded(attempt, result, output, stored=stored))
+            output = self.output(launch.executor) if writes else None
+            small = None if writes else dice.choice([b"r", None])
+            result = small if writes or small else self.output(launch.executor)
+            self.tell(ev.TaskSucceeded(attempt, result, output, kept=news))
 
-    def stored(self, launch: do.LaunchTask) -> tuple[tuple[Partition, BlockRef | None], ...]:
+    def news(self, launch: do.LaunchTask) -> ev.KeptNews:
+        """What the task has kept: in the room that it was given, on disk, and as live rows."""
+        stored = [
+            ev.Stored(Partition(each.rdd, launch.partition), each.ref(0), each.bytes)
+            for each in self.written(launch.executor)
+            if each.rdd is not None and self.dice.random() < 0.8
+        ]
         run = self.scheduler.runs.get(launch.stage)
-        if run is None or self.dice.random() < 0.5:
-            return ()
-        rdd = self.dice.choice(run.spec.shape.nodes).rdd
-        ref = self.new_block() if self.dice.random() < 0.5 else None
-        return ((Partition(rdd, launch.partition), ref),)
+        if run is not None and self.dice.random() < 0.5:
+            rdd = self.dice.choice(run.spec.shape.nodes).rdd
+            ref = self.on_disk(launch.executor) if self.dice.random() < 0.5 else None
+            stored.append(ev.Stored(Partition(rdd, launch.partition), ref, 10))
+        computed = tuple(each.partition for each in stored)
+        return ev.KeptNews(tuple(stored), found=(1, 0, 0, 0), computed=computed)
 
     def lose(self, executor: ExecutorId) -> None:
-        for attempt in [a for a, each in self.running.items() if each.executor == executor]:
-            del self.running[attempt]
+        self.end_executor(executor)
         self.tell(ev.ExecutorLost(executor, "killed by SIGKILL"))
+
+    # Nodes
+
+    def join_node(self, node: NodeId, executors: int = 0) -> None:
+        capacity = self.dice.choice(POOLS)
+        self.files.capacities[node] = capacity
+        self.tell(ev.NodeJoined(node, capacity, storage_only=not executors))
+        for _ in range(executors):
+            self.start_executor(node)
+
+    def lose_node(self, node: NodeId) -> None:
+        """A node goes; one with executors comes back, sometimes before anybody has noticed."""
+        executors = self.end_node(node)
+        if node in STORES or self.dice.random() < 0.7:
+            self.tell(ev.NodeLost(node, "crash"))
+        if node not in STORES:
+            self.join_node(node, max(1, executors))
 
     def step(self, faults: bool) -> bool:
         """One random thing happens; False when nothing is left to happen."""
         dice = self.dice
         alive = list(self.scheduler.executors)
-        choices = ["finish"] * 10 * bool(self.running) + ["join"] * 3 * bool(self.starting)
-        choices += ["timer"] * bool(self.timers)
+        able = [a for a, each in self.running.items() if f"e{each.executor}" not in self.asking]
+        ending = list(self.running) if faults else able
+        choices = ["finish"] * 10 * bool(ending) + ["join"] * 3 * bool(self.starting)
+        choices += ["timer"] * bool(self.timers) + ["move"] * 4 * bool(self.moves)
+        choices += ["release"] * 2 * bool(self.released)
         if faults:
-            choices += ["lose"] * bool(alive) + ["cancel", "forget"]
+            choices += ["lose"] * bool(alive) + ["cancel", "forget"] + ["node"] * 2
+            choices += ["ask"] * 16 * bool(able)
         if not choices:
             return False
         match dice.choice(choices):
             case "finish":
-                self.finish(dice.choice(list(self.running)), faults)
+                self.finish(dice.choice(ending), faults)
+            case "ask":
+                self.ask(dice.choice(able))
+            case "move":
+                self.tell(self.end_move(faults))
+            case "release":
+                node = self.released.pop(0)
+                if node in self.files.capacities:
+                    self.lose_node(node)
+            case "node":
+                self.change_nodes()
             case "join":
-                self.tell(ev.ExecutorJoined(self.starting.pop(0), NODE))
+                executor, node = self.starting.pop(0)
+                self.nodes[executor] = node
+                self.tell(ev.ExecutorJoined(executor, node))
             case "timer":
                 name = dice.choice(list(self.timers))
                 self.now_s = max(self.now_s, self.timers.pop(name))
@@ -167,13 +242,27 @@ class Walk:
                 if self.doomed is not None:
                     self.lose(self.doomed)
             case "lose":
-                self.lose(dice.choice(alive))
+                if dice.random() < 0.5:
+                    self.lose(dice.choice(alive))
             case "cancel":
                 if dice.random() < 0.1:
                     self.tell(ev.CancelRequested("why not", group="g"))
             case "forget":
                 self.forget()
         return True
+
+    def change_nodes(self) -> None:
+        """A storage-only node joins, leaves or is lost; or, seldom, one with executors."""
+        dice = self.dice
+        node = dice.choice(STORES)
+        if node not in self.files.capacities:
+            self.join_node(node)
+        elif dice.random() < 0.5:
+            self.tell(ev.NodeLeaves(node))
+        elif dice.random() < 0.3:
+            self.lose_node(node)
+        elif dice.random() < 0.2:
+            self.lose_node(dice.choice([each for each in self.files.capacities if each[0] == "n"]))
 
     def forget(self) -> None:
         dice = self.dice
@@ -184,6 +273,19 @@ class Walk:
             shuffle = dice.choice(sorted(self.specs))
             self.tell(ev.ShuffleForgotten(ShuffleId(shuffle)))
 
+    def end_all(self) -> None:
+        """Nobody needs anything any more, and all who could write are gone."""
+        state = self.scheduler
+        while self.moves:
+            self.tell(self.end_move(faults=False))
+        for rdd in sorted(state.persisted):
+            self.tell(ev.RddForgotten(RddId(rdd)))
+        for shuffle in list(state.outputs.shuffles):
+            self.tell(ev.ShuffleForgotten(shuffle))
+        self.tell(ev.BlocksReleased(tuple(self.delivered)))
+        while state.executors:
+            self.lose(next(iter(state.executors)))
+
 
 @pytest.mark.parametrize("block", range(20))
 def test_every_job_ends_and_nothing_is_left(block: int) -> None:
@@ -193,10 +295,10 @@ def test_every_job_ends_and_nothing_is_left(block: int) -> None:
 
 def run_walk(seed: int) -> None:
     walk = Walk(seed)
-    jobs = walk.dice.randint(1, 6)
+    jobs = walk.dice.randint(1, 10)
     submitted = 0
     for _ in range(150):
-        if submitted < jobs and walk.dice.random() < 0.1:
+        if submitted < jobs and walk.dice.random() < (0.1 if walk.running else 0.5):
             walk.submit(submitted)
             submitted += 1
         walk.step(faults=True)
@@ -211,10 +313,9 @@ def run_walk(seed: int) -> None:
     state = walk.scheduler
     assert len(walk.ended) == jobs, f"seed {seed}: jobs {sorted(state.jobs)} never end"
     assert not state.jobs and not state.runs and not state.attempts, f"seed {seed}"
-    for rdd in sorted(state.persisted):
-        walk.tell(ev.RddForgotten(RddId(rdd)))
-    for shuffle in list(state.outputs.shuffles):
-        walk.tell(ev.ShuffleForgotten(shuffle))
-    walk.tell(ev.BlocksReleased(tuple(walk.delivered)))
-    assert not walk.segments, f"seed {seed}: {sorted(walk.segments)} are never dropped"
-    assert not list(state.ledger.segments()), f"seed {seed}"
+    assert not state.waiting and not walk.asking, f"seed {seed}: somebody waits for room"
+    walk.end_all()
+    assert not walk.files.sizes, f"seed {seed}: {sorted(walk.files.sizes)} are never dropped"
+    assert not state.ledger.segments and not state.ledger.moves, f"seed {seed}"
+    assert not state.leaving, f"seed {seed}: {list(state.leaving)} are never released"
+    assert not state.ledger.absent and not state.ledger.writers, f"seed {seed}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conversation import NODE, Talk, launched, map_stage, of_type, result_stage
+from conversation import NODE, Talk, launched, map_stage, of_type, result_stage, stored
 
 from pyrite.errors import ExecutorDied, JobCancelled, StageAborted, TaskFailed
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition, RddId, ShuffleId
@@ -228,7 +228,7 @@ def test_kept_rows_pull_their_task_to_their_executor_for_a_while() -> None:
     talk.tell(ev.RddPersisted(RddId(0)))
     talk.submit(result_stage(0, 2))
     for attempt in (0, 1):
-        talk.succeed(attempt, stored=((Partition(RddId(0), 1 - attempt), None),))
+        talk.succeed(attempt, kept=stored(0, 1 - attempt))
     kin = result_stage(0, 2)
     assert launched(talk.submit(kin, id=1)) == [(0, 1, 0), (0, 0, 1)]
     talk.succeed_all()
@@ -242,7 +242,7 @@ def test_a_task_runs_elsewhere_when_its_executor_stays_busy() -> None:
     talk = Talk(executors=2, locality_wait_s=3.0)
     talk.tell(ev.RddPersisted(RddId(0)))
     talk.submit(result_stage(0, 2), partitions=(0,))
-    talk.succeed(0, stored=((Partition(RddId(0), 0), None),))
+    talk.succeed(0, kept=stored(0, 0))
     talk.submit(result_stage(7, 1), id=1)
     answer = talk.submit(result_stage(0, 2), id=2, partitions=(0,))
     assert launched(answer) == []
@@ -254,7 +254,7 @@ def test_a_timer_that_an_earlier_run_had_set_is_followed_by_another() -> None:
     talk = Talk(executors=2, locality_wait_s=3.0)
     talk.tell(ev.RddPersisted(RddId(0)))
     talk.submit(result_stage(0, 2), partitions=(0,))
-    talk.succeed(0, stored=((Partition(RddId(0), 0), None),))
+    talk.succeed(0, kept=stored(0, 0))
     talk.submit(result_stage(7, 1), id=1)
     [timer] = of_type(talk.submit(result_stage(0, 2), id=2, partitions=(0,)), do.SetTimer)
     # Of two times under one name the first counts.
@@ -266,7 +266,7 @@ def test_lost_kept_rows_pull_nobody() -> None:
     talk = Talk(executors=2)
     talk.tell(ev.RddPersisted(RddId(0)))
     talk.submit(result_stage(0, 1))
-    talk.succeed(0, stored=((Partition(RddId(0), 0), None),))
+    talk.succeed(0, kept=stored(0, 0))
     talk.lose(0)
     assert launched(talk.submit(result_stage(0, 1), id=1)) == [(0, 0, 1)]
 
@@ -278,15 +278,14 @@ def test_a_wholly_kept_rdd_hides_the_shuffle_behind_it() -> None:
     talk.tell(ev.RddPersisted(RddId(20)))
     talk.submit(reduce_stage)
     talk.succeed(0)
-    talk.succeed(1, stored=((Partition(RddId(20), 0), None),))
+    talk.succeed(1, kept=stored(20, 0))
     talk.tell(ev.ShuffleForgotten(ShuffleId(1)))
     answer = talk.submit(result_stage(2, 1, maps), id=1)
     assert launched(answer) == [(2, 0, 0)]
     # The executor had evicted it: then the shuffle has to be made after all.
     del talk.running[AttemptId(2)]
-    fetch = ev.FetchFailed(
-        AttemptId(2), ShuffleId(1), (), "not computed", (), (Partition(RddId(20), 0),)
-    )
+    evicted = ev.KeptNews(dropped=(Partition(RddId(20), 0),))
+    fetch = ev.FetchFailed(AttemptId(2), ShuffleId(1), (), "not computed", evicted)
     assert launched(talk.tell(fetch)) == [(1, 0, 0)]
     talk.succeed_all()
     assert talk.ended() == {0: None, 1: None}
@@ -298,7 +297,7 @@ def test_rows_stored_after_the_rdd_was_forgotten_are_dropped() -> None:
     talk.submit(result_stage(0, 1))
     talk.tell(ev.RddForgotten(RddId(0)))
     ref = BlockRef(NODE, "d-x", 0, 5)
-    answer = talk.succeed(0, stored=((Partition(RddId(0), 0), ref),))
+    answer = talk.succeed(0, kept=stored(0, 0, ref))
     assert do.DropRdd(RddId(0)) in answer and do.DropSegments(NODE, ("d-x",)) in answer
 
 
@@ -372,8 +371,9 @@ def test_space_is_granted_up_to_the_pool_and_freed_with_the_blocks() -> None:
     def is_granted(owner: str, segment: str) -> bool:
         answer = talk.tell(ev.SpaceWanted(NODE, owner, segment, 80))
         [grant] = of_type(answer, do.GrantSpace)
-        assert (grant.owner, grant.segment) == (owner, segment)
-        return bool(grant.granted)
+        assert (grant.writer, grant.segment) == (owner, segment)
+        assert grant.place in (NODE, None)
+        return grant.place is not None
 
     assert is_granted("e0", "m-e0-1")
     ref = BlockRef(NODE, "m-e0-1", 0, 10)

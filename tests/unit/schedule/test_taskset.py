@@ -12,9 +12,19 @@ A, B, C = ExecutorId(0), ExecutorId(1), ExecutorId(2)
 
 
 def tasks(
-    count: int, preferences: dict[int, Sequence[ExecutorId]] | None = None, slots: int = 2
+    count: int,
+    preferences: dict[int, Sequence[ExecutorId]] | None = None,
+    slots: int = 2,
+    near: dict[int, int] | None = None,
 ) -> TaskSet:
-    return TaskSet(0, range(count), preferences or {}, slots, 3.0, 0.0, Load())
+    return TaskSet(0, range(count), preferences or {}, slots, 3.0, 0.0, Load(), near or {})
+
+
+def test_the_home_of_a_kept_block_is_on_its_node() -> None:
+    near = tasks(4, near={0: 1})
+    assert [near.take_own(B, 1, 0.0) for _ in range(3)] == [0, 1, 3]
+    assert [near.take_own(A, 0, 0.0) for _ in range(2)] == [2, None]
+    assert list(tasks(4, near={0: 1}).owners(0, [A, B])) == [B]
 
 
 def test_homes_are_dealt_by_index() -> None:

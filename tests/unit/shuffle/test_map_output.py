@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pyrite.blocks.segments import Folders, SegmentReader, SegmentWriter
+from pyrite.blocks.segments import Folders, SegmentReader
+from pyrite.blocks.writer import SegmentWriter
 from pyrite.bounded.space import Space
 from pyrite.hashing import portable_hash
 from pyrite.ids import BlockRef, NodeId, ShuffleId
@@ -28,7 +29,7 @@ class Node:
 
     def __init__(self, folder: Path, over: bool = False) -> None:
         self.folders = Folders(str(folder), str(folder), NODE)
-        self.writer = SegmentWriter(self.folders, f"e{next(OWNERS)}", lambda *_: True)
+        self.writer = SegmentWriter(self.folders, f"e{next(OWNERS)}", lambda _want: NODE)
         self.reader = SegmentReader(self.folders)
         self.space = Space(1 << 40, str(folder))
         if over:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import assert_never
 
+from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.cluster.cost.costs import CostModel, NodeKind
 from pyrite.cluster.cost.machines import CostedExecutor, CostedNode
-from pyrite.cluster.cost.network import Network
+from pyrite.cluster.cost.network import Network, Sources, Transfer
 from pyrite.cluster.cost.taskrun import Digest, TaskRun
 from pyrite.cluster.cost.workload import Workload
 from pyrite.cluster.sim.timeline import Timeline
@@ -46,6 +47,7 @@ class Tally:
     redone: int = 0
     busy_s: float = 0.0
     spilled_bytes: float = 0.0
+    moved_bytes: float = 0.0
     nodes_lost: int = 0
     executors_lost: int = 0
     events: int = 0
@@ -79,6 +81,8 @@ class CostedCluster:
         self._next_executor = 0
         self._closed = False
         self._digests: dict[ShuffleId, Digest] = {}
+        # In which life of its node a segment with kept partitions came to lie there.
+        self.lives: dict[str, int] = {}
         self._losses = 0
         self._checked: dict[ShuffleId, int] = {}
         self._tried: set[tuple[int, int]] = set()
@@ -137,9 +141,11 @@ class CostedCluster:
             case do.CancelTask():
                 self._cancel(command)
             case do.GrantSpace():
-                executor = self.executors.get(ExecutorId(int(command.owner[1:])))
+                executor = self.executors.get(ExecutorId(int(command.writer[1:])))
                 if executor is not None and executor.run is not None:
-                    executor.run.granted(command.segment, command.granted)
+                    executor.run.granted(command.segment, command.place)
+            case do.MoveSegment():
+                self._move(command)
             case do.KillExecutor():
                 if command.executor in self.executors:
                     self.lose_executor(self.executors[command.executor], command.reason)
@@ -153,11 +159,14 @@ class CostedCluster:
             case do.SetTimer():
                 self._timers.set(command)
                 self.timeline.at(command.at_s, self._fire_timers)
-            case do.DropSegments() | do.ClearExecutor() | do.DropBroadcast() | do.ForgetStage():
+            case do.DropSegments():
+                for segment in command.segments:
+                    self.lives.pop(segment, None)
+            case do.ClearExecutor() | do.DropBroadcast() | do.ForgetStage():
                 pass
-            case do.ReleaseBarrier():
-                raise AssertionError("tasks without rows wait at no barrier")
-            case do.DeliverResult() | do.CountAccumulators() | do.FinishJob():
+            case do.ReleaseBarrier() | do.ReleaseNode():
+                raise AssertionError("no task waits at a barrier, and no node leaves")
+            case do.DeliverResult() | do.CountAccumulators() | do.FinishJob() | do.TellMemory():
                 raise AssertionError("the desk performs these")
             case _:
                 assert_never(command)
@@ -221,19 +230,38 @@ class CostedCluster:
 
     def is_there(self, partition: Partition, ref: BlockRef, reader: CostedExecutor) -> bool:
         """Whether a kept block can be read; the driver is told of one that can't."""
-        writer = int(ref.segment.split("-")[1][1:])
         node = self.nodes[ref.node]
-        # A node that came back has none of what its earlier executors wrote.
-        if node.alive and writer >= node.first_executor:
+        if node.alive and self.lives.get(ref.segment) == node.life:
             return True
         self.say(ev.BlockLost(partition, ref))
         return False
+
+    def _move(self, command: do.MoveSegment) -> None:
+        """A segment's bytes travel to another node, or to a disk."""
+        target = self.nodes[command.target]
+        self.tally.moved_bytes += command.bytes
+        sources = Sources({command.node: float(command.bytes)})
+        parts = self.network.parts(command.target, sources)
+        if command.new_segment.startswith(DISK_PREFIX):
+            parts.append((target.disk, target.disk_write_s(command.bytes)))
+        lives = self.nodes[command.node].life, target.life
+        if parts:
+            Transfer(parts, lambda: self._moved(command, lives))
+        else:
+            self._moved(command, lives)
+
+    def _moved(self, command: do.MoveSegment, lives: tuple[int, int]) -> None:
+        node, target = self.nodes[command.node], self.nodes[command.target]
+        if (node.life, target.life) == lives and node.alive and target.alive:
+            self.lives[command.new_segment] = target.life
+            self.say(ev.SegmentMoved(command.move))
+        else:
+            self.say(ev.SegmentNotMoved(command.move, "a node went down"))
 
     # Nodes and executors
 
     def _start_node(self, node: CostedNode) -> None:
         node.alive = True
-        node.first_executor = self._next_executor
         self.say(ev.NodeJoined(node.id, node.kind.pool_bytes))
         for _ in range(node.kind.cores):
             self._start_executor(node, node.life)

@@ -29,6 +29,12 @@ class CostModel:
     copy_bytes_per_s: float = 2.8e9
     disk_write_bytes_per_s: float = 1.2e9
     disk_read_bytes_per_s: float = 1.4e9
+    # Finding a block in the own node's pool, reading a small one of another node or from disk, and
+    # the bytes of large ones that another node's block server sends.
+    local_block_s: float = 6e-6
+    remote_block_s: float = 90e-6
+    disk_block_s: float = 12e-6
+    remote_bytes_per_s: float = 2.5e9
     # How fast a core is while all cores of its node are busy, where one alone has 1.
     shared_efficiency: float = 0.936
     # Rows as Python objects, by the bytes that they take encoded.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
-from pyrite.blocks.segments import ALIGNMENT, SEGMENT_BYTES
+from pyrite.blocks.writer import ALIGNMENT, SEGMENT_BYTES
 from pyrite.cluster.cost.costs import CostModel, NodeKind
 from pyrite.cluster.cost.network import Share
 from pyrite.cluster.sim.timeline import Timeline
@@ -26,8 +26,6 @@ class CostedNode:
         self.kind = kind
         self.alive = True
         self.life = 0
-        # Executors of this life have this number or a later one.
-        self.first_executor = 0
         self.executors: dict[ExecutorId, CostedExecutor] = {}
         # An empty rank of cores stands for a storage-only node, which computes nothing.
         rates = [kind.rate_each(n, model.shared_efficiency) for n in range(1, kind.cores + 1)]
@@ -103,9 +101,12 @@ class CostedExecutor:
 
     def new_segment(self, size: int) -> tuple[str, int]:
         """The name and length of the segment to ask for."""
-        self._segments += 1
         self._segment, self._offset, self._end = "", 0, 0
-        return f"{MEMORY_PREFIX}{self.owner}-{self._segments}", max(size, SEGMENT_BYTES)
+        return self.new_name(), max(size, SEGMENT_BYTES)
+
+    def new_name(self) -> str:
+        self._segments += 1
+        return f"{MEMORY_PREFIX}{self.owner}-{self._segments}"
 
     def open_segment(self, name: str, size: int) -> None:
         self._segment, self._offset, self._end = name, 0, max(size, SEGMENT_BYTES)

@@ -9,7 +9,7 @@ from pyrite.cluster.cost.costed import CostedCluster, Failures, Tally
 from pyrite.cluster.cost.costs import CostModel, NodeKind
 from pyrite.cluster.cost.workload import JobModel, Workload
 from pyrite.cluster.port import drive
-from pyrite.schedule.commands import CountAccumulators, DeliverResult, FinishJob
+from pyrite.schedule.commands import FinishJob, ForDesk
 from pyrite.schedule.events import JobSubmitted
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.state import Rules
@@ -64,7 +64,7 @@ class Program:
             self.cluster.post(event)
         self.cluster.post(JobSubmitted(self.specs[job.id]))
 
-    def perform(self, command: DeliverResult | CountAccumulators | FinishJob) -> None:
+    def perform(self, command: ForDesk) -> None:
         """Hears what the desk would: only the end of a job matters here."""
         if not isinstance(command, FinishJob):
             return

@@ -132,7 +132,6 @@ class Learner:
         self.sizes: dict[Partition, float] = {}
         self.places: dict[RddId, str] = {}
         self.parts: dict[ShuffleId, int] = {}
-        self.unsized = False
 
     def hear(self, line: Line) -> None:
         at_s = float(line["at_s"])
@@ -239,10 +238,11 @@ class Learner:
         if ended is None:
             return
         launched, work_s = ended
-        for where, ref in event["stored"]:
+        stored, dropped, *_ = event["kept"]
+        for where, ref, size in stored:
             partition = Partition(RddId(where[0]), where[1])
-            self._hear_stored(partition, ref, launched)
-        for where in event["dropped"]:
+            self._hear_stored(partition, ref, size, launched)
+        for where in dropped:
             holders = self.holders.get(Partition(RddId(where[0]), where[1]), {})
             holders.pop(launched.executor, None)
         output = size_of(event["output"] or event["result"])
@@ -254,18 +254,15 @@ class Learner:
         if key not in self.ran:
             self.ran[key] = Ran(cpu_s, output, launched.reads.missing)
 
-    def _hear_stored(self, partition: Partition, ref: Any, launched: Launched) -> None:
+    def _hear_stored(self, partition: Partition, ref: Any, size: int, launched: Launched) -> None:
         holder = launched.executor if ref is None else None
         self.holders.setdefault(partition, {})[holder] = None
+        self.sizes.setdefault(partition, float(size))
         if ref is None:
             self.places[partition.rdd] = "live"
-            self.unsized = self.unsized or not launched.read_bytes
-            live_bytes = launched.read_bytes * self.model.live_bytes_per_encoded_byte
-            self.sizes.setdefault(partition, live_bytes)
         else:
             on_disk = str(ref[1]).startswith("d-")
             self.places.setdefault(partition.rdd, "disk" if on_disk else "pool")
-            self.sizes.setdefault(partition, size_of(ref))
 
     # The workload
 
@@ -353,11 +350,6 @@ class Learner:
         if len(jobs) < len(self.jobs):
             notes.append(
                 f"{len(self.jobs) - len(jobs)} jobs that failed or did not end are left out"
-            )
-        if self.unsized:
-            notes.append(
-                "how much memory rows take that were cached straight from their source is not in "
-                "a story: they count as taking none"
             )
         return tuple(notes)
 

@@ -67,7 +67,7 @@ class TaskRun:
         self._stopped = False
         self._making: list[Partition] = []
         self._writes: list[tuple[Partition | None, int, bool]] = []
-        self._stored: list[tuple[Partition, BlockRef | None]] = []
+        self._stored: list[ev.Stored] = []
         self._dropped: list[Partition] = []
         self._output: BlockRef | None = None
         self._segment = ""
@@ -210,39 +210,64 @@ class TaskRun:
         for each in self._making:
             kept = self.cluster.workload.kept[each.rdd]
             if kept.place == "live":
-                fits, dropped = self.executor.keep(each, kept.size_bytes.get(each.index, 0.0))
+                size = kept.size_bytes.get(each.index, 0.0)
+                fits, dropped = self.executor.keep(each, size)
                 self._dropped += dropped
                 if fits:
-                    self._stored.append((each, None))
+                    self._stored.append(ev.Stored(each, None, int(size)))
         self._write_next()
 
     def _write_next(self) -> None:
         while self._writes:
-            _, size, to_disk = self._writes[0]
+            partition, size, to_disk = self._writes[0]
             if to_disk:
                 self._write_to_disk(size)
                 return
-            if not self.executor.room_for(size):
-                name, length = self.executor.new_segment(size)
-                node = self.executor.node.id
-                self._segment = name
-                self.cluster.say(ev.SpaceWanted(node, self.executor.owner, name, length))
+            if partition is not None or not self.executor.room_for(size):
+                self._want(partition, size)
                 return
             self._placed(self.executor.place(size))
         self._succeed()
 
-    def granted(self, segment: str, granted: bool) -> None:
+    def _want(self, partition: Partition | None, size: int) -> None:
+        """Asks for a segment; a kept partition gets one of its own."""
+        node, owner = self.executor.node.id, self.executor.owner
+        if partition is not None:
+            self._segment = self.executor.new_name()
+            wanted = ev.SpaceWanted(node, owner, self._segment, size, False, partition.rdd)
+        else:
+            self._segment, length = self.executor.new_segment(size)
+            wanted = ev.SpaceWanted(node, owner, self._segment, length)
+        self.cluster.say(wanted)
+
+    def granted(self, segment: str, place: NodeId | None) -> None:
         """The answer about a segment."""
         if segment != self._segment or self._stopped:
             return
         self._segment = ""
-        size = self._writes[0][1]
-        if granted:
+        partition, size, _ = self._writes[0]
+        if place is None:
+            self.cluster.tally.spilled_bytes += size
+            self._write_to_disk(size)
+        elif partition is None:
             self.executor.open_segment(segment, size)
             self._write_next()
         else:
-            self.cluster.tally.spilled_bytes += size
-            self._write_to_disk(size)
+            self._send(BlockRef(place, segment, 0, size))
+
+    def _send(self, ref: BlockRef) -> None:
+        """Lays a kept partition into the pool that has room for it."""
+        sources = Sources({self.executor.node.id: float(ref.length)})
+        parts = self.cluster.network.parts(ref.node, sources)
+        if parts:
+            self._doing = Transfer(parts, lambda: self._sent(ref))
+        else:
+            self._sent(ref)
+
+    def _sent(self, ref: BlockRef) -> None:
+        self._doing = None
+        self._placed(ref)
+        self._write_next()
 
     def _write_to_disk(self, size: int) -> None:
         node = self.executor.node
@@ -258,7 +283,8 @@ class TaskRun:
         if partition is None:
             self._output = ref
         else:
-            self._stored.append((partition, ref))
+            self.cluster.lives[ref.segment] = self.cluster.nodes[ref.node].life
+            self._stored.append(ev.Stored(partition, ref, ref.length))
 
     def _succeed(self) -> None:
         is_map = self.stage.writes is not None
@@ -268,8 +294,7 @@ class TaskRun:
                 None if is_map else (self._output or RESULT),
                 self._output if is_map else None,
                 None,
-                tuple(self._stored),
-                tuple(self._dropped),
+                ev.KeptNews(tuple(self._stored), tuple(self._dropped)),
             )
         )
 

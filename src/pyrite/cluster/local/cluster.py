@@ -12,29 +12,33 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from pyrite.blocks.segments import SegmentWriter, clear_segments, remove_segments
+from pyrite.blocks.segments import clear_segments, remove_segments
+from pyrite.blocks.writer import SegmentWriter
 from pyrite.bounded.space import remove_spills
 from pyrite.cluster.conversation import Conversation, Peer, heard
 from pyrite.cluster.local.cancel import CancelWord
 from pyrite.cluster.local.launcher import Launcher
 from pyrite.cluster.local.link import Link
-from pyrite.cluster.local.node import LocalNode, NodeShape
+from pyrite.cluster.local.node import LocalNode, NodeShape, moved
 from pyrite.cluster.local.wire import Message
 from pyrite.cluster.port import StageSource, Threads
 from pyrite.cluster.scratch import Scratch
 from pyrite.cluster.space import DRIVER_NODE, DriverSpace
 from pyrite.cluster.threads import FreeThreads
 from pyrite.cluster.timers import Timers
+from pyrite.errors import UserError
 from pyrite.execute.worker import Limits
 from pyrite.files import ENVIRONMENT as FILES_VARIABLE
 from pyrite.ids import BlockRef, ExecutorId, NodeId
 from pyrite.remote.errors import Address
+from pyrite.remote.mover import MoveOrder
+from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.reader import NodeReader
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
-from pyrite.schedule.blockbook import DRIVER
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
+from pyrite.schedule.state import DRIVER
 
 
 class ExecutorLink(Peer):
@@ -68,8 +72,8 @@ class ExecutorLink(Peer):
 class LocalCluster:
     """Processes, sockets, timers and shared memory of this machine.
 
-    With one node the driver shares it. With several, the driver has a node of its own without
-    executors, and every node has a block server that the others read its blocks from.
+    Where nodes are served, each has a block server that the others read its blocks from, and the
+    driver has a node of its own; else there is one node, which the driver shares.
     """
 
     def __init__(
@@ -80,6 +84,7 @@ class LocalCluster:
         source: StageSource,
         limits: Limits,
         environment: dict[str, str],
+        served: bool,
     ) -> None:
         self.local_dir = local_dir
         self.conversation = Conversation(source)
@@ -90,6 +95,8 @@ class LocalCluster:
         self.timers = Timers()
         self.events: deque[Event] = deque()
         self.posted: deque[Event] = deque()
+        self.newcomers: deque[LocalNode] = deque()
+        self.next_storage = 0
         self.closing = False
         # Sockets, not a pipe: once closed, they can't be mistaken for another file.
         self.wake_read, self.wake_write = socket.socketpair()
@@ -97,7 +104,7 @@ class LocalCluster:
         self.wake_write.setblocking(False)
         self.poll = select.epoll()
         self.poll.register(self.wake_read, select.EPOLLIN)
-        self.secret = os.urandom(32) if len(shapes) > 1 else None
+        self.secret = os.urandom(32) if served else None
         self.nodes: dict[NodeId, LocalNode] = {}
         self.options: dict[str, Any] = {"limits": list(limits)}
         self.environment = environment
@@ -108,12 +115,10 @@ class LocalCluster:
             self._close_sockets()
             raise
         self.folders = self.driver.folders
-        self.reader = NodeReader(self.folders)
+        self.neighbours = Neighbours()
+        self.reader = NodeReader(self.folders, self.neighbours)
         self.space = DriverSpace(SegmentWriter, self.folders, self.post, self.threads)
         self.environment = {**environment, FILES_VARIABLE: self.files_folder()}
-        # Nodes without executors have no forge that would clean up after a driver that was killed.
-        idle = [node.folders for node in self.nodes.values() if not node.shape.executors]
-        self.options["orphans"] = [path for each in idle for path in (each.memory, each.disk)]
         self._tell_nodes()
         for node in self.nodes.values():
             self._start_executors(node)
@@ -121,27 +126,61 @@ class LocalCluster:
     def _make_nodes(self, shapes: Sequence[NodeShape], driver_pool_bytes: int) -> None:
         if self.secret is not None:
             self._make_node(DRIVER_NODE, NodeShape(0, driver_pool_bytes))
-        for number, shape in enumerate(shapes):
+        hosts = [shape for shape in shapes if shape.executors]
+        for number, shape in enumerate(hosts):
             self._make_node(NodeId(f"node-{number}"), shape)
+        for shape in shapes:
+            if not shape.executors:
+                self._make_node(self._storage_name(), shape)
         self.driver = next(iter(self.nodes.values()))
 
+    def _storage_name(self) -> NodeId:
+        self.next_storage += 1
+        return NodeId(f"storage-{self.next_storage - 1}")
+
     def _make_node(self, id: NodeId, shape: NodeShape) -> LocalNode:
-        node = LocalNode(id, shape, Scratch(self.local_dir), self.poll)
+        node = LocalNode(id, shape, Scratch(self.local_dir), self.poll, self.post)
         self.nodes[id] = node
-        if self.secret is not None:
-            node.start_server(self.secret)
-        self.events.append(ev.NodeJoined(id, shape.pool_bytes))
+        node.start_server(self.secret)
+        self._tell_joined(node)
         return node
 
+    def _tell_joined(self, node: LocalNode) -> None:
+        # The driver's memory is for what the driver puts there.
+        lends = node.id != DRIVER_NODE
+        storage_only = lends and not node.shape.executors
+        self.events.append(ev.NodeJoined(node.id, node.shape.pool_bytes, lends, storage_only))
+
+    def add_node(self, pool_bytes: int) -> NodeId:
+        if self.secret is None:
+            raise UserError(
+                "a cluster of one node can't take in storage-only nodes: "
+                "use the master local-cluster[1,2,2g] in place of local[2]"
+            )
+        shape = NodeShape(0, pool_bytes)
+        node = LocalNode(self._storage_name(), shape, Scratch(self.local_dir), self.poll, self.post)
+        node.start_server(self.secret)
+        self.newcomers.append(node)
+        self._wake()
+        return node.id
+
+    def _admit(self, node: LocalNode) -> None:
+        self.nodes[node.id] = node
+        self._tell_joined(node)
+        self._tell_nodes()
+        for other in self.nodes.values():
+            if other.launcher is not None:
+                other.launcher.adopt(node.orphans())
+
     def _remove_nodes(self) -> None:
-        for node in self.nodes.values():
+        for node in (*self.nodes.values(), *self.newcomers):
             node.end(timeout_s=5.0)
 
     def _tell_nodes(self) -> None:
         """Everyone who reads blocks knows where each node's block server is."""
         if self.secret is None:
             return
-        self.reader.meet(self.secret, self._addresses())
+        self.neighbours.meet(self.secret, self._addresses())
         for executor in self.by_id.values():
             executor.put(("nodes", self.secret, self._addresses()))
 
@@ -196,6 +235,8 @@ class LocalCluster:
         while True:
             if self.closing:
                 return None
+            while self.newcomers:
+                self._admit(self.newcomers.popleft())
             if self.events:
                 return self.events.popleft()
             if self.posted:
@@ -235,8 +276,9 @@ class LocalCluster:
             if fd not in node.fds():
                 continue
             if node.server is not None and fd == node.server.control.fileno():
-                # It says nothing while it serves.
-                self._lose_node(node, "its block server was killed")
+                self.events.extend(moved(*each) for each in node.server.hear())
+                if node.server.closed:
+                    self._lose_node(node, "its block server was killed")
             elif node.launcher is not None:
                 self._hear_forge(node, node.launcher)
 
@@ -288,8 +330,13 @@ class LocalCluster:
             case do.StartExecutor():
                 if command.node in self.nodes:
                     self._start_executor(self.nodes[command.node])
-            case do.GrantSpace() if command.owner == DRIVER:
-                self.space.answer(command.granted)
+            case do.GrantSpace() if command.writer == DRIVER:
+                self.space.answer(command.place)
+            case do.MoveSegment():
+                self._move(command)
+            case do.ReleaseNode():
+                if command.node in self.nodes:
+                    self._end_node(self.nodes[command.node], "it was asked to leave")
             case do.DropSegments():
                 self._remove_segments(command)
                 self.conversation.tell(command)
@@ -299,7 +346,7 @@ class LocalCluster:
                     clear_segments(folders, f"e{command.executor}", command.known)
             case do.SetTimer():
                 self.timers.set(command)
-            case do.DeliverResult() | do.CountAccumulators() | do.FinishJob():
+            case do.DeliverResult() | do.CountAccumulators() | do.FinishJob() | do.TellMemory():
                 raise AssertionError("the desk performs these")
             case _:
                 told = self.conversation.tell(command)
@@ -318,6 +365,14 @@ class LocalCluster:
         self.reader.forget(command.segments)
         if node.server is not None:
             node.server.forget(command.segments)
+
+    def _move(self, command: do.MoveSegment) -> None:
+        node, target = self.nodes.get(command.node), self.nodes.get(command.target)
+        if node is None or target is None:
+            self.events.append(ev.SegmentNotMoved(command.move, "its node has gone"))
+            return
+        address = None if target is node else target.address
+        node.move(MoveOrder(command.move, command.segment, command.new_segment, address))
 
     # Processes
 
@@ -338,15 +393,24 @@ class LocalCluster:
 
     def _lose_node(self, node: LocalNode, reason: str) -> None:
         """All of a node goes with a part of it; it starts anew, with nothing."""
+        self._end_node(node, reason)
+        again = self._make_node(node.id, node.shape)
+        self._tell_nodes()
+        self._start_executors(again)
+
+    def _end_node(self, node: LocalNode, reason: str) -> None:
         del self.nodes[node.id]
         self._end_executors(node, reason)
         for fd in node.fds():
             self.poll.unregister(fd)
         node.end(timeout_s=1.0)
         self.events.append(ev.NodeLost(node.id, reason))
-        again = self._make_node(node.id, node.shape)
         self._tell_nodes()
-        self._start_executors(again)
+
+    def _orphans(self) -> list[str]:
+        """Folders of nodes without a forge that would clean up after a driver that was killed."""
+        idle = [node for node in self.nodes.values() if not node.shape.executors]
+        return [path for node in idle for path in node.orphans()]
 
     def _start_executors(self, node: LocalNode) -> None:
         for _ in range(node.shape.executors):
@@ -355,7 +419,7 @@ class LocalCluster:
     def _start_executor(self, node: LocalNode) -> None:
         id = ExecutorId(self.next_executor)
         self.next_executor += 1
-        launcher = node.start_forge(self.options, self.environment)
+        launcher = node.start_forge(self.options, self.environment, self._orphans())
         executor = ExecutorLink(id, node, launcher.fork(id), self.poll)
         self.by_id[id] = self.conversation.peers[id] = executor
         self.links[executor.link.sock.fileno()] = executor

@@ -82,6 +82,8 @@ class Forge:
             match message:
                 case ("fork", executor):
                     self.fork(executor, fds.pop(0))
+                case ("adopt", paths):
+                    self.options["orphans"] += paths
                 case ("stop",):
                     return False
         return True

@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from pyrite.cluster.local.link import Link
@@ -52,6 +53,13 @@ class Launcher:
             socket.send_fds(self.link.sock, [pack(("fork", executor))], [theirs.fileno()])
             self.link.sock.setblocking(False)
         return ours
+
+    def adopt(self, folders: Sequence[str]) -> None:
+        """Has these folders removed too when the driver is gone."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.link.sock.setblocking(True)
+            self.link.sock.sendall(pack(("adopt", list(folders))))
+            self.link.sock.setblocking(False)
 
     def close(self, timeout_s: float) -> None:
         """Ends the forge, and with it the executors."""

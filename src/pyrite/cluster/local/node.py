@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import select
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyrite.cluster.local.launcher import Launcher
 from pyrite.cluster.scratch import Scratch
 from pyrite.ids import NodeId
+from pyrite.remote.mover import MoveOrder, Mover
+from pyrite.schedule.events import Event, SegmentMoved, SegmentNotMoved
 
 if TYPE_CHECKING:
     from pyrite.remote.errors import Address
@@ -25,12 +27,21 @@ class NodeShape(NamedTuple):
 class LocalNode:
     """One host, played by processes and folders of this machine."""
 
-    def __init__(self, id: NodeId, shape: NodeShape, scratch: Scratch, poll: select.epoll) -> None:
+    def __init__(
+        self,
+        id: NodeId,
+        shape: NodeShape,
+        scratch: Scratch,
+        poll: select.epoll,
+        post: Callable[[Event], None],
+    ) -> None:
         self.id = id
         self.shape = shape
         self.scratch = scratch
         self.folders = scratch.folders(id)
         self.poll = poll
+        self.post = post
+        self.mover: Mover | None = None
         self.launcher: Launcher | None = None
         self.server: ServerProcess | None = None
 
@@ -38,19 +49,42 @@ class LocalNode:
     def address(self) -> Address | None:
         return None if self.server is None else self.server.address
 
-    def start_forge(self, options: Mapping[str, Any], environment: dict[str, str]) -> Launcher:
+    def orphans(self) -> tuple[str, str]:
+        """What must be removed when the driver could not do it."""
+        return self.folders.memory, self.folders.disk
+
+    def start_forge(
+        self, options: Mapping[str, Any], environment: dict[str, str], orphans: list[str]
+    ) -> Launcher:
         """The process that executors are forked from; another one if the last has died."""
         if self.launcher is None or self.launcher.link.closed:
-            whole = {**options, "folders": list(self.folders)}
+            whole = {**options, "folders": list(self.folders), "orphans": orphans}
             self.launcher = Launcher(whole, environment)
             self.poll.register(self.launcher.link.sock, select.EPOLLIN)
         return self.launcher
 
-    def start_server(self, secret: bytes) -> None:
+    def start_server(self, secret: bytes | None) -> None:
+        """The block server, for who knows the secret; none where there are no other nodes."""
+        if secret is None:
+            return
         from pyrite.remote.process import ServerProcess
+        from pyrite.remote.server import Limits
 
-        self.server = ServerProcess.start(self.folders, secret)
+        limits = Limits(segment_bytes=self.shape.pool_bytes)
+        self.server = ServerProcess.start(self.folders, secret, limits=limits)
         self.poll.register(self.server.control, select.EPOLLIN)
+
+    def move(self, order: MoveOrder) -> None:
+        """Copies a segment: by the block server, or, on the only node, by this process."""
+        if self.server is not None:
+            self.server.move(order)
+            return
+        if self.mover is None:
+            self.mover = Mover(self.folders, None, self._tell_moved)
+        self.mover.move(order)
+
+    def _tell_moved(self, move: int, problem: str | None) -> None:
+        self.post(moved(move, problem))
 
     def fds(self) -> list[int]:
         """What is heard of while the node lives."""
@@ -67,4 +101,11 @@ class LocalNode:
             self.launcher.close(timeout_s)
         if self.server is not None:
             self.server.stop()
+        if self.mover is not None:
+            self.mover.close()
         self.scratch.remove()
+
+
+def moved(move: int, problem: str | None) -> Event:
+    """What became of an order to move a segment."""
+    return SegmentMoved(move) if problem is None else SegmentNotMoved(move, problem)

@@ -10,16 +10,18 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pyrite.blocks.segments import SegmentReader, SegmentWriter, clear_segments, remove_segments
+from pyrite.blocks.segments import SegmentReader, clear_segments, remove_segments
+from pyrite.blocks.writer import SegmentWriter
 from pyrite.cluster.conversation import Conversation, Message, heard
 from pyrite.cluster.port import StageSource, Threads
 from pyrite.cluster.scratch import lock, make_private, memory_root
+from pyrite.cluster.sim.copies import Copies
 from pyrite.cluster.sim.executor import SimExecutor
 from pyrite.cluster.sim.faults import Faults
 from pyrite.cluster.sim.store import SimNode
 from pyrite.cluster.sim.timeline import Timeline
 from pyrite.cluster.sim.turns import Turns
-from pyrite.cluster.sim.world import World
+from pyrite.cluster.sim.world import NodePlan, World
 from pyrite.cluster.space import DRIVER_NODE, DriverSpace
 from pyrite.cluster.timers import Timers
 from pyrite.errors import EngineError
@@ -27,9 +29,9 @@ from pyrite.execute.worker import Limits
 from pyrite.ids import BlockRef, ExecutorId, NodeId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
-from pyrite.schedule.blockbook import DRIVER
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
+from pyrite.schedule.state import DRIVER
 
 LAST_WORDS = ("ok", "failed", "cancelled", "fetch")
 
@@ -49,7 +51,9 @@ class SimCluster:
 
     def __init__(self, world: World, source: StageSource, limits: Limits) -> None:
         self.world = world
-        self.limits = limits._replace(chunk_rows=world.chunk_rows)
+        self.limits = limits._replace(
+            chunk_rows=world.chunk_rows, segment_bytes=world.segment_bytes
+        )
         self.dice = Random(f"cluster {world.seed}")
         self.timeline = Timeline()
         self.turns = Turns(self.timeline, self.dice)
@@ -74,10 +78,12 @@ class SimCluster:
         self.executors: dict[ExecutorId, SimExecutor] = {}
         self.on_way: dict[ExecutorId, deque[Word]] = {}
         self.next_executor = 0
-        self.events.append(ev.NodeJoined(DRIVER_NODE, world.driver_pool_bytes))
+        self.plans = list(world.nodes)
+        self.events.append(ev.NodeJoined(DRIVER_NODE, world.driver_pool_bytes, lends=False))
         for number in range(len(self.nodes)):
             self.join_node(number)
         self.faults = Faults(self)
+        self.copies = Copies(self)
 
     def _make_node(self, id: NodeId, speed: float) -> SimNode:
         return SimNode(id, os.path.join(self.folder, id), speed)
@@ -118,10 +124,17 @@ class SimCluster:
             case do.StartExecutor():
                 node = self.by_name[command.node]
                 self.timeline.after(self._start_s(), self._restart, node, node.incarnation)
-            case do.GrantSpace() if command.owner == DRIVER:
-                self.space.answer(command.granted)
+            case do.GrantSpace() if command.writer == DRIVER:
+                self.space.answer(command.place)
+            case do.MoveSegment():
+                copy = self.copies.begin(command)
+                self.timeline.after(copy.cost_s(self.latency_s()), self.copies.finish, copy)
+            case do.ReleaseNode():
+                self.faults.leave(self.by_name[command.node])
             case do.DropSegments():
-                remove_segments(self.by_name[command.node].folders, command.segments)
+                node = self.by_name[command.node]
+                node.forgotten.update(command.segments)
+                remove_segments(node.folders, command.segments)
                 self.conversation.tell(command)
             case do.ClearExecutor():
                 folders = self.by_name[command.node].folders
@@ -138,6 +151,15 @@ class SimCluster:
 
     def read(self, ref: BlockRef) -> memoryview:
         return SegmentReader(self.reach(None, ref.node).folders).view(ref)
+
+    def add_node(self, pool_bytes: int) -> NodeId:
+        plan = NodePlan(0, pool_bytes)
+        node = self._make_node(NodeId(f"node-{len(self.nodes)}"), plan.speed)
+        self.nodes.append(node)
+        self.plans.append(plan)
+        self.by_name[node.id] = node
+        self.join_node(len(self.nodes) - 1)
+        return node.id
 
     def files_folder(self) -> str:
         return os.path.join(self.folder, "files")
@@ -218,8 +240,9 @@ class SimCluster:
         node = self.nodes[number]
         node.up = True
         self._forget_peers(node)
-        self.events.append(ev.NodeJoined(node.id, self.world.nodes[number].pool_bytes))
-        for _ in range(self.world.nodes[number].executors):
+        plan = self.plans[number]
+        self.events.append(ev.NodeJoined(node.id, plan.pool_bytes, storage_only=not plan.executors))
+        for _ in range(plan.executors):
             self.timeline.after(self._start_s(), self._restart, node, node.incarnation)
 
     def _start_s(self) -> float:

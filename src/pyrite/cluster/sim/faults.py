@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyrite.cluster.sim.store import SimNode
 from pyrite.cluster.sim.world import Fault
+from pyrite.schedule.events import NodeLeaves
 
 if TYPE_CHECKING:
     from pyrite.cluster.sim.cluster import SimCluster
@@ -26,6 +27,8 @@ class Faults:
         for fault in cluster.world.faults:
             self.waiting.setdefault(fault.event, []).append(fault)
         self.happened: list[Fault] = []
+        # The files that were changed or removed.
+        self.spoilt: set[str] = set()
 
     def after_event(self, number: int) -> None:
         for fault in self.waiting.pop(number, ()):
@@ -61,6 +64,10 @@ class Faults:
                 node.disk_full_until_s = until_s
             case "fill memory":
                 node.memory_full_until_s = until_s
+            case "add storage":
+                self.cluster.add_node(dice.choice((0, 1 << 10, 1 << 13)))
+            case "remove storage":
+                happened = self._remove_storage(fault.number)
             case _:
                 raise AssertionError(fault.kind)
         if happened:
@@ -71,6 +78,14 @@ class Faults:
         if not executors:
             return False
         self.cluster.kill_executor(executors[number % len(executors)], "killed by SIGKILL")
+        return True
+
+    def _remove_storage(self, number: int) -> bool:
+        plans = zip(self.cluster.nodes, self.cluster.plans, strict=True)
+        lenders = [node for node, plan in plans if not plan.executors and node.up]
+        if not lenders:
+            return False
+        self.cluster.post(NodeLeaves(lenders[number % len(lenders)].id))
         return True
 
     def crash(self, node: SimNode, away_s: float) -> bool:
@@ -84,6 +99,13 @@ class Faults:
         self.timeline.after(noticed_s, self._notice, node, node.incarnation)
         self.timeline.after(away_s, self._come_back, node, node.incarnation)
         return True
+
+    def leave(self, node: SimNode) -> None:
+        """A node goes as it was asked to, for good."""
+        if node.up:
+            self._end(node)
+            node.up = False
+            self.cluster.tell_node_lost(node, "it was asked to leave")
 
     def _end(self, node: SimNode) -> None:
         """Nothing of the node is left."""
@@ -169,9 +191,10 @@ class Faults:
     def _some_file(self, node: SimNode, dice: Random, closed: bool) -> str | None:
         """A segment or a block on disk; a closed one is written to by nobody any more."""
         open_names = {
-            executor.worker.writer.name
+            name
             for executor in self.cluster.executors.values()
             if executor.worker is not None
+            for name in executor.worker.writer.open_names()
         }
         folders = node.folders
         found = [
@@ -180,4 +203,8 @@ class Faults:
             for name in sorted(os.listdir(folder))
             if name.startswith(("m-", "d-")) and not (closed and name in open_names)
         ]
-        return dice.choice(found) if found else None
+        if not found:
+            return None
+        chosen = dice.choice(found)
+        self.spoilt.add(os.path.basename(chosen))
+        return chosen

@@ -10,13 +10,8 @@ from random import Random
 from typing import Any, Protocol
 
 from pyrite.blocks.live import LiveStore
-from pyrite.blocks.segments import (
-    BlockNotWritten,
-    DiskBlock,
-    Folders,
-    SegmentReader,
-    SegmentWriter,
-)
+from pyrite.blocks.segments import Folders, SegmentReader, write_all
+from pyrite.blocks.writer import BlockNotWritten, DiskBlock, Lease, OpenSegment, SegmentWriter
 from pyrite.bounded.space import Space
 from pyrite.cluster.sim.world import World
 from pyrite.execute.store import Store
@@ -44,10 +39,13 @@ class SimNode:
         self.disk_full_until_s = 0.0
         self.memory_full_until_s = 0.0
         self.stillborn_until_s = 0.0
+        # Segments that were dropped: nobody may write them any more.
+        self.forgotten: set[str] = set()
         self.make_folders()
 
     def make_folders(self) -> None:
         """Starts with nothing."""
+        self.forgotten.clear()
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folders.memory)
         os.makedirs(self.folders.disk)
@@ -79,8 +77,8 @@ class SimStore(Store):
     def reader(self) -> SegmentReader:
         return SimReader(self.host)
 
-    def writer(self, owner: str, lease: Callable[[str, int], bool]) -> SegmentWriter:
-        return SimWriter(self.host, owner, lease, self.world.segment_bytes)
+    def writer(self, owner: str, lease: Lease, segment_bytes: int) -> SegmentWriter:
+        return SimWriter(self.host, owner, lease, segment_bytes)
 
     def live(self, limit_bytes: int, protected_bytes: int) -> LiveStore:
         return SharedLiveStore(limit_bytes, protected_bytes)
@@ -92,9 +90,7 @@ class SimStore(Store):
 class SimWriter(SegmentWriter):
     """Writes real segments while virtual time passes."""
 
-    def __init__(
-        self, host: Host, owner: str, lease: Callable[[str, int], bool], segment_bytes: int
-    ) -> None:
+    def __init__(self, host: Host, owner: str, lease: Lease, segment_bytes: int) -> None:
         super().__init__(host.place.folders, owner, lease, segment_bytes)
         self.host = host
 
@@ -102,10 +98,30 @@ class SimWriter(SegmentWriter):
         self.host.pause(BLOCK_S + size / LOCAL_BYTES_PER_S)
         return super().write(buffers, size)
 
-    def _fill(self, buffers: Sequence[Any]) -> None:
-        if self.host.place.memory_full_until_s > self.host.now_s():
+    def _fill(self, segment: OpenSegment, buffers: Sequence[Any]) -> None:
+        self._check_memory(self.host.place)
+        super()._fill(segment, buffers)
+
+    def _send(self, segment: OpenSegment, buffers: Sequence[Any]) -> None:
+        size = sum(map(len, buffers))
+        self.host.pause(BLOCK_S + size / REMOTE_BYTES_PER_S)
+        node = self.host.reach(segment.place)
+        self._check_memory(node)
+        if segment.name in node.forgotten:
+            raise FileNotFoundError(f"{segment.name} was dropped")
+        path = node.folders.path(segment.name)
+        if segment.offset == 0:
+            segment.make(path)
+            segment.close()
+        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            write_all(fd, buffers, segment.offset)
+        finally:
+            os.close(fd)
+
+    def _check_memory(self, node: SimNode) -> None:
+        if node.memory_full_until_s > self.host.now_s():
             raise OSError(errno.ENOSPC, FULL)
-        super()._fill(buffers)
 
     def open_on_disk(self) -> DiskBlock:
         self.host.pause(BLOCK_S)

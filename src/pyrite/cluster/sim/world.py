@@ -22,6 +22,9 @@ KINDS = {
     "fill disk": 3,
     "fill memory": 3,
     "fail starts": 1,
+    # Drawn for crowded worlds only.
+    "add storage": 0,
+    "remove storage": 0,
 }
 
 
@@ -135,6 +138,23 @@ def random_world(dice: Random, seed: int) -> World:
         doubled_words=dice.choice((0.0, 0.0, 0.05)),
         late_words=dice.choice((0.0, 0.5)),
         most_events=30_000,
+    )
+
+
+def crowded(dice: Random, world: World) -> World:
+    """The same cluster with pools of the size of a few partitions, and nodes that only lend."""
+    sizes = (0, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13)
+    nodes = [node._replace(pool_bytes=dice.choice(sizes)) for node in world.nodes]
+    nodes += [NodePlan(0, dice.choice(sizes)) for _ in range(dice.choice((0, 1, 1, 2)))]
+    latest = dice.choice((20, 60, 150))
+    changes = [
+        random_fault(dice, latest)._replace(kind=dice.choice(("add storage", "remove storage")))
+        for _ in range(dice.choice((0, 0, 1, 3)))
+    ]
+    return world._replace(
+        nodes=tuple(nodes),
+        faults=tuple(sorted((*world.faults, *changes))),
+        segment_bytes=dice.choice((1 << 8, 1 << 10, 1 << 12)),
     )
 
 

@@ -37,12 +37,14 @@ class Blocks:
             if isinstance(command, do.DeliverResult) and isinstance(command.result, BlockRef):
                 self.held[command.result] += 1
             elif isinstance(command, do.DropSegments):
-                self._check(command)
+                self._check(command.node, set(command.segments))
+            elif isinstance(command, do.ReleaseNode):
+                self._check(command.node, None)
 
-    def _check(self, drop: do.DropSegments) -> None:
-        dropped = set(drop.segments)
+    def _check(self, node: NodeId, dropped: set[str] | None) -> None:
+        """That nobody needs what goes: these segments, or all of the node."""
         for what, ref in self._needed():
-            if ref.node == drop.node and ref.segment in dropped:
+            if ref.node == node and (dropped is None or ref.segment in dropped):
                 raise CheckFailed(f"segment {ref.segment} of {ref.node} is dropped with {what}")
 
     def _needed(self) -> Iterator[tuple[str, BlockRef]]:
@@ -53,6 +55,11 @@ class Blocks:
         for rdd, blocks in self.scheduler.kept.blocks.items():
             for index, ref in blocks.items():
                 yield f"partition {index} of RDD {rdd}", ref
+        for attempt in self.scheduler.attempts.values():
+            for partition, ref in attempt.blocks:
+                # What was lost with its node, it will not find.
+                if ref.segment in self.scheduler.ledger.segments:
+                    yield f"partition {partition}, which attempt {attempt.id} reads", ref
         for ref in self.held:
             yield "a block of the driver's", ref
 
@@ -60,6 +67,7 @@ class Blocks:
 def strays(node: SimNode, scheduler: Scheduler) -> list[str]:
     """Files on a node that the ledger does not know, and spills that nobody reads."""
     pool = scheduler.ledger.pools.get(NodeId(node.id))
-    known = set() if pool is None else set(pool.segments)
+    segments = scheduler.ledger.segments.values()
+    known = {each.name for each in segments if pool is not None and each.place == node.id}
     names = [*os.listdir(node.folders.memory), *os.listdir(node.folders.disk)]
     return sorted(n for n in names if n.startswith(("m-", "d-", "spill")) and n not in known)

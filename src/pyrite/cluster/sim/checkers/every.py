@@ -9,11 +9,13 @@ from pyrite.cluster.sim.checkers.delivery import Delivery
 from pyrite.cluster.sim.checkers.economy import Economy
 from pyrite.cluster.sim.checkers.executors import Executors
 from pyrite.cluster.sim.checkers.invariants import Invariants
+from pyrite.cluster.sim.checkers.memory import Memory
 from pyrite.cluster.sim.checkers.snapshots import Snapshots
+from pyrite.cluster.sim.cluster import SimCluster
 from pyrite.schedule.scheduler import Scheduler
 
 
-def every_checker(scheduler: Scheduler) -> list[Checker]:
+def every_checker(scheduler: Scheduler, cluster: SimCluster) -> list[Checker]:
     """One of each, to be told the story from its beginning."""
     return [
         Invariants(scheduler),
@@ -23,4 +25,5 @@ def every_checker(scheduler: Scheduler) -> list[Checker]:
         Executors(),
         Blocks(scheduler),
         Economy(),
+        Memory(scheduler, cluster),
     ]

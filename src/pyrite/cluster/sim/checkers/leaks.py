@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from pyrite.cluster.sim.checkers.blocks import strays
 from pyrite.cluster.sim.cluster import SimCluster
-from pyrite.schedule.blockbook import DRIVER
 
 if TYPE_CHECKING:
     from pyrite.schedule.scheduler import Scheduler
+from pyrite.schedule.state import DRIVER
 
 
 def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
     """What the scheduler and the nodes still hold, by what it is; empty when idle."""
-    owners = {DRIVER, *(f"e{id}" for id in scheduler.executors)}
+    ledger = scheduler.ledger
+    there = {DRIVER, *(f"e{id}" for id in scheduler.executors)}
+    open_segments = {
+        segment.name
+        for writer, granted in ledger.writers.items()
+        if writer in there
+        for segment in granted.open.values()
+    }
     held = {
         "jobs": sorted(scheduler.jobs),
         "stages": sorted(scheduler.runs),
@@ -23,13 +30,14 @@ def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
         "live rows": sorted(scheduler.kept.live),
         "kept blocks": sorted(scheduler.kept.blocks),
         "persisted": sorted(scheduler.persisted),
-        "blocks": {name: each.live for name, each in scheduler.ledger.segments() if each.live},
+        "blocks": {name: each.live for name, each in ledger.segments.items() if each.live},
         "dead segments": [
             name
-            for pool in scheduler.ledger.pools.values()
-            for name, each in pool.segments.items()
-            if not each.live and (name not in pool.open.values() or each.owner not in owners)
+            for name, each in ledger.segments.items()
+            if not each.live and name not in open_segments
         ],
+        "moves": sorted(ledger.moves),
+        "who waits for room": [each.wanted for each in scheduler.waiting],
         "rows in executors": [
             (executor.id, sorted(executor.worker.live.rdds))
             for executor in cluster.executors.values()

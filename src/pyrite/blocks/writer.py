@@ -1,0 +1,243 @@
+"""Writing blocks: into segments that are leased from the pools, or to disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
+from pyrite.blocks.segments import Folders, write_all
+from pyrite.errors import ClusterError
+from pyrite.ids import BlockRef, NodeId, RddId
+from pyrite.rare import rare
+
+# Blocks start at multiples of this, so that arrays read in place are aligned.
+ALIGNMENT = 64
+SEGMENT_BYTES = 16 << 20
+# Segments that small kept partitions are packed into are so much smaller, since they are moved
+# as a whole; a partition is small if a quarter of one takes it.
+PACKS = 16
+SMALL = 4
+
+
+class BlockNotWritten(ClusterError):
+    """The scratch folder did not take a block."""
+
+    def __init__(self, folder: str, size_bytes: int, reason: str | None) -> None:
+        super().__init__(
+            f"a block could not be written to {folder} beyond {size_bytes} bytes: {reason}. "
+            "Free space there, or set spark.local.dir to a folder on a larger disk."
+        )
+        self.folder = folder
+
+
+class Want(NamedTuple):
+    """A segment that a writer asks room for; `rdd` is named where it is for kept partitions."""
+
+    segment: str
+    bytes: int
+    packs: bool = True
+    rdd: RddId | None = None
+    to_disk: bool = True
+    # A copy of what this node has, which is to lie elsewhere if it can.
+    is_copy: bool = False
+
+
+# Says on which node the segment may lie, or None where no pool has room for it.
+Lease = Callable[[Want], NodeId | None]
+
+
+class OpenSegment:
+    """A segment that blocks are appended to."""
+
+    def __init__(self, place: NodeId, want: Want) -> None:
+        self.place = place
+        self.name = want.segment
+        self.length = want.bytes
+        self.to_disk = want.to_disk
+        self.offset = 0
+        # Of a segment on the own node.
+        self.fd = -1
+
+    def make(self, path: str) -> None:
+        self.fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        # Sparse: pages come into being when they are written.
+        os.ftruncate(self.fd, self.length)
+
+    def has_room(self, size: int) -> bool:
+        return self.offset + size <= self.length
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd = -1
+
+
+class SegmentWriter:
+    """Writes blocks into segments of its own; one writer per process.
+
+    Map outputs and results are packed one behind another. Kept partitions lie apart from them,
+    since they may be moved: large ones in segments of their own, small ones packed.
+    """
+
+    def __init__(
+        self, folders: Folders, owner: str, lease: Lease, segment_bytes: int = SEGMENT_BYTES
+    ) -> None:
+        self.folders = folders
+        self.owner = owner
+        self.lease = lease
+        self.segment_bytes = segment_bytes
+        self.pack_bytes = segment_bytes // PACKS
+        self.number = 0
+        self.current: OpenSegment | None = None
+        self.pack: OpenSegment | None = None
+        self.disk_written: list[str] = []
+
+    def write(self, buffers: Sequence[Any], size: int) -> BlockRef:
+        """Writes the buffers as one block: to shared memory while there is room, else to disk."""
+        try:
+            if self.current is None or not self.current.has_room(size):
+                self._close_current()
+                length = max(size, self.segment_bytes)
+                self.current = self._open(Want(self._new_name(MEMORY_PREFIX), length))
+            if self.current is not None:
+                return self._append(self.current, buffers, size)
+        except OSError:
+            # Shared memory may be smaller than the pool was told, as in a container.
+            rare("shared memory is full before the pool is")
+            self._close_current()
+        return self.write_to_disk(buffers)
+
+    def write_kept(
+        self, rdd: RddId, buffers: Sequence[Any], size: int, to_disk: bool, is_copy: bool = False
+    ) -> BlockRef | None:
+        """Writes a kept partition into some node's pool; else to disk, if it may go there."""
+        segment = None
+        try:
+            segment = self._room_for(rdd, size, to_disk, is_copy)
+            if segment is not None:
+                return self._append(segment, buffers, size)
+        except (OSError, ClusterError):
+            # The other node may have gone since, and memory may be smaller than was thought.
+            rare("a kept partition can't be written where there is room")
+            self._close_pack()
+        finally:
+            if segment is not None and segment is not self.pack:
+                segment.close()
+        return self.write_to_disk(buffers) if to_disk else None
+
+    def _room_for(self, rdd: RddId, size: int, to_disk: bool, is_copy: bool) -> OpenSegment | None:
+        """A segment with others if the partition is small, else one of its own."""
+        if size <= self.pack_bytes // SMALL and not is_copy:
+            pack = self.pack
+            if pack is None or not pack.has_room(size) or pack.to_disk != to_disk:
+                self._close_pack()
+                name = self._new_name(MEMORY_PREFIX)
+                self.pack = self._open(Want(name, self.pack_bytes, True, rdd, to_disk))
+            if self.pack is not None:
+                return self.pack
+        name = self._new_name(MEMORY_PREFIX)
+        return self._open(Want(name, size, False, rdd, to_disk, is_copy))
+
+    def _open(self, want: Want) -> OpenSegment | None:
+        place = self.lease(want)
+        if place is None:
+            return None
+        segment = OpenSegment(place, want)
+        if place == self.folders.node:
+            segment.make(self.folders.path(want.segment))
+        return segment
+
+    def _append(self, segment: OpenSegment, buffers: Sequence[Any], size: int) -> BlockRef:
+        ref = BlockRef(segment.place, segment.name, segment.offset, size)
+        if segment.place == self.folders.node:
+            self._fill(segment, buffers)
+        else:
+            self._send(segment, buffers)
+        # Even an empty block: what lies at 0 is written first, and makes the segment.
+        segment.offset += max(1, -(-size // ALIGNMENT)) * ALIGNMENT
+        return ref
+
+    def _fill(self, segment: OpenSegment, buffers: Sequence[Any]) -> None:
+        write_all(segment.fd, buffers, segment.offset)
+
+    def _send(self, segment: OpenSegment, buffers: Sequence[Any]) -> None:
+        """Writes into the pool of another node, for who knows its neighbours."""
+        raise NotImplementedError
+
+    def write_to_disk(self, buffers: Sequence[Any]) -> BlockRef:
+        """Writes the buffers as a file of their own."""
+        file = self.open_on_disk()
+        file.append(buffers)
+        return file.finish()
+
+    def open_on_disk(self) -> DiskBlock:
+        """A block on disk that is written piece by piece."""
+        name = self._new_name(DISK_PREFIX)
+        self.disk_written.append(name)
+        return DiskBlock(name, self.folders)
+
+    def take_disk_written(self) -> list[str]:
+        """The disk files made since the last call, to be removed if nobody is told of them."""
+        written, self.disk_written = self.disk_written, []
+        return written
+
+    def open_names(self) -> list[str]:
+        """The segments that it may write to."""
+        return [each.name for each in (self.current, self.pack) if each is not None]
+
+    def end_task(self) -> None:
+        """Writes no more to a segment on another node: it may have to go."""
+        if self.pack is not None and self.pack.place != self.folders.node:
+            self._close_pack()
+
+    def close(self) -> None:
+        """Writes no more to open segments."""
+        self._close_current()
+        self._close_pack()
+
+    def _close_current(self) -> None:
+        if self.current is not None:
+            self.current.close()
+        self.current = None
+
+    def _close_pack(self) -> None:
+        if self.pack is not None:
+            self.pack.close()
+        self.pack = None
+
+    def _new_name(self, prefix: str) -> str:
+        self.number += 1
+        return f"{prefix}{self.owner}-{self.number}"
+
+
+class DiskBlock:
+    """A block that grows in a file of its own; it leaves none behind when it can't."""
+
+    def __init__(self, name: str, folders: Folders) -> None:
+        self.name = name
+        self.node = folders.node
+        self.folder = folders.disk
+        self.path = folders.path(name)
+        self.size = 0
+        try:
+            self.file = open(self.path, "xb", buffering=0)  # noqa: SIM115 - closed by finish
+        except OSError as error:
+            raise BlockNotWritten(self.folder, 0, error.strerror) from error
+        os.fchmod(self.file.fileno(), 0o600)
+
+    def append(self, buffers: Sequence[Any]) -> None:
+        try:
+            self.size += write_all(self.file.fileno(), buffers, self.size)
+        except OSError as error:
+            self.close()
+            os.unlink(self.path)
+            raise BlockNotWritten(self.folder, self.size, error.strerror) from error
+
+    def close(self) -> None:
+        self.file.close()
+
+    def finish(self) -> BlockRef:
+        self.close()
+        return BlockRef(self.node, self.name, 0, self.size)

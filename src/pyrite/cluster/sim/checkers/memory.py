@@ -1,0 +1,50 @@
+"""No node's memory ever holds more than its pool may, and what is promised lies there."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from pyrite.blocks.pool import MEMORY_PREFIX
+from pyrite.cluster.sim.checkers import CheckFailed
+from pyrite.cluster.sim.store import SimNode
+from pyrite.schedule.commands import Command
+from pyrite.schedule.events import Event
+from pyrite.schedule.scheduler import Scheduler
+
+if TYPE_CHECKING:
+    from pyrite.cluster.sim.cluster import SimCluster
+
+
+class Memory:
+    """Weighs the segments on the nodes, as they lie there before the commands are performed."""
+
+    def __init__(self, scheduler: Scheduler, cluster: SimCluster) -> None:
+        self.scheduler = scheduler
+        self.cluster = cluster
+
+    def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
+        for node, plan in zip(self.cluster.nodes, self.cluster.plans, strict=True):
+            weight = weigh(node)
+            if weight > plan.pool_bytes:
+                raise CheckFailed(
+                    f"{node.id} holds {weight} bytes in memory, its pool has {plan.pool_bytes}"
+                )
+            if node.incarnation == 0:
+                self._check_kept(node)
+
+    def _check_kept(self, node: SimNode) -> None:
+        """On a node that nothing has happened to, every kept block can be found."""
+        for segment, kept in self.scheduler.kept.in_segment.items():
+            partition = next(iter(kept))
+            ref = self.scheduler.kept.block(partition)
+            if ref is None or ref.node != node.id or segment in self.cluster.faults.spoilt:
+                continue
+            if not os.path.exists(node.folders.path(segment)):
+                raise CheckFailed(f"partition {partition} is said to lie in {segment}: no file")
+
+
+def weigh(node: SimNode) -> int:
+    """The bytes of the segments in a node's memory."""
+    with os.scandir(node.folders.memory) as entries:
+        return sum(each.stat().st_size for each in entries if each.name.startswith(MEMORY_PREFIX))

@@ -1,0 +1,27 @@
+"""Names of segments that were dropped: nobody may bring them into being again."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+
+class Forgotten:
+    """The names dropped last, so many of them; names are never used again."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.names: set[str] = set()
+        self.order: deque[str] = deque()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def add(self, names: Iterable[str]) -> None:
+        """Remembers these, and no longer the oldest of too many."""
+        for name in names:
+            if name not in self.names:
+                self.names.add(name)
+                self.order.append(name)
+        while len(self.order) > self.most:
+            self.names.discard(self.order.popleft())

@@ -1,0 +1,67 @@
+"""What has happened to kept partitions, counted, and what lies in the pools, reported."""
+
+from __future__ import annotations
+
+from pyrite.blocks.ledger import Ledger
+from pyrite.blocks.pool import Pool
+from pyrite.ids import RddId
+from pyrite.memory import Hits, MemoryReport, NodeMemory
+from pyrite.schedule.events import KeptNews
+
+
+class MemoryBook:
+    """Counts where kept partitions were found, and how their bytes were moved about."""
+
+    def __init__(self) -> None:
+        self.hits = Hits()
+        self.moved_bytes = 0
+        self.spilled_bytes = 0
+        self.dropped_bytes = 0
+        # Partitions that have been computed once, which is nobody's fault.
+        self.computed: dict[RddId, set[int]] = {}
+
+    def add(self, news: KeptNews) -> None:
+        again = 0
+        for rdd, index in news.computed:
+            known = self.computed.setdefault(rdd, set())
+            again += index in known
+            known.add(index)
+        live, pool, remote, disk = news.found
+        if again or any(news.found):
+            hits = self.hits
+            self.hits = Hits(
+                hits.live + live,
+                hits.pool + pool,
+                hits.remote + remote,
+                hits.disk + disk,
+                hits.recomputed + again,
+            )
+
+    def forget_rdd(self, rdd: RddId) -> None:
+        self.computed.pop(rdd, None)
+
+    def report(self, ledger: Ledger) -> MemoryReport:
+        return MemoryReport(
+            tuple(node_memory(pool) for pool in ledger.pools.values()),
+            self.moved_bytes,
+            self.spilled_bytes,
+            self.dropped_bytes,
+            self.hits,
+        )
+
+
+def node_memory(pool: Pool) -> NodeMemory:
+    rdds: dict[int, int] = {}
+    for segments in pool.kept.values():
+        for segment in segments.values():
+            for rdd, content in segment.rdds.items():
+                rdds[rdd] = rdds.get(rdd, 0) + content.bytes
+    return NodeMemory(
+        pool.node,
+        pool.storage_only,
+        pool.capacity_bytes,
+        pool.used_bytes,
+        pool.used_bytes - pool.own_bytes,
+        pool.borrowed_bytes,
+        dict(sorted(rdds.items())),
+    )

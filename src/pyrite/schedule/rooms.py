@@ -1,0 +1,205 @@
+"""Room in the pools: who gets it where, who waits for it, and what makes way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyrite.blocks.ledger import Move
+from pyrite.blocks.placement import Eviction, Knowledge, Place, Placement, Request
+from pyrite.blocks.pool import Pool, Segment
+from pyrite.ids import ExecutorId, NodeId
+from pyrite.rare import rare
+from pyrite.schedule import events as ev
+from pyrite.schedule.commands import GrantSpace, MoveSegment, ReleaseNode
+from pyrite.schedule.foresight import Foresight
+from pyrite.schedule.state import DRIVER, State
+
+# A writer whose room was taken by others, or did not become free, this often gets none.
+MOST_TRIES = 3
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """A writer that waits until segments have made way for its own."""
+
+    wanted: ev.SpaceWanted
+    pool: Pool
+    moves: dict[int, None]
+    tries: int
+
+
+class Rooms(State):
+    """Grants room as R3S places partitions, after what lay there has been moved."""
+
+    def _on_space_wanted(self, wanted: ev.SpaceWanted) -> None:
+        if not self._is_there(wanted.writer):
+            # Late words: nobody would ever give the segment back.
+            rare("a lost executor wants space")
+            self._answer(wanted, None)
+            return
+        if wanted.packs:
+            self.ledger.fill(wanted.writer, wanted.rdd is not None)
+        if wanted.writer == DRIVER:
+            self._drop(self.ledger.settle(DRIVER))
+        self._find_room(wanted, tries=0)
+
+    def _is_there(self, writer: str) -> bool:
+        return writer == DRIVER or ExecutorId(int(writer[1:])) in self.executors
+
+    def _find_room(self, wanted: ev.SpaceWanted, tries: int) -> None:
+        place = self._choose_place(wanted) if tries < MOST_TRIES else Place(None)
+        if place.node is None:
+            rare("the pool is full")
+            if wanted.rdd is not None and wanted.to_disk and not wanted.packs:
+                self.book.spilled_bytes += wanted.bytes
+            self._answer(wanted, None)
+            return
+        moves = [self._evict(each) for each in place.evictions]
+        waiting = {move.id: None for move in moves if move is not None}
+        if not waiting:
+            self._grant(wanted, place.node)
+            return
+        rare("a writer waits for room")
+        pool = self.ledger.pools[place.node]
+        pool.promised_bytes += wanted.bytes
+        self.waiting.append(Waiting(wanted, pool, waiting, tries + 1))
+
+    def _choose_place(self, wanted: ev.SpaceWanted) -> Place:
+        if wanted.node not in self.ledger.pools:
+            return Place(None)
+        request = Request(wanted.node, wanted.bytes, wanted.rdd, wanted.is_copy)
+        return Placement(self.ledger, request, self._knowledge()).decide()
+
+    def _knowledge(self) -> Knowledge:
+        ahead = Foresight(self.runs, self.kept, self.persisted, self.executors)
+        known = Knowledge()
+        if self.rules.foresight:
+            known = known._replace(next_use=ahead.next_use)
+        if self.rules.reserve:
+            known = known._replace(reserved_bytes=ahead.reserved_bytes)
+        return known
+
+    def _grant(self, wanted: ev.SpaceWanted, place: NodeId) -> None:
+        if place != wanted.node:
+            rare("a partition goes to another node's pool")
+        segment = Segment(
+            wanted.segment,
+            place,
+            wanted.node,
+            wanted.bytes,
+            kept=wanted.rdd is not None,
+            to_disk=wanted.to_disk,
+        )
+        self.ledger.grant(wanted.writer, segment, wanted.packs)
+        self._answer(wanted, place)
+
+    def _answer(self, wanted: ev.SpaceWanted, place: NodeId | None) -> None:
+        self.commands.append(GrantSpace(wanted.writer, wanted.segment, place))
+
+    def _evict(self, eviction: Eviction) -> Move | None:
+        """Begins to move a segment; gives up what may neither move nor go to disk."""
+        segment, target = eviction
+        if target is not None:
+            rare("a segment moves to another pool")
+            return self._move(segment, target, in_memory=True)
+        if segment.to_disk:
+            rare("a segment moves to disk")
+            return self._move(segment, self._disk_for(segment), in_memory=False)
+        self._give_up(segment)
+        return None
+
+    def _disk_for(self, segment: Segment) -> NodeId:
+        """Its owner's; where that has gone, the disk beside it, or of whoever is left."""
+        pools = self.ledger.pools
+        near = [each for each in (segment.owner, segment.place) if each in pools]
+        staying = [each for each in (*near, *pools) if not pools[each].leaves]
+        return staying[0] if staying else segment.place
+
+    def _move(self, segment: Segment, node: NodeId, in_memory: bool) -> Move:
+        move = self.ledger.move(segment, node, in_memory)
+        self.commands.append(
+            MoveSegment(move.id, segment.place, segment.name, node, move.target.name, segment.bytes)
+        )
+        return move
+
+    def _give_up(self, segment: Segment) -> None:
+        """Forgets the partitions in a segment; they are computed again when they are read."""
+        rare("kept partitions are given up for others")
+        self.book.dropped_bytes += segment.kept_bytes
+        for partition, ref in self.kept.drop_segment(segment.name):
+            self._release([ref], partition.rdd)
+
+    def _on_moved(self, event: ev.SegmentMoved) -> None:
+        move = self.ledger.moves.get(event.move)
+        if move is None:
+            # Its node was given up meanwhile.
+            rare("a segment arrives that nobody waits for")
+            return
+        source, target = move.source, move.target
+        if target.in_memory:
+            self.book.moved_bytes += source.kept_bytes
+        else:
+            self.book.spilled_bytes += source.kept_bytes
+        self.kept.relocate(source.name, target.place, target.name)
+        self._drop(self.ledger.arrive(move))
+
+    def _on_not_moved(self, event: ev.SegmentNotMoved) -> None:
+        move = self.ledger.moves.get(event.move)
+        if move is None:
+            return
+        rare("a segment can't be moved")
+        source = move.source
+        self._drop(self.ledger.fail(move))
+        pool = self.ledger.pools.get(source.place)
+        if pool is not None and pool.leaves:
+            self._give_up(source)
+
+    def _serve_waiting(self) -> None:
+        """Grants room that has become free; looks for other room where it did not."""
+        waiting, self.waiting = self.waiting, []
+        for each in waiting:
+            pool = each.pool
+            is_there = self.ledger.pools.get(pool.node) is pool and not pool.leaves
+            if is_there and pool.capacity_bytes - pool.used_bytes >= each.wanted.bytes:
+                pool.promised_bytes -= each.wanted.bytes
+                self._grant(each.wanted, pool.node)
+            elif is_there and any(move in self.ledger.moves for move in each.moves):
+                self.waiting.append(each)
+            else:
+                rare("room did not become free")
+                pool.promised_bytes -= each.wanted.bytes
+                self._find_room(each.wanted, each.tries)
+
+    def _forget_waiting(self, writer: str) -> None:
+        """The writer has died, or its task has been cancelled."""
+        for each in [each for each in self.waiting if each.wanted.writer == writer]:
+            self.waiting.remove(each)
+            each.pool.promised_bytes -= each.wanted.bytes
+
+    # Nodes that leave
+
+    def _on_node_leaves(self, event: ev.NodeLeaves) -> None:
+        pool = self.ledger.pools.get(event.node)
+        if pool is not None and pool.storage_only and not pool.leaves:
+            pool.leaves, pool.lends = True, False
+            self.leaving[event.node] = None
+
+    def _clear_leaving(self) -> None:
+        """Moves what lies on nodes that leave; lets those go on which nothing is left."""
+        for node in list(self.leaving):
+            for segment in self._segments_on(node):
+                if segment.movable:
+                    self._move_away(segment)
+                elif not segment.in_memory and not segment.readers:
+                    self._give_up(segment)
+            if not self._segments_on(node):
+                del self.leaving[node]
+                self.commands.append(ReleaseNode(node))
+
+    def _segments_on(self, node: NodeId) -> list[Segment]:
+        return [each for each in self.ledger.segments.values() if each.place == node]
+
+    def _move_away(self, segment: Segment) -> None:
+        request = Request(segment.place, segment.bytes, None)
+        placement = Placement(self.ledger, request, self._knowledge())
+        self._evict(placement.away(segment))

@@ -1,0 +1,177 @@
+"""Nodes, files and writers for random walks: what the scheduler's commands do to real bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+from typing import NamedTuple
+
+from pyrite.ids import AttemptId, BlockRef, ExecutorId, NodeId, RddId
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+
+OTHER = NodeId("node-1")
+STORES = [NodeId("storage-0"), NodeId("storage-1")]
+POOLS = [0, 60, 100, 100, 200, 1000]
+BLOCK_BYTES = 10
+
+
+class Granted(NamedTuple):
+    """A segment that a running task was given, and may have written to."""
+
+    place: NodeId
+    segment: str
+    rdd: RddId | None
+    bytes: int
+
+    def ref(self, offset: int) -> BlockRef:
+        return BlockRef(self.place, self.segment, offset, min(BLOCK_BYTES, self.bytes))
+
+
+class Files:
+    """The files of all nodes; no node holds more in memory than it has."""
+
+    def __init__(self) -> None:
+        self.capacities: dict[NodeId, int] = {}
+        self.sizes: dict[tuple[NodeId, str], int] = {}
+
+    def __contains__(self, ref: BlockRef) -> bool:
+        return (ref.node, ref.segment) in self.sizes
+
+    def drop_node(self, node: NodeId) -> None:
+        self.capacities.pop(node, None)
+        self.sizes = {key: size for key, size in self.sizes.items() if key[0] != node}
+
+    def on(self, node: NodeId) -> list[str]:
+        return [segment for place, segment in self.sizes if place == node]
+
+    def check(self) -> None:
+        for node, capacity in self.capacities.items():
+            used = sum(self.sizes[node, each] for each in self.on(node) if each.startswith("m-"))
+            assert used <= capacity, f"{node} holds {used} bytes of {capacity}"
+
+
+class World:
+    """Where executors run, what they have asked for, and what is on its way."""
+
+    def __init__(self, dice: Random) -> None:
+        self.dice = dice
+        self.files = Files()
+        self.nodes: dict[ExecutorId, NodeId] = {}
+        self.running: dict[AttemptId, do.LaunchTask] = {}
+        self.starting: list[tuple[ExecutorId, NodeId]] = []
+        self.next_executor = 0
+        self.count = 0
+        self.asking: dict[str, ev.SpaceWanted] = {}
+        self.granted: dict[str, list[Granted]] = {}
+        # The segment for map outputs that an executor goes on writing to.
+        self.open: dict[str, Granted] = {}
+        self.moves: dict[int, do.MoveSegment] = {}
+        # Moves that came to nothing with their node, whatever is heard of them.
+        self.void: set[int] = set()
+
+    # Executors and nodes
+
+    def start_executor(self, node: NodeId) -> None:
+        if node in self.files.capacities:
+            self.starting.append((ExecutorId(self.next_executor), node))
+            self.next_executor += 1
+
+    def end_executor(self, executor: ExecutorId) -> None:
+        for attempt in [a for a, each in self.running.items() if each.executor == executor]:
+            del self.running[attempt]
+        for known in (self.asking, self.granted, self.open):
+            known.pop(f"e{executor}", None)
+        del self.nodes[executor]
+
+    def end_node(self, node: NodeId) -> int:
+        """All on the node is gone; gives how many executors it had."""
+        executors = [each for each, where in self.nodes.items() if where == node]
+        waiting = [each for each in self.starting if each[1] == node]
+        for each in executors:
+            self.end_executor(each)
+        self.starting = [each for each in self.starting if each not in waiting]
+        self.files.drop_node(node)
+        self.void |= {id for id, move in self.moves.items() if node in (move.node, move.target)}
+        self.open = {writer: each for writer, each in self.open.items() if each.place != node}
+        return len(executors) + len(waiting)
+
+    # Writing
+
+    def want(self, executor: ExecutorId, rdd: RddId | None) -> ev.SpaceWanted:
+        dice = self.dice
+        writer, node = f"e{executor}", self.nodes[executor]
+        self.count += 1
+        packs = rdd is None or dice.random() < 0.3
+        size = dice.choice([10, 30, 60, 60, 90])
+        wanted = ev.SpaceWanted(
+            node, writer, f"m-{writer}-{self.count}", size, packs, rdd, dice.random() < 0.7
+        )
+        self.asking[writer] = wanted
+        if rdd is None:
+            self.open.pop(writer, None)
+        return wanted
+
+    def grant(self, command: do.GrantSpace) -> None:
+        wanted = self.asking.pop(command.writer)
+        assert wanted.segment == command.segment, "an answer to another question"
+        if command.place is None:
+            return
+        assert command.place in self.files.capacities, "room on a node that is not there"
+        assert wanted.rdd is not None or command.place == wanted.node, "a map output elsewhere"
+        granted = Granted(command.place, command.segment, wanted.rdd, wanted.bytes)
+        self.files.sizes[command.place, command.segment] = wanted.bytes
+        if wanted.rdd is None:
+            self.open[command.writer] = granted
+        else:
+            self.granted.setdefault(command.writer, []).append(granted)
+
+    def output(self, executor: ExecutorId) -> BlockRef:
+        """A block that is not kept: where the executor packs them, or on its disk."""
+        writer = f"e{executor}"
+        self.count += 1
+        if writer in self.open and self.dice.random() < 0.7:
+            return self.open[writer].ref(self.count)
+        return self.on_disk(executor)
+
+    def on_disk(self, executor: ExecutorId) -> BlockRef:
+        self.count += 1
+        ref = BlockRef(self.nodes[executor], f"d-e{executor}-{self.count}", 0, BLOCK_BYTES)
+        self.files.sizes[ref.node, ref.segment] = BLOCK_BYTES
+        return ref
+
+    def written(self, executor: ExecutorId) -> list[Granted]:
+        """What the executor's task was given; late writes to nodes that are back count too."""
+        granted = self.granted.pop(f"e{executor}", [])
+        for each in granted:
+            if each.place in self.files.capacities:
+                self.files.sizes.setdefault((each.place, each.segment), each.bytes)
+        return granted
+
+    # Moving and dropping
+
+    def begin_move(self, move: do.MoveSegment) -> None:
+        assert self.files.sizes.get((move.node, move.segment)) == move.bytes, f"no file: {move}"
+        assert move.target in self.files.capacities, f"no target: {move}"
+        self.moves[move.move] = move
+
+    def end_move(self, faults: bool) -> ev.Event:
+        """One of the segments arrives, or does not."""
+        move = self.moves.pop(self.dice.choice(list(self.moves)))
+        fails = faults and self.dice.random() < 0.2
+        if move.move in self.void:
+            self.void.remove(move.move)
+        elif not fails:
+            self.files.sizes[move.target, move.new_segment] = move.bytes
+        return ev.SegmentNotMoved(move.move, "no space") if fails else ev.SegmentMoved(move.move)
+
+    def drop(self, node: NodeId, segments: Iterable[str]) -> None:
+        read = {(ref.node, ref.segment) for each in self.running.values() for _, ref in each.blocks}
+        for segment in segments:
+            assert (node, segment) not in read, f"{segment} is dropped under its reader"
+            self.files.sizes.pop((node, segment), None)
+            for id, move in self.moves.items():
+                if id not in self.void:
+                    assert (move.node, move.segment) != (node, segment), "dropped on its way"
+                    if (move.target, move.new_segment) == (node, segment):
+                        self.void.add(id)
