@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from pyrite.cli.options import add_application_options, apply_defaults
 from pyrite.cli.planoptions import add_plan_options
@@ -148,13 +149,12 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pyrite {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    run = commands.add_parser(
+    command = partial(commands.add_parser, formatter_class=layout, allow_abbrev=False)
+    run = command(
         "run",
         help="run a PySpark RDD program",
         description=RUN,
         usage="pyrite run [options] SCRIPT [argument ...]",
-        formatter_class=layout,
-        allow_abbrev=False,
     )
     add_application_options(run)
     run.add_argument("script", metavar="SCRIPT", help="the Python file to run")
@@ -164,43 +164,18 @@ def make_parser() -> argparse.ArgumentParser:
         nargs=argparse.REMAINDER,
         help="what the program finds in sys.argv[1:]",
     )
-    shell = commands.add_parser(
-        "shell",
-        help="open a Python prompt with a context",
-        description=SHELL,
-        formatter_class=layout,
-        allow_abbrev=False,
-    )
+    shell = command("shell", help="open a Python prompt with a context", description=SHELL)
     add_application_options(shell)
     shell.add_argument(
         "--plain", action="store_true", help="Python's own prompt, even where IPython is installed"
     )
-    settings = commands.add_parser(
-        "settings",
-        help="list the settings, their defaults and meaning",
-        description=SETTINGS,
-        formatter_class=layout,
-        allow_abbrev=False,
-    )
+    about = "list the settings, their defaults and meaning"
+    settings = command("settings", help=about, description=SETTINGS)
     settings.add_argument(
         "part", metavar="PART", nargs="?", default="", help="only settings with this in their name"
     )
-    sim = commands.add_parser(
-        "sim",
-        help="simulate a job on clusters of other sizes",
-        description=SIM,
-        epilog=SIM_EXAMPLES,
-        formatter_class=layout,
-        allow_abbrev=False,
-    )
-    add_simulate_options(sim)
-    plan = commands.add_parser(
-        "plan",
-        help="say which machines to rent for a job",
-        description=PLAN,
-        epilog=PLAN_EXAMPLES,
-        formatter_class=layout,
-        allow_abbrev=False,
-    )
-    add_plan_options(plan)
+    about = "simulate a job on clusters of other sizes"
+    add_simulate_options(command("sim", help=about, description=SIM, epilog=SIM_EXAMPLES))
+    about = "say which machines to rent for a job"
+    add_plan_options(command("plan", help=about, description=PLAN, epilog=PLAN_EXAMPLES))
     return parser

@@ -15,7 +15,7 @@ from pyrite.settings import Settings
 def add_application_options(parser: argparse.ArgumentParser) -> None:
     """Adds what can be said about an application, by the names of spark-submit."""
     add = parser.add_argument_group("application").add_argument
-    where = "where to run: local, local[4], local[*] (the default), sim[seed=7]"
+    where = "local, local[4], local[*] (the default), local-cluster[3,1,512m], sim[seed=7]"
     add("--master", metavar="URL", help=where)
     add("--name", metavar="NAME", help="the application's name")
     add(

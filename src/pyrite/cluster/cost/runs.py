@@ -9,8 +9,8 @@ from statistics import fmean
 
 from pyrite.cluster.cost.costs import CostModel
 from pyrite.cluster.cost.stageloads import Loads, loads_of, mean_load, work_s
-from pyrite.cluster.cost.storylines import HOW_TO_MAKE, BadStory, Line, size_of, story_lines
-from pyrite.cluster.cost.storymodel import Launched, Learner, Ran, Told
+from pyrite.cluster.cost.storylines import BadStory, Line, size_of
+from pyrite.cluster.cost.storymodel import Launched, Learner, Ran, Told, follow
 from pyrite.cluster.cost.workload import scaled
 from pyrite.plan.completion import Hire, Instance, StageLoad
 
@@ -69,14 +69,7 @@ def read_runs(paths: Sequence[str], model: CostModel, scale: int = 1) -> Runs:
 def read_run(path: str, model: CostModel, scale: int = 1) -> Run:
     """One story; what has not ended is completed with means."""
     follower = Follower(model)
-    for number, line in enumerate(story_lines(path), start=1):
-        try:
-            follower.hear(line)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise BadStory(
-                f"{path!r}, line {number}: not as Pyrite writes stories "
-                f"({type(error).__name__}: {error}); it may be from another version: {HOW_TO_MAKE}"
-            ) from None
+    follow(follower, path)
     unfinished = [job.id for job in follower.jobs.values() if job.ended_s is None]
     added = follower.complete()
     told = follower.told(path)

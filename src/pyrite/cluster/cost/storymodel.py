@@ -100,6 +100,12 @@ class Told:
 def read_story(path: str | os.PathLike[str], model: CostModel) -> Told:
     """The workload of a story file; the model says what of its times was the engine's own work."""
     learner = Learner(model)
+    follow(learner, path)
+    return learner.told(str(path))
+
+
+def follow(learner: Learner, path: str | os.PathLike[str]) -> None:
+    """Has somebody hear a whole story, as far as it has been written."""
     for number, line in enumerate(story_lines(path), start=1):
         try:
             learner.hear(line)
@@ -108,7 +114,6 @@ def read_story(path: str | os.PathLike[str], model: CostModel) -> Told:
                 f"{str(path)!r}, line {number}: not as Pyrite writes stories "
                 f"({type(error).__name__}: {error}); it may be from another version: {HOW_TO_MAKE}"
             ) from None
-    return learner.told(str(path))
 
 
 class Learner:
