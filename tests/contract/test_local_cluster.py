@@ -67,6 +67,31 @@ def test_a_node_that_dies_loses_its_blocks_only(start: Start, part: str) -> None
     assert counts(sc) == EXPECTED
 
 
+def test_a_node_that_dies_leaves_the_others_folders_alone(start: Start) -> None:
+    sc = start("local-cluster[2,1,512m,1x64m]")
+    table = sc.broadcast(bytes(1 << 20))
+    assert counts(sc) == EXPECTED
+    lost, *others = nodes_of(sc)["node-1"], nodes_of(sc)["driver"], nodes_of(sc)["storage-0"]
+    forge = lost.launcher.process
+    os.kill(lost.server.process.pid, signal.SIGKILL)
+    wait_until(lambda: forge.poll() is not None, "the end of its forge")
+    for node in others:
+        assert os.path.isdir(node.folders.memory) and os.path.isdir(node.folders.disk)
+    assert sc.range(8, numSlices=8).map(lambda x: len(table.value)).collect() == [1 << 20] * 8
+
+
+def test_the_second_copy_of_live_rows_lies_on_another_node(start: Start) -> None:
+    sc = start(MASTER)
+    computed = sc.accumulator(0)
+    rows = sc.range(1000, numSlices=8).map(lambda x: computed.add(1) or x)
+    kept = rows.persist(StorageLevel.MEMORY_ONLY_2)
+    assert kept.sum() == sum(range(1000))
+    assert all(node.borrowed_bytes + node.lent_bytes for node in sc.memory().nodes[1:])
+    os.kill(nodes_of(sc)["node-1"].launcher.process.pid, signal.SIGKILL)
+    assert kept.sum() == sum(range(1000))
+    assert computed.value == 1000
+
+
 def test_folders_and_processes_go_with_the_context(start: Start) -> None:
     sc = start(MASTER)
     assert counts(sc) == EXPECTED
@@ -82,7 +107,9 @@ def test_nothing_is_left_of_a_driver_that_was_killed() -> None:
         "import os, signal\n"
         "from pyrite import SparkContext\n"
         f"sc = SparkContext({MASTER!r})\n"
+        "sc.addStorageNode('16m')\n"
         "assert sc.range(10, numSlices=2).count() == 10\n"
+        "assert len(sc.memory().nodes) == 4\n"
         "nodes = sc._engine.cluster.nodes.values()\n"
         "print(*[path for node in nodes for path in node.folders[:2]], flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -91,7 +118,7 @@ def test_nothing_is_left_of_a_driver_that_was_killed() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
     )
     folders = done.stdout.split()
-    assert len(folders) == 6, done.stderr
+    assert len(folders) == 8, done.stderr
     wait_until(lambda: not any(map(os.path.exists, folders)), "the removal of the folders")
 
 
@@ -166,6 +193,7 @@ class TestOnePool:
         rdd = megabytes(sc, 24)
         assert total(rdd) == 4 * sum(range(24))
         node = nodes_of(sc)["storage-0"]
+        wait_until(lambda: len(sc._engine.scheduler.executors) == 2, "two executors")
         executors = list(sc._engine.scheduler.executors)
         os.kill(node.server.process.pid, signal.SIGKILL)
         assert total(rdd) == 4 * sum(range(24))

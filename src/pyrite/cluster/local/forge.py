@@ -52,6 +52,7 @@ class Forge:
         self.folders = folders
         self.options = options
         self.children: dict[int, int] = {}
+        self.dismissed = False
         self.unpacker = Unpacker()
         self.wake, wake_end = os.pipe()
         os.set_blocking(wake_end, False)
@@ -67,15 +68,16 @@ class Forge:
                     self.reap()
                 if self.control.fileno() in ready and not self.listen():
                     break
-        except (BrokenPipeError, ConnectionResetError):
-            pass
         finally:
             self.end_executors()
-        # Only where the driver has gone: one that lives can do without this forge.
-        self.remove_folders()
+        if not self.dismissed:
+            self.remove_folders()
 
     def listen(self) -> bool:
-        data, fds, _, _ = socket.recv_fds(self.control, 4096, 8)
+        try:
+            data, fds, _, _ = socket.recv_fds(self.control, 4096, 8)
+        except ConnectionResetError:
+            return False
         if not data:
             return False
         for message in self.unpacker.feed(data):
@@ -84,7 +86,8 @@ class Forge:
                     self.fork(executor, fds.pop(0))
                 case ("adopt", paths):
                     self.options["orphans"] += paths
-                case ("stop",):
+                case ("dismiss",):
+                    self.dismissed = True
                     return False
         return True
 
@@ -99,7 +102,7 @@ class Forge:
                 os._exit(status)
         os.close(fd)
         self.children[pid] = executor
-        self.control.sendall(pack(("forked", executor, pid)))
+        self.tell("forked", executor, pid)
 
     def reap(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -115,7 +118,12 @@ class Forge:
             executor = self.children.pop(pid, None)
             if executor is not None:
                 code = os.waitstatus_to_exitcode(status)
-                self.control.sendall(pack(("exited", executor, code)))
+                self.tell("exited", executor, code)
+
+    def tell(self, *words: Any) -> None:
+        """Tells the driver something; what it said before it went is heard all the same."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.control.sendall(pack(words))
 
     def end_executors(self) -> None:
         for pid in self.children:

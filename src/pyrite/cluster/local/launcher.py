@@ -56,13 +56,19 @@ class Launcher:
 
     def adopt(self, folders: Sequence[str]) -> None:
         """Has these folders removed too when the driver is gone."""
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        self._say("adopt", list(folders))
+
+    def _say(self, *words: Any) -> None:
+        """Tells the forge something, if it is there to hear it."""
+        with contextlib.suppress(OSError):
             self.link.sock.setblocking(True)
-            self.link.sock.sendall(pack(("adopt", list(folders))))
+            self.link.sock.sendall(pack(words))
             self.link.sock.setblocking(False)
 
     def close(self, timeout_s: float) -> None:
         """Ends the forge, and with it the executors."""
+        # Without this word it takes the driver to have gone, and removes what others still use.
+        self._say("dismiss")
         self.link.close()
         try:
             self.process.wait(timeout_s)

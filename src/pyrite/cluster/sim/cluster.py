@@ -233,6 +233,9 @@ class SimCluster:
             reader.stand_still(min(node.hung_until_s - self.now_s(), self.world.lost_after_s))
         if not node.up or node.hung_until_s > self.now_s():
             raise OSError(f"{id} does not answer")
+        if reader is not None and reader.met.get(id) != node.incarnation:
+            # It was not told where the node's block server is since it started anew.
+            raise OSError(f"{id} is not where it was")
         return node
 
     def join_node(self, number: int) -> None:
@@ -240,6 +243,9 @@ class SimCluster:
         node = self.nodes[number]
         node.up = True
         self._forget_peers(node)
+        for executor in self.executors.values():
+            if executor.id in self.conversation.peers:
+                executor.met[node.id] = node.incarnation
         plan = self.plans[number]
         self.events.append(ev.NodeJoined(node.id, plan.pool_bytes, storage_only=not plan.executors))
         for _ in range(plan.executors):
@@ -254,6 +260,7 @@ class SimCluster:
         id = ExecutorId(self.next_executor)
         self.next_executor += 1
         executor = SimExecutor(id, node, self, self.limits)
+        executor.met = {each.id: each.incarnation for each in self.by_name.values()}
         self.executors[id] = self.conversation.peers[id] = executor
         executor.resume()
         if node.stillborn_until_s > self.now_s():

@@ -47,6 +47,8 @@ class SimExecutor(Peer):
         self.dead = False
         self.joined = False
         self.limits = limits
+        # The nodes that it knows, in which of their lives.
+        self.met: dict[NodeId, int] = {}
         self.worker: Worker | None = None
         self.last_sent_s = 0.0
         self.last_put_s = 0.0
