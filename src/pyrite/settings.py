@@ -133,6 +133,8 @@ TABLE: tuple[Setting, ...] = (
     Setting("spark.eventLog.enabled", "bool", "false",
             "Whether the story of the application is written to spark.eventLog.dir."),
     Setting("spark.eventLog.dir", "str", "/tmp/spark-events", "The folder of written stories."),
+    Setting("pyrite.shuffle.small", "bytes", "1m",
+            "Reducers that read less together are not placed by where their input lies."),
     Setting("pyrite.pool.foresight", "bool", "true",
             "Whether partitions that queued and running jobs will read stay in the pools before "
             "others."),

@@ -212,6 +212,16 @@ def private_mib(_: Any = None) -> float:
         return sum(int(line.split()[1]) for line in file if line.startswith("Private_")) / 1024
 
 
+@pytest.mark.parametrize("level", ["OFF_HEAP", "DISK_ONLY", "MEMORY_ONLY"])
+def test_a_task_that_comes_upon_a_partition_again_finds_it(sc: SparkContext, level: str) -> None:
+    computed = sc.accumulator(0)
+    right = sc.parallelize(range(6), 2).map(lambda x: computed.add(1) or x)
+    kept = right.persist(getattr(StorageLevel, level))
+    # For each row on the left, the same task reads the same partition on the right.
+    assert sc.parallelize(range(5), 1).cartesian(kept).count() == 30
+    assert computed.value == 6
+
+
 class TestBounds:
     """Work larger than spark.executor.memory gives the right answers and stays within bounds."""
 

@@ -66,6 +66,7 @@ def random_case(seed: int) -> Case:
             "pyrite.pool.foresight": dice.choice(("true", "true", "false")),
             "pyrite.pool.reserve": dice.choice(("true", "true", "false")),
         }
+    settings["pyrite.shuffle.small"] = dice.choice(("0", "0", "1m"))
     return Case(program, world, tuple(sorted(settings.items())), cancel_all)
 
 

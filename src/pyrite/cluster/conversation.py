@@ -110,7 +110,7 @@ class Conversation:
 def heard(peer: Peer, message: Message) -> Iterator[Event]:
     """An executor's message as events: what it found lost, then what became of its task."""
     match message:
-        case ("ok", attempt, result, output, accumulators, *report):
+        case ("ok", attempt, result, output, sizes, accumulators, *report):
             yield from losses(report)
             yield ev.TaskSucceeded(
                 AttemptId(attempt),
@@ -118,6 +118,7 @@ def heard(peer: Peer, message: Message) -> Iterator[Event]:
                 None if output is None else BlockRef(*output),
                 accumulators,
                 kept_news(report),
+                sizes,
             )
         case ("failed", attempt, kind, text, trace, error, *report):
             yield from losses(report)

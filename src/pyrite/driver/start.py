@@ -29,7 +29,8 @@ LEAST_SEGMENT_BYTES = 1 << 20
 def start_engine(master: Master, settings: Settings) -> Engine:
     """An engine on the cluster that the master names."""
     scheduler = Scheduler(read_rules(master, settings))
-    limits = executor_limits(settings)
+    one_node = master.world is None and master.memory_bytes is None
+    limits = executor_limits(settings)._replace(tells_sizes=not one_node)
 
     def make_cluster(engine: Engine) -> Cluster:
         if master.world is None:
@@ -111,4 +112,5 @@ def read_rules(master: Master, settings: Settings) -> Rules:
         ),
         foresight=settings.bool("pyrite.pool.foresight"),
         reserve=settings.bool("pyrite.pool.reserve"),
+        small_shuffle_bytes=settings.bytes("pyrite.shuffle.small"),
     )

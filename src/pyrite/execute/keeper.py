@@ -222,3 +222,5 @@ class Keeper:
             ref = self.writer.write_kept(partition.rdd, buffers, size, level.useDisk, is_copy)
         if ref is not None:
             self.stored.append((partition, ref, ref.length))
+            # The same task may come upon it again, as cartesian does.
+            self.blocks[partition] = ref

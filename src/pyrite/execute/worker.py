@@ -21,6 +21,7 @@ from pyrite.execute.keeper import Keeper, KeepPlan, KeptBlockLost
 from pyrite.execute.store import Store
 from pyrite.execute.traces import hint, summary, user_traceback
 from pyrite.ids import BlockRef, NodeId, Partition, RddId, ShuffleId
+from pyrite.place.sizes import encode as encode_sizes
 from pyrite.plan.program import Program
 from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router
@@ -56,6 +57,8 @@ class Limits(NamedTuple):
     # Kept rows are encoded so many at a time.
     chunk_rows: int = 4096
     segment_bytes: int = SEGMENT_BYTES
+    # Whether the sizes of a map output's parts matter: on one node all reducers are near.
+    tells_sizes: bool = False
 
 
 class Header(NamedTuple):
@@ -236,14 +239,15 @@ class Worker:
         evaluator = Evaluator(program, stage.header.plans, shuffles, self.keeper, space)
         rows = evaluator.compute(task.partition)
         if isinstance(work, MapWork):
-            output = write_map_output(
+            output, sizes = write_map_output(
                 rows, task.partition, work.router, work.parts, space, self.writer
             )
             self.keeper.finish_task()
-            return ("ok", task.attempt, None, tuple(output), take_updates())
+            code = encode_sizes(sizes) if self.limits.tells_sizes else None
+            return ("ok", task.attempt, None, tuple(output), code, take_updates())
         result = self._encode_result(work(task.partition, rows))
         self.keeper.finish_task()
-        return ("ok", task.attempt, result, None, take_updates())
+        return ("ok", task.attempt, result, None, None, take_updates())
 
     def _encode_result(self, result: Any) -> bytes | tuple[Any, ...]:
         if isinstance(result, Frames):

@@ -80,6 +80,23 @@ class Shape:
                     pending.append(each.node)
         return tuple(found)
 
+    def shuffle_parts(
+        self, index: int, kept: Collection[RddId], is_there: Callable[[Partition], bool]
+    ) -> Iterator[tuple[ShuffleId, int]]:
+        """The parts of shuffles that the task for `index` would read; none behind kept rows."""
+        pending = [(len(self.nodes) - 1, index)]
+        while pending:
+            place, position = pending.pop()
+            node = self.nodes[place]
+            if node.rdd in kept and is_there(Partition(node.rdd, position)):
+                continue
+            for each in node.inputs:
+                if isinstance(each, ShuffleInput):
+                    yield each.shuffle, position
+                else:
+                    parents = each.mapping.parents(position)
+                    pending.extend((each.node, parent) for parent in parents)
+
     def kept_partitions(
         self, index: int, kept: Collection[RddId], is_there: Callable[[Partition], bool]
     ) -> Iterator[Partition]:

@@ -68,6 +68,8 @@ class TaskSucceeded(NamedTuple):
     output: BlockRef | None = None
     accumulators: bytes | None = None
     kept: KeptNews = KeptNews()
+    # How large the parts of the map output are, a byte each (place/sizes.py).
+    sizes: bytes | None = None
 
     def blocks(self) -> list[BlockRef]:
         """Where its result or its map output lies, if it is a block."""

@@ -98,7 +98,7 @@ class Outcomes(Launching):
             rare("a shuffle is made by two stages at once")
             self._release([event.output])
             return
-        outputs.add(partition, event.output)
+        outputs.add(partition, event.output, event.sizes)
         # A map output that is made again after a loss has been counted before.
         if event.accumulators is not None and partition not in outputs.counted:
             self.commands.append(CountAccumulators(JobId(run.job), event.accumulators))

@@ -21,6 +21,7 @@ class ShuffleOutputs:
         # Tasks of a barrier stage have heard of each other: they are made again all or none.
         self.together = together
         self.refs: list[BlockRef | None] = [None] * maps
+        self.sizes: list[bytes | None] = [None] * maps
         self.absent = maps
         self.epoch = 0
         self.counted: set[int] = set()
@@ -37,9 +38,10 @@ class ShuffleOutputs:
     def missing(self) -> list[int]:
         return [index for index, ref in enumerate(self.refs) if ref is None]
 
-    def add(self, index: int, ref: BlockRef) -> None:
+    def add(self, index: int, ref: BlockRef, sizes: bytes | None = None) -> None:
         assert self.refs[index] is None
         self.refs[index] = ref
+        self.sizes[index] = sizes
         self.absent -= 1
 
     def lose(self, index: int) -> list[BlockRef]:
@@ -51,7 +53,7 @@ class ShuffleOutputs:
         lost = list(range(len(self.refs))) if self.together else [index]
         blocks = [ref for each in lost if (ref := self.refs[each]) is not None]
         for each in lost:
-            self.refs[each] = None
+            self.refs[each] = self.sizes[each] = None
         self.absent += len(blocks)
         self.epoch += 1
         self._snapshot = None

@@ -13,6 +13,7 @@ from pyrite.ids import (
     ShuffleId,
     StageId,
 )
+from pyrite.place.reducers import Host
 from pyrite.plan.stages import StageSpec
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
@@ -23,6 +24,7 @@ from pyrite.schedule.commands import (
     FinishJob,
     ForgetStage,
 )
+from pyrite.schedule.reducing import Reducing
 from pyrite.schedule.runs import Job, StageRun
 from pyrite.schedule.taskset import Attempt, TaskSet
 
@@ -111,7 +113,7 @@ class Staging(BlockBook):
             self.rules.locality_wait_s,
             self.now_s,
             self.turns.pool(run.pool).load,
-            self._homes_by_blocks(run.spec, partitions, slots),
+            self._homes(run.spec, partitions, slots),
         )
         if not partitions:
             self._finish_stage(run)
@@ -140,24 +142,34 @@ class Staging(BlockBook):
                 ]
         return found
 
-    def _homes_by_blocks(
-        self, spec: StageSpec, partitions: Iterable[int], slots: int
-    ) -> dict[int, int]:
-        """Slots on the nodes where kept blocks of the partitions lie, if they are elsewhere."""
-        kept = self.kept.blocks
-        if not kept or spec.shape.rdds.isdisjoint(kept.keys()):
-            return {}
+    def _homes(self, spec: StageSpec, partitions: list[int], slots: int) -> dict[int, int]:
+        """Slots of partitions that should not run where their index says: on the nodes where
+        their kept blocks lie, else where the shuffles that they read are best read."""
         on_node: dict[NodeId, list[int]] = {}
         for executor in self.executors.values():
             on_node.setdefault(executor.node, []).append(executor.slot)
+        hosts = [Host(node, len(here)) for node, here in on_node.items()]
+        reducing = Reducing(self.outputs, self.kept, self.rules.small_shuffle_bytes)
+        places = reducing.places(spec, partitions, hosts)
+        places |= self._places_of_blocks(spec, partitions)
         homes: dict[int, int] = {}
-        for index in partitions:
-            wanted = spec.shape.kept_partitions(index, kept.keys(), self.kept.has_block)
-            blocks = [ref for each in wanted if (ref := self.kept.block(each)) is not None]
-            beside = on_node.get(blocks[0].node) if blocks else None
+        for index, node in places.items():
+            beside = on_node.get(node)
             if beside and index % max(1, slots) not in beside:
                 homes[index] = beside[index % len(beside)]
         return homes
+
+    def _places_of_blocks(self, spec: StageSpec, partitions: list[int]) -> dict[int, NodeId]:
+        kept = self.kept.blocks
+        if not kept or spec.shape.rdds.isdisjoint(kept.keys()):
+            return {}
+        places: dict[int, NodeId] = {}
+        for index in partitions:
+            wanted = spec.shape.kept_partitions(index, kept.keys(), self.kept.has_block)
+            blocks = [ref for each in wanted if (ref := self.kept.block(each)) is not None]
+            if blocks:
+                places[index] = blocks[0].node
+        return places
 
     def _finish_stage(self, run: StageRun) -> None:
         self._forget_stage(run)

@@ -56,6 +56,8 @@ class Rules:
     # Whether what the jobs under way will read, and will store, decides on room in the pools.
     foresight: bool = True
     reserve: bool = True
+    # Reducers of smaller shuffles are not placed by what they read.
+    small_shuffle_bytes: int = 1 << 20
 
 
 @dataclass(slots=True)

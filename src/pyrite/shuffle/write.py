@@ -110,21 +110,22 @@ class MapOutput:
                 frames.clear()
         self.space.relieved()
 
-    def write(self, writer: SegmentWriter) -> BlockRef:
-        """Writes everything as one block."""
+    def write(self, writer: SegmentWriter) -> tuple[BlockRef, list[int]]:
+        """Writes everything as one block; gives also how large its parts are."""
         self.encode()
         if self.spill is not None:
             for part, views in self.spill.finish().items():
                 self.frames[part][:0] = views
         offsets = array("Q", [sealed(0, 0)])
         total = 0
-        for part, frames in enumerate(self.frames):
-            total += frame_size(frames)
+        sizes = list(map(frame_size, self.frames))
+        for part, size in enumerate(sizes):
+            total += size
             offsets.append(sealed(part + 1, total))
         buffers = [struct.pack("<Q", self.parts), offsets.tobytes()]
         for frames in self.frames:
             buffers.extend(frames)
-        return writer.write(buffers, 8 + 8 * len(offsets) + total)
+        return writer.write(buffers, 8 + 8 * len(offsets) + total), sizes
 
 
 def sealed(place: int, offset: int) -> int:
@@ -142,8 +143,8 @@ def unsealed(place: int, entry: int) -> int:
 
 def write_map_output(
     rows: Iterator[Any], index: int, router: Router, parts: int, space: Space, writer: SegmentWriter
-) -> BlockRef:
-    """Runs the map side for one partition."""
+) -> tuple[BlockRef, list[int]]:
+    """Runs the map side for one partition; gives its block and the sizes of the parts in it."""
     router.start(index)
     output = MapOutput(parts, space)
     output.add(rows, router)

@@ -227,16 +227,16 @@ def test_what_is_not_for_executors(
         ),
         (("barrier", 5, "hello"), [ev.BarrierReached(AttemptId(5), "hello")]),
         (
-            ("ok", 5, b"rows", None, b"counts", *REPORT),
+            ("ok", 5, b"rows", None, None, b"counts", *REPORT),
             [BLOCK_LOST, ev.TaskSucceeded(AttemptId(5), b"rows", None, b"counts", NEWS)],
         ),
         (
-            ("ok", 5, tuple(REF), None, None, *NOTHING),
+            ("ok", 5, tuple(REF), None, None, None, *NOTHING),
             [ev.TaskSucceeded(AttemptId(5), REF)],
         ),
         (
-            ("ok", 5, None, tuple(REF), None, *NOTHING),
-            [ev.TaskSucceeded(AttemptId(5), None, REF)],
+            ("ok", 5, None, tuple(REF), b"sizes", None, *NOTHING),
+            [ev.TaskSucceeded(AttemptId(5), None, REF, sizes=b"sizes")],
         ),
         (
             ("failed", 5, "KeyError", "KeyError: 1", "in f", b"pickled", *REPORT),

@@ -46,3 +46,11 @@ def test_a_partition_that_is_there_hides_those_behind_it() -> None:
     kept = [RddId(2), RddId(3)]
     assert list(shape().kept_partitions(3, kept, {first}.__contains__)) == [first]
     assert list(shape().kept_partitions(3, kept, never)) == [first, Partition(RddId(2), 1)]
+
+
+def test_parts_of_shuffles_are_found_unless_kept_rows_hide_them() -> None:
+    assert list(shape().shuffle_parts(1, (), never)) == [(7, 1)]
+    assert list(shape().shuffle_parts(3, (), never)) == [(8, 1)]
+    kept = Partition(RddId(2), 1)
+    assert list(shape().shuffle_parts(3, [RddId(2)], {kept}.__contains__)) == []
+    assert list(shape().shuffle_parts(4, [RddId(2)], {kept}.__contains__)) == [(8, 2)]

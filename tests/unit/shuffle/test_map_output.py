@@ -36,7 +36,10 @@ class Node:
             self.space.over = lambda: True  # type: ignore[method-assign]
 
     def write(self, rows: list[Any], router: Router, parts: int) -> BlockRef:
-        return write_map_output(iter(rows), 0, router, parts, self.space, self.writer)
+        ref, sizes = write_map_output(iter(rows), 0, router, parts, self.space, self.writer)
+        # Behind the offsets lie the parts, and nothing else.
+        assert len(sizes) == parts and sum(sizes) == ref.length - 8 * (parts + 2)
+        return ref
 
     def read(self, refs: list[BlockRef], part: int) -> list[Any]:
         return list(ShuffleRows(ShuffleId(0), tuple(refs), part, self.reader).rows())

@@ -25,13 +25,18 @@ class Memory:
 
     def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
         for node, plan in zip(self.cluster.nodes, self.cluster.plans, strict=True):
-            weight = weigh(node)
+            weight = weigh(node) - self._late_bytes(node)
             if weight > plan.pool_bytes:
                 raise CheckFailed(
                     f"{node.id} holds {weight} bytes in memory, its pool has {plan.pool_bytes}"
                 )
             if node.incarnation == 0:
                 self._check_kept(node)
+
+    def _late_bytes(self, node: SimNode) -> int:
+        """What writers may lay there by a grant of the node's former life, until they settle."""
+        writers = self.scheduler.ledger.writers.values()
+        return sum(s.bytes for writer in writers for s in writer.lost if s.place == node.id)
 
     def _check_kept(self, node: SimNode) -> None:
         """On a node that nothing has happened to, every kept block can be found."""

@@ -1,0 +1,1 @@
+"""Where things go before they start: reducers by the sizes they are expected to have; pure."""

@@ -1,0 +1,51 @@
+"""Part sizes in a byte each: how exact, how far, and how they add up."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyrite.place.sizes import LARGEST, LEVELS, MAX_RELATIVE_ERROR, add_up, decode, encode
+
+SIZES = st.lists(st.integers(0, LARGEST), max_size=50)
+
+
+def test_empty_parts_and_small_ones_are_exact() -> None:
+    assert decode(encode(range(21))) == list(range(21))
+
+
+def test_a_byte_reaches_eighty_gigabytes() -> None:
+    assert len(LEVELS) == 256
+    assert LARGEST > 80 * 10**9
+    assert decode(encode([10 * LARGEST])) == [LARGEST]
+
+
+def test_levels_keep_their_codes() -> None:
+    assert encode(LEVELS) == bytes(range(256))
+
+
+@given(SIZES)
+def test_the_error_is_bounded(sizes: list[int]) -> None:
+    for size, told in zip(sizes, decode(encode(sizes)), strict=True):
+        assert abs(told - size) <= MAX_RELATIVE_ERROR * size
+
+
+@given(st.integers(20, LARGEST - 1))
+def test_larger_is_never_told_as_smaller(size: int) -> None:
+    low, high = encode([size, size + 1])
+    assert low <= high <= low + 1
+
+
+@given(st.integers(0, 9).flatmap(lambda n: st.lists(st.binary(min_size=n, max_size=n), max_size=9)))
+def test_codes_add_up_part_by_part(codes: list[bytes]) -> None:
+    parts = len(codes[0]) if codes else 4
+    expected = [sum(LEVELS[code[part]] for code in codes) for part in range(parts)]
+    assert add_up(codes, parts) == expected
+
+
+def test_map_outputs_with_other_parts_are_refused() -> None:
+    with pytest.raises(ValueError, match="2 parts each, not 3"):
+        add_up([b"\1\2"], 3)
+    with pytest.raises(ValueError, match="shorter"):
+        add_up([b"\1\2", b"\1"], 2)
