@@ -146,6 +146,16 @@ class ForgetStage(NamedTuple):
     stage: StageId
 
 
+class ReducersPlaced(NamedTuple):
+    """Tells the story how well a stage's reducers are placed: bytes of the node with the most and
+    of all on average, by executor, and bytes that have to cross the network."""
+
+    stage: StageId
+    heaviest_bytes: float
+    mean_bytes: float
+    network_bytes: float
+
+
 class ReleaseBarrier(NamedTuple):
     """All tasks of the barrier have arrived; each hears what the others said."""
 
@@ -176,6 +186,7 @@ Command = (
     | DropShuffle
     | DropBroadcast
     | ForgetStage
+    | ReducersPlaced
     | ReleaseBarrier
     | SetTimer
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from pyrite.ids import NodeId, ShuffleId
-from pyrite.place.reducers import Host, Reducer, place
+from pyrite.place.reducers import Balance, Host, Reducer, place, weigh
 from pyrite.place.sizes import add_up
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule.kept import Kept
@@ -17,6 +18,13 @@ MOST_PARTS = 4_000_000
 Held = dict[NodeId, list[int]]
 
 
+class Placed(NamedTuple):
+    """Where the tasks of a stage should run, and how good that is."""
+
+    nodes: dict[int, NodeId]
+    balance: Balance
+
+
 class Reducing:
     """Weighs what the tasks of a stage read of its shuffles, and places them by it."""
 
@@ -25,15 +33,13 @@ class Reducing:
         self.kept = kept
         self.small_bytes = small_bytes
 
-    def places(
-        self, spec: StageSpec, partitions: Iterable[int], hosts: list[Host]
-    ) -> dict[int, NodeId]:
-        """The node for each partition that reads shuffles; empty where it hardly matters."""
+    def place(self, spec: StageSpec, partitions: Iterable[int], hosts: list[Host]) -> Placed | None:
+        """The node for each partition that reads shuffles; None where it hardly matters."""
         if len(hosts) < 2:
-            return {}
+            return None
         held = {shuffle: self._held(shuffle) for shuffle in spec.shape.shuffles}
         if not any(held.values()):
-            return {}
+            return None
         indices, reducers = [], []
         for index in partitions:
             reducer = self._reducer(spec, index, held)
@@ -41,8 +47,9 @@ class Reducing:
                 indices.append(index)
                 reducers.append(reducer)
         if sum(each.size_bytes for each in reducers) < max(1, self.small_bytes):
-            return {}
-        return dict(zip(indices, place(hosts, reducers), strict=True))
+            return None
+        nodes = place(hosts, reducers)
+        return Placed(dict(zip(indices, nodes, strict=True)), weigh(hosts, reducers, nodes))
 
     def _held(self, shuffle: ShuffleId) -> Held:
         """What lies on each node of every part of a shuffle; nothing where it is not known."""

@@ -23,6 +23,7 @@ from pyrite.schedule.commands import (
     CancelTask,
     FinishJob,
     ForgetStage,
+    ReducersPlaced,
 )
 from pyrite.schedule.reducing import Reducing
 from pyrite.schedule.runs import Job, StageRun
@@ -150,7 +151,10 @@ class Staging(BlockBook):
             on_node.setdefault(executor.node, []).append(executor.slot)
         hosts = [Host(node, len(here)) for node, here in on_node.items()]
         reducing = Reducing(self.outputs, self.kept, self.rules.small_shuffle_bytes)
-        places = reducing.places(spec, partitions, hosts)
+        placed = reducing.place(spec, partitions, hosts)
+        if placed is not None:
+            self.commands.append(ReducersPlaced(spec.id, *placed.balance))
+        places = {} if placed is None else placed.nodes
         places |= self._places_of_blocks(spec, partitions)
         homes: dict[int, int] = {}
         for index, node in places.items():

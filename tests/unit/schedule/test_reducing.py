@@ -43,10 +43,15 @@ def test_reducers_go_where_their_input_lies() -> None:
     # Map i ran on node i and made nearly all that reducer i + 1 reads.
     talk = Nodes()
     assert reduced(talk, [1, MIB, 1], [1, 1, MIB], [MIB, 1, 1]) == {0: 2, 1: 0, 2: 1}
+    [told] = [each for each in talk.log if isinstance(each, do.ReducersPlaced)]
+    assert told.stage == 1 and told.network_bytes == 6
+    assert told.heaviest_bytes == told.mean_bytes > 0.95 * MIB
 
 
 def test_small_shuffles_keep_their_homes() -> None:
-    assert reduced(Nodes(), [1, 90, 1], [1, 1, 90], [90, 1, 1]) == {0: 0, 1: 1, 2: 2}
+    talk = Nodes()
+    assert reduced(talk, [1, 90, 1], [1, 1, 90], [90, 1, 1]) == {0: 0, 1: 1, 2: 2}
+    assert not any(isinstance(each, do.ReducersPlaced) for each in talk.log)
     placed = reduced(Nodes(small_shuffle_bytes=0), [1, 90, 1], [1, 1, 90], [90, 1, 1])
     assert placed == {0: 2, 1: 0, 2: 1}
 

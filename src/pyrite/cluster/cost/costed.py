@@ -168,6 +168,8 @@ class CostedCluster:
                 raise AssertionError("no task waits at a barrier, and no node leaves")
             case do.DeliverResult() | do.CountAccumulators() | do.FinishJob() | do.TellMemory():
                 raise AssertionError("the desk performs these")
+            case do.ReducersPlaced():
+                raise AssertionError("this is for the story")
             case _:
                 assert_never(command)
 
