@@ -49,23 +49,28 @@ class MemoryReport(NamedTuple):
         lines = [f"{'node':<12}{'size':>10}{'used':>10}{'lent':>10}{'borrowed':>10}  kept by RDD"]
         for node in self.nodes:
             sizes = [node.size_bytes, node.used_bytes, node.lent_bytes, node.borrowed_bytes]
-            cells = "".join(f"{short(each):>10}" for each in sizes)
-            rdds = ", ".join(f"{rdd}: {short(size)}" for rdd, size in node.rdds.items())
+            cells = "".join(f"{bytes_text(each):>10}" for each in sizes)
+            rdds = ", ".join(f"{rdd}: {bytes_text(size)}" for rdd, size in node.rdds.items())
             lines.append(f"{node.node:<12}{cells}  {rdds}".rstrip())
         lines.append(
-            f"moved {short(self.moved_bytes)}, spilled {short(self.spilled_bytes)}, "
-            f"dropped {short(self.dropped_bytes)}"
+            f"moved {bytes_text(self.moved_bytes)}, spilled {bytes_text(self.spilled_bytes)}, "
+            f"dropped {bytes_text(self.dropped_bytes)}"
         )
         shares = ", ".join(f"{name} {share:.0%}" for name, share in self.hits.ratios().items())
         lines.append(f"kept partitions were read: {shares or 'none yet'}")
         return "\n".join(lines)
 
 
-def short(size: int) -> str:
-    """A size as people read it."""
-    value = float(size)
-    for unit in ("", "K", "M"):
-        if value < 1000:
-            return f"{value:.3g}{unit}"
-        value /= 1024
-    return f"{value:.3g}G" if value < 1000 else f"{value:.0f}G"
+def bytes_text(size_bytes: float) -> str:
+    """A size to read.
+
+    >>> bytes_text(0), bytes_text(1536), bytes_text(8 << 30)
+    ('0', '1.5 KiB', '8 GiB')
+    """
+    if size_bytes < 1:
+        return "0"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if size_bytes < 1000 or unit == "TiB":
+            break
+        size_bytes /= 1024
+    return f"{size_bytes:.3g} {unit}"

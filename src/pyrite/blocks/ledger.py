@@ -176,7 +176,7 @@ class Ledger:
         segment = self.segments.get(ref.segment)
         if segment is not None:
             segment.readers += 1
-            if segment.kept and segment.in_memory:
+            if segment.kept:
                 self.pools[segment.place].touch(segment)
 
     def end_use(self, ref: BlockRef) -> list[Drop]:
@@ -201,8 +201,7 @@ class Ledger:
             to_disk=source.to_disk,
         )
         source.moving = True
-        if source.in_memory:
-            self.pools[source.place].outgoing_bytes += source.bytes
+        self.pools[source.place].outgoing_bytes += source.bytes
         self._add(target)
         move = Move(self.next_move, source, target)
         self.moves[move.id] = move
@@ -226,8 +225,7 @@ class Ledger:
     def _end_move(self, move: Move) -> None:
         del self.moves[move.id]
         move.source.moving = False
-        if move.source.in_memory:
-            self.pools[move.source.place].outgoing_bytes -= move.source.bytes
+        self.pools[move.source.place].outgoing_bytes -= move.source.bytes
 
     def _drop_if_dead(self, segment: Segment) -> list[Drop]:
         if not segment.sealed or segment.live > 0 or segment.readers > 0 or segment.moving:

@@ -28,7 +28,7 @@ class Segment:
     place: NodeId
     owner: NodeId
     bytes: int
-    # Whether it holds kept partitions, which may be moved, and whether they may go to disk.
+    # Whether it holds kept partitions in memory, which may be moved, and may go to disk.
     kept: bool = False
     to_disk: bool = True
     live: int = 0

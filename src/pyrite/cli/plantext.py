@@ -8,8 +8,8 @@ from math import floor, log10
 from typing import NamedTuple
 
 from pyrite.cli.chart import seconds_text
-from pyrite.cli.simulate import bytes_text
 from pyrite.cluster.cost.runs import Runs
+from pyrite.memory import bytes_text
 from pyrite.plan.allocate import Allocator, Plan
 from pyrite.plan.billing import rate_per_s
 from pyrite.plan.completion import Hire, run_stage

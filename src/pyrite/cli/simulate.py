@@ -17,6 +17,7 @@ from pyrite.cluster.cost.play import Outcome, simulate
 from pyrite.cluster.cost.storymodel import Told, read_story
 from pyrite.cluster.cost.workload import scaled
 from pyrite.errors import UserError
+from pyrite.memory import bytes_text
 
 # Chance decides when machines break: of several runs the middle one is shown.
 RUNS_WITH_FAILURES = 5
@@ -169,18 +170,3 @@ def cells(size: Size, first_s: float) -> tuple[str, ...]:
         str(tally.redone),
         str(tally.nodes_lost + tally.executors_lost),
     )
-
-
-def bytes_text(size_bytes: float) -> str:
-    """A size to read.
-
-    >>> bytes_text(0), bytes_text(1536), bytes_text(8 << 30)
-    ('0', '1.5 KiB', '8 GiB')
-    """
-    if size_bytes < 1:
-        return "0"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if size_bytes < 1000 or unit == "TiB":
-            break
-        size_bytes /= 1024
-    return f"{size_bytes:.3g} {unit}"

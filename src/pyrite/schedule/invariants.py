@@ -100,7 +100,7 @@ def check_jobs(state: State) -> None:
 
 def check_blocks(state: State) -> None:
     state.ledger.check()
-    assert state.kept.live.keys() | state.kept.blocks.keys() <= state.persisted
+    assert state.kept.ids() <= state.persisted
     for indices in state.kept.live.values():
         for holders in indices.values():
             assert holders and set(holders) <= state.executors.keys()

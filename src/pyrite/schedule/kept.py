@@ -19,6 +19,10 @@ class Kept:
     def __bool__(self) -> bool:
         return bool(self.live or self.blocks)
 
+    def ids(self) -> set[RddId]:
+        """The RDDs of which some partition is somewhere."""
+        return self.live.keys() | self.blocks.keys()
+
     def executors(self, partition: Partition) -> list[ExecutorId]:
         return self.live.get(partition.rdd, {}).get(partition.index, [])
 

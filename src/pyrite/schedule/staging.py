@@ -9,11 +9,10 @@ from pyrite.ids import (
     ExecutorId,
     JobId,
     NodeId,
-    RddId,
     ShuffleId,
     StageId,
 )
-from pyrite.place.reducers import Host
+from pyrite.place.reducers import Host, Reducer, place, weigh
 from pyrite.plan.stages import StageSpec
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
@@ -80,17 +79,13 @@ class Staging(BlockBook):
                 self._start_tasks(run)
 
     def _missing_inputs(self, spec: StageSpec) -> list[ShuffleId]:
-        kept = self._kept_ids()
-        needed = spec.shape.needed_shuffles(self.kept.count, kept)
+        needed = spec.shape.needed_shuffles(self.kept.count, self.kept.ids())
         missing = []
         for shuffle in needed:
             parent = spec.parents[shuffle]
             if not self.outputs.of(parent).complete:
                 missing.append(shuffle)
         return missing
-
-    def _kept_ids(self) -> set[RddId]:
-        return self.kept.live.keys() | self.kept.blocks.keys()
 
     def _start_tasks(self, run: StageRun) -> None:
         self.turns.add(run)
@@ -146,22 +141,31 @@ class Staging(BlockBook):
     def _homes(self, spec: StageSpec, partitions: list[int], slots: int) -> dict[int, int]:
         """Slots of partitions that should not run where their index says: on the nodes where
         their kept blocks lie, else where the shuffles that they read are best read."""
+        reducing = Reducing(self.outputs, self.kept, self.rules.small_shuffle_bytes)
+        reducers = reducing.reducers(spec, partitions)
+        blocks = self._places_of_blocks(spec, partitions)
+        if not reducers and not blocks:
+            return {}
         on_node: dict[NodeId, list[int]] = {}
         for executor in self.executors.values():
             on_node.setdefault(executor.node, []).append(executor.slot)
         hosts = [Host(node, len(here)) for node, here in on_node.items()]
-        reducing = Reducing(self.outputs, self.kept, self.rules.small_shuffle_bytes)
-        placed = reducing.place(spec, partitions, hosts)
-        if placed is not None:
-            self.commands.append(ReducersPlaced(spec.id, *placed.balance))
-        places = {} if placed is None else placed.nodes
-        places |= self._places_of_blocks(spec, partitions)
         homes: dict[int, int] = {}
-        for index, node in places.items():
+        for index, node in (self._place_reducers(spec, reducers, hosts) | blocks).items():
             beside = on_node.get(node)
             if beside and index % max(1, slots) not in beside:
                 homes[index] = beside[index % len(beside)]
         return homes
+
+    def _place_reducers(
+        self, spec: StageSpec, reducers: dict[int, Reducer], hosts: list[Host]
+    ) -> dict[int, NodeId]:
+        if not reducers or len(hosts) < 2:
+            return {}
+        sizes = list(reducers.values())
+        nodes = place(hosts, sizes)
+        self.commands.append(ReducersPlaced(spec.id, *weigh(hosts, sizes, nodes)))
+        return dict(zip(reducers, nodes, strict=True))
 
     def _places_of_blocks(self, spec: StageSpec, partitions: list[int]) -> dict[int, NodeId]:
         kept = self.kept.blocks

@@ -31,7 +31,6 @@ from pyrite.execute.worker import Limits
 from pyrite.files import ENVIRONMENT as FILES_VARIABLE
 from pyrite.ids import BlockRef, ExecutorId, NodeId
 from pyrite.remote.errors import Address
-from pyrite.remote.mover import MoveOrder
 from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.reader import NodeReader
 from pyrite.schedule import commands as do
@@ -371,8 +370,7 @@ class LocalCluster:
         if node is None or target is None:
             self.events.append(ev.SegmentNotMoved(command.move, "its node has gone"))
             return
-        address = None if target is node else target.address
-        node.move(MoveOrder(command.move, command.segment, command.new_segment, address))
+        node.move(command, None if target is node else target.address)
 
     # Processes
 

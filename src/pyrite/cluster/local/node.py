@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pyrite.cluster.local.launcher import Launcher
 from pyrite.cluster.scratch import Scratch
 from pyrite.ids import NodeId
-from pyrite.remote.mover import MoveOrder, Mover
+from pyrite.schedule.commands import MoveSegment
 from pyrite.schedule.events import Event, SegmentMoved, SegmentNotMoved
 
 if TYPE_CHECKING:
     from pyrite.remote.errors import Address
+    from pyrite.remote.mover import Mover
     from pyrite.remote.process import ServerProcess
 
 
@@ -74,8 +75,11 @@ class LocalNode:
         self.server = ServerProcess.start(self.folders, secret, limits=limits)
         self.poll.register(self.server.control, select.EPOLLIN)
 
-    def move(self, order: MoveOrder) -> None:
+    def move(self, command: MoveSegment, address: Address | None) -> None:
         """Copies a segment: by the block server, or, on the only node, by this process."""
+        from pyrite.remote.mover import MoveOrder, Mover
+
+        order = MoveOrder(command.move, command.segment, command.new_segment, address)
         if self.server is not None:
             self.server.move(order)
             return

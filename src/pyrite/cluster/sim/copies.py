@@ -8,6 +8,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyrite.blocks.pool import MEMORY_PREFIX
 from pyrite.cluster.sim.store import BLOCK_S, REMOTE_BYTES_PER_S, SimNode
 from pyrite.schedule.commands import MoveSegment
 from pyrite.schedule.events import SegmentMoved, SegmentNotMoved
@@ -65,7 +66,7 @@ class Copies:
             return f"{target.id} does not answer"
         if copy.command.new_segment in target.forgotten:
             return "it was dropped meanwhile"
-        in_memory = copy.command.new_segment.startswith("m-")
+        in_memory = copy.command.new_segment.startswith(MEMORY_PREFIX)
         full_until_s = target.memory_full_until_s if in_memory else target.disk_full_until_s
         if full_until_s > now_s:
             return f"no room on {target.id}"
