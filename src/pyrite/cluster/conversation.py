@@ -92,6 +92,7 @@ class Conversation:
                 command.number,
                 [each.shuffle for each in command.inputs],
                 [(*partition, *ref) for partition, ref in command.blocks],
+                [(each.shuffle, list(each.segments)) for each in command.parcels],
             )
         )
         peer.flush()

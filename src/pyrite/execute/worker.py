@@ -112,6 +112,8 @@ class Task(NamedTuple):
     number: int
     inputs: list[ShuffleId]
     blocks: list[tuple[int, int, NodeId, str, int, int]]
+    # The segments on this node with parts of shuffles that were fetched ahead.
+    parcels: list[tuple[ShuffleId, list[str]]]
 
 
 class Worker:

@@ -27,6 +27,13 @@ class Snapshot(NamedTuple):
     refs: tuple[BlockRef, ...]
 
 
+class Parcels(NamedTuple):
+    """The segments on the task's own node that hold parts of a shuffle which were fetched ahead."""
+
+    shuffle: ShuffleId
+    segments: tuple[str, ...]
+
+
 class LaunchTask(NamedTuple):
     attempt: AttemptId
     executor: ExecutorId
@@ -36,6 +43,7 @@ class LaunchTask(NamedTuple):
     job: JobId
     inputs: tuple[Snapshot, ...] = ()
     blocks: tuple[tuple[Partition, BlockRef], ...] = ()
+    parcels: tuple[Parcels, ...] = ()
 
 
 class CancelTask(NamedTuple):
@@ -92,6 +100,20 @@ class MoveSegment(NamedTuple):
     target: NodeId
     new_segment: str
     bytes: int
+
+
+class FetchParts(NamedTuple):
+    """Have a node fetch the same parts of several map outputs that lie on one node, by their
+    numbers and places, into a parcel: a new segment of its own of at most so many bytes."""
+
+    fetch: int
+    node: NodeId
+    segment: str
+    bytes: int
+    source: NodeId
+    parts: tuple[int, ...]
+    maps: tuple[int, ...]
+    refs: tuple[BlockRef, ...]
 
 
 class ReleaseNode(NamedTuple):
@@ -178,6 +200,7 @@ Command = (
     | FinishJob
     | GrantSpace
     | MoveSegment
+    | FetchParts
     | ReleaseNode
     | TellMemory
     | DropSegments

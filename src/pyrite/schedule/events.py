@@ -174,6 +174,19 @@ class SegmentNotMoved(NamedTuple):
     reason: str
 
 
+class PartsFetched(NamedTuple):
+    """A parcel lies where it was wanted, complete."""
+
+    fetch: int
+
+
+class PartsNotFetched(NamedTuple):
+    """A parcel could not be fetched; nothing of it is left."""
+
+    fetch: int
+    reason: str
+
+
 class NodeLeaves(NamedTuple):
     """A storage-only node should go as soon as its blocks are elsewhere."""
 
@@ -241,6 +254,8 @@ Event = (
     | SpaceWanted
     | SegmentMoved
     | SegmentNotMoved
+    | PartsFetched
+    | PartsNotFetched
     | NodeLeaves
     | MemoryAsked
     | BlockPut

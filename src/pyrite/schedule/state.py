@@ -56,8 +56,13 @@ class Rules:
     # Whether what the jobs under way will read, and will store, decides on room in the pools.
     foresight: bool = True
     reserve: bool = True
-    # Reducers of smaller shuffles are not placed by what they read.
+    # Reducers of smaller shuffles are not placed by what they read, nor is it fetched ahead.
     small_shuffle_bytes: int = 1 << 20
+    # Whether reducers are placed, and their input is fetched, while maps still run; after which
+    # share of the maps, and how many bytes may be on their way to one node.
+    prefetch: bool = True
+    observed_share: float = 0.05
+    fetch_bytes: int = 48 << 20
 
 
 @dataclass(slots=True)

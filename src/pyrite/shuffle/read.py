@@ -7,9 +7,9 @@ from itertools import chain
 from typing import Any
 
 from pyrite.blocks.codec import CorruptBlock, decode_frames
+from pyrite.blocks.parts import find_part
 from pyrite.blocks.segments import SegmentReader
 from pyrite.ids import BlockRef, ShuffleId
-from pyrite.shuffle.write import unsealed
 
 
 class MissingMapOutput(BaseException):
@@ -59,16 +59,3 @@ class ShuffleRows:
         """The outputs in a segment that is gone."""
         place = gone.node, gone.segment
         return [(i, ref) for i, ref in enumerate(self.refs) if (ref.node, ref.segment) == place]
-
-
-def find_part(block: memoryview, part: int) -> memoryview | None:
-    """One reducer's stretch of a map output; None where it is empty."""
-    if len(block) < 16:
-        raise CorruptBlock("a map output ends within its header")
-    parts = block[:8].cast("Q")[0]
-    start = 8 * (parts + 2)
-    if part >= parts or len(block) < start:
-        raise CorruptBlock(f"a map output of {parts} parts has no part {part}")
-    offsets = block[8 + 8 * part : 24 + 8 * part].cast("Q")
-    first, last = unsealed(part, offsets[0]), unsealed(part + 1, offsets[1])
-    return None if first == last else block[start + first : start + last]

@@ -1,20 +1,14 @@
-"""The map side of a shuffle: rows dealt into buckets and packed into one block.
-
-A map output begins with the offsets of its parts, so that a reducer finds its own:
-the number of parts, then one more offset than parts, then the parts' frames.
-"""
+"""The map side of a shuffle: rows dealt into buckets and packed into one block."""
 
 from __future__ import annotations
 
 import mmap
-import struct
-from array import array
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
-from zlib import crc32
 
-from pyrite.blocks.codec import CorruptBlock, Encoder, frame_size
+from pyrite.blocks.codec import Encoder, frame_size
+from pyrite.blocks.parts import pack_header
 from pyrite.blocks.segments import write_all
 from pyrite.blocks.writer import SegmentWriter
 from pyrite.bounded.space import Space
@@ -25,8 +19,6 @@ from pyrite.rdd.partitioner import Router
 
 # The rows of a frame are small beside what a task may hold.
 FRAMES_PER_LIMIT = 8
-# A map output may have a tebibyte.
-OFFSET_BITS = 40
 
 
 class FrameSpill:
@@ -116,29 +108,12 @@ class MapOutput:
         if self.spill is not None:
             for part, views in self.spill.finish().items():
                 self.frames[part][:0] = views
-        offsets = array("Q", [sealed(0, 0)])
-        total = 0
         sizes = list(map(frame_size, self.frames))
-        for part, size in enumerate(sizes):
-            total += size
-            offsets.append(sealed(part + 1, total))
-        buffers = [struct.pack("<Q", self.parts), offsets.tobytes()]
+        header = pack_header(sizes)
+        buffers = [header]
         for frames in self.frames:
             buffers.extend(frames)
-        return writer.write(buffers, 8 + 8 * len(offsets) + total), sizes
-
-
-def sealed(place: int, offset: int) -> int:
-    """An offset with a check in its upper bits: frames have a checksum each, an end has none."""
-    return offset | (crc32(b"%d %d" % (place, offset)) >> 8) << OFFSET_BITS
-
-
-def unsealed(place: int, entry: int) -> int:
-    """The offset again; raises CorruptBlock where the entry is not what was written."""
-    offset = entry & ((1 << OFFSET_BITS) - 1)
-    if sealed(place, offset) != entry:
-        raise CorruptBlock(f"the offset of part {place} in a map output has changed")
-    return offset
+        return writer.write(buffers, len(header) + sum(sizes)), sizes
 
 
 def write_map_output(

@@ -1,0 +1,58 @@
+"""A parcel: what a node has fetched of many map outputs for some of its reducers, in one segment.
+
+It begins with a directory: how many map outputs there are and a checksum, then for each its
+number and where in the segment the selection of its parts lies.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+from zlib import crc32
+
+from pyrite.blocks.codec import CorruptBlock
+from pyrite.blocks.parts import selection_header_bytes
+
+# Selections begin at multiples of this.
+ALIGNMENT = 64
+_HEAD = struct.Struct("<QQ")
+_ENTRY = struct.Struct("<QQQ")
+
+
+class Entry(NamedTuple):
+    """Where the selection of one map output lies in the parcel."""
+
+    map: int
+    offset: int
+    length: int
+
+
+def aligned(offset: int) -> int:
+    return -(-offset // ALIGNMENT) * ALIGNMENT
+
+
+def directory_bytes(maps: int) -> int:
+    """Where the first selection begins."""
+    return aligned(_HEAD.size + maps * _ENTRY.size)
+
+
+def parcel_bytes(maps: int, parts: int, frames_bytes: int) -> int:
+    """What a parcel has room for that holds so many parts of so many map outputs."""
+    return directory_bytes(maps) + maps * (selection_header_bytes(parts) + ALIGNMENT) + frames_bytes
+
+
+def pack_directory(entries: Sequence[Entry]) -> bytes:
+    packed = b"".join(_ENTRY.pack(*entry) for entry in entries)
+    return _HEAD.pack(len(entries), crc32(packed)) + packed
+
+
+def unpack_directory(parcel: memoryview) -> list[Entry]:
+    """What lies where in a parcel; raises CorruptBlock where it can't be told."""
+    if len(parcel) < _HEAD.size:
+        raise CorruptBlock("a parcel ends within its directory")
+    count, check = _HEAD.unpack(parcel[: _HEAD.size])
+    packed = parcel[_HEAD.size : _HEAD.size + count * _ENTRY.size]
+    if len(packed) < count * _ENTRY.size or crc32(packed) != check:
+        raise CorruptBlock("the directory of a parcel has changed")
+    return [Entry(*entry) for entry in _ENTRY.iter_unpack(packed)]

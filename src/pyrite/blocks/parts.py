@@ -1,0 +1,105 @@
+"""The parts of a map output: one block that holds a stretch of frames for each reducer.
+
+It begins with the number of parts, then one more offset than parts, then the parts' frames. What
+another node asks for is a selection of the parts, which begins with how many they are and which,
+then one more offset than parts, then their frames.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from typing import Any
+from zlib import crc32
+
+from pyrite.blocks.codec import CorruptBlock
+
+# A map output may have a tebibyte.
+OFFSET_BITS = 40
+# Marks the number at the start of a selection.
+SELECTION = 1 << 63
+_WORD = struct.Struct("<Q")
+
+Stretch = tuple[int, int]
+
+
+def pack_header(sizes: Sequence[int]) -> bytes:
+    """What a map output begins with whose parts have these sizes."""
+    return _WORD.pack(len(sizes)) + _offsets(sizes)
+
+
+def selection_header_bytes(parts: int) -> int:
+    """How long a selection of so many parts is without their frames."""
+    return 16 * (parts + 1)
+
+
+def find_part(block: memoryview, part: int) -> memoryview | None:
+    """One reducer's stretch of a map output, or of a selection of it; None where it is empty."""
+    if len(block) < 16:
+        raise CorruptBlock("a map output ends within its header")
+    count = block[:8].cast("Q")[0]
+    if count & SELECTION:
+        count ^= SELECTION
+        numbers = block[8 : 8 + 8 * count].cast("Q")
+        place = bisect_left(numbers, part)
+        if place == count or numbers[place] != part:
+            raise CorruptBlock(f"a selection of a map output has no part {part}")
+        table = 8 + 8 * count
+    else:
+        place, table = part, 8
+    start = table + 8 * (count + 1)
+    if place >= count or len(block) < start:
+        raise CorruptBlock(f"a map output of {count} parts has no part {part}")
+    offsets = block[table + 8 * place : table + 8 * place + 16].cast("Q")
+    first, last = unsealed(place, offsets[0]), unsealed(place + 1, offsets[1])
+    return None if first == last else block[start + first : start + last]
+
+
+def select(
+    read: Callable[[int, int], Any], length: int, parts: Sequence[int]
+) -> tuple[bytes, list[Stretch]]:
+    """The header of a selection of a map output, and which stretches of the output follow it.
+
+    `read` gives bytes of the output by where they begin and how many; `parts` ascend.
+    """
+    if length < 16:
+        raise CorruptBlock("a map output ends within its header")
+    (count,) = _WORD.unpack(read(0, 8))
+    start = 8 * (count + 2)
+    if not parts or parts[-1] >= count or length < start:
+        raise CorruptBlock(f"a map output of {count} parts has no part {parts[-1:]}")
+    low = parts[0]
+    offsets = memoryview(read(8 + 8 * low, 8 * (parts[-1] + 2 - low))).cast("B").cast("Q")
+    stretches: list[Stretch] = []
+    for part in parts:
+        first = unsealed(part, offsets[part - low])
+        last = unsealed(part + 1, offsets[part + 1 - low])
+        if not first <= last <= length - start:
+            raise CorruptBlock(f"part {part} of a map output is said to end behind it")
+        stretches.append((start + first, last - first))
+    head = _WORD.pack(SELECTION | len(parts)) + array("Q", parts).tobytes()
+    return head + _offsets([size for _, size in stretches]), stretches
+
+
+def _offsets(sizes: Sequence[int]) -> bytes:
+    offsets = array("Q", [sealed(0, 0)])
+    total = 0
+    for place, size in enumerate(sizes, 1):
+        total += size
+        offsets.append(sealed(place, total))
+    return offsets.tobytes()
+
+
+def sealed(place: int, offset: int) -> int:
+    """An offset with a check in its upper bits: frames have a checksum each, an end has none."""
+    return offset | (crc32(b"%d %d" % (place, offset)) >> 8) << OFFSET_BITS
+
+
+def unsealed(place: int, entry: int) -> int:
+    """The offset again; raises CorruptBlock where the entry is not what was written."""
+    offset = entry & ((1 << OFFSET_BITS) - 1)
+    if sealed(place, offset) != entry:
+        raise CorruptBlock(f"the offset of part {place} in a map output has changed")
+    return offset
