@@ -1,5 +1,5 @@
 """Run a suite, report: on all engines by turns, whose answers must agree, or the scheduler, the
-simulator or the pool alone.
+simulator, the pool or the shuffle alone.
 
 The arguments are those of scripts/bench.
 """
@@ -52,6 +52,7 @@ SUITES = {
         "skewed_keys",
     ],
     "r3s": ["whole", "half", "blocks", "switches"],
+    "scache": ["group_by", "map_times", "traces", "prediction"],
 }
 
 
@@ -143,7 +144,13 @@ def main() -> None:
     """Run what was asked for; the exit code says whether all went well."""
     options = parsed(sys.argv[1:])
     command = " ".join(["scripts/bench", *sys.argv[1:]])
-    runs = {"engine": run_engines, "scale": run_scale, "model": run_model, "r3s": run_r3s}
+    runs = {
+        "engine": run_engines,
+        "scale": run_scale,
+        "model": run_model,
+        "r3s": run_r3s,
+        "scache": run_scache,
+    }
     run = runs[options.suite]
     report, is_well = run(options, command)
     options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -206,6 +213,16 @@ def run_r3s(options: argparse.Namespace, command: str) -> tuple[str, bool]:
     for name in options.only or SUITES[options.suite]:
         r3s.run(name)
     return r3s.markdown(command), r3s.is_well
+
+
+def run_scache(options: argparse.Namespace, command: str) -> tuple[str, bool]:
+    """The report on the shuffle, and whether it shows what it must; plots go beside the report."""
+    from benchmarks.scache import Scache
+
+    scache = Scache(options.scale, options.out.parent)
+    for name in options.only or SUITES[options.suite]:
+        scache.run(name)
+    return scache.markdown(command), scache.is_well
 
 
 if __name__ == "__main__":

@@ -44,6 +44,8 @@ class MemoryReport(NamedTuple):
     spilled_bytes: int = 0
     dropped_bytes: int = 0
     hits: Hits = Hits()
+    # What reducers were to read, and was fetched to their nodes before they started.
+    fetched_bytes: int = 0
 
     def __str__(self) -> str:
         lines = [f"{'node':<12}{'size':>10}{'used':>10}{'lent':>10}{'borrowed':>10}  kept by RDD"]
@@ -54,7 +56,8 @@ class MemoryReport(NamedTuple):
             lines.append(f"{node.node:<12}{cells}  {rdds}".rstrip())
         lines.append(
             f"moved {bytes_text(self.moved_bytes)}, spilled {bytes_text(self.spilled_bytes)}, "
-            f"dropped {bytes_text(self.dropped_bytes)}"
+            f"dropped {bytes_text(self.dropped_bytes)}, "
+            f"fetched ahead {bytes_text(self.fetched_bytes)}"
         )
         shares = ", ".join(f"{name} {share:.0%}" for name, share in self.hits.ratios().items())
         lines.append(f"kept partitions were read: {shares or 'none yet'}")

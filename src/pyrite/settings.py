@@ -135,6 +135,18 @@ TABLE: tuple[Setting, ...] = (
     Setting("spark.eventLog.dir", "str", "/tmp/spark-events", "The folder of written stories."),
     Setting("pyrite.shuffle.small", "bytes", "1m",
             "Reducers that read less together are not placed by where their input lies."),
+    Setting("pyrite.shuffle.tiny", "bytes", "256k",
+            "Reducers that read less together are computed as one task; 0 computes each alone."),
+    Setting("pyrite.shuffle.prefetch", "bool", "true",
+            "Whether reducers are placed and their input is fetched while maps still run."),
+    Setting("pyrite.shuffle.observe", "float", "0.05",
+            "The share of a shuffle's maps after which the sizes of the others are predicted, and "
+            "fetching begins."),
+    Setting("pyrite.shuffle.inFlight", "bytes", "48m",
+            "How much of what is fetched ahead may be on its way to one node."),
+    Setting("pyrite.network.bytesPerSecond", "bytes", "0",
+            "What each node's block server may send in a second, to try a slow network on one "
+            "machine; 0 for no limit."),
     Setting("pyrite.pool.foresight", "bool", "true",
             "Whether partitions that queued and running jobs will read stay in the pools before "
             "others."),
@@ -150,6 +162,9 @@ TABLE: tuple[Setting, ...] = (
     Setting("pyrite.sim.world", "str", "",
             "The simulated cluster of the master sim as JSON, in place of the master's arguments; "
             "scripts/sim prints it for a seed."),
+    Setting("pyrite.journal.dir", "str", "",
+            "The folder in which the driver logs what another could go on from; by default it does "
+            "not."),
     Setting("pyrite.cancel.grace", "seconds", "2s",
             "How long a cancelled task may take to stop before its executor is ended."),
 )

@@ -5,14 +5,21 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple
 
-from lineage import Ask, Program, Step
+from lineage import Ask, Program, Step, evaluate, plain_step, suits
+from lineage_operators import OPERATORS
 from program_text import text as program_text
 from random_programs import random_program
 
-from pyrite.cluster.sim.world import World, crowded, random_world
+from pyrite.cluster.sim.world import World, crowded, random_world, spread
 
 # Levels whose partitions lie in the pools, if liveRows is off.
 POOLED = ("OFF_HEAP", "OFF_HEAP", "MEMORY_ONLY", "MEMORY_AND_DISK")
+# Operators that shuffle; what comes after some of them can't be dealt out alike again.
+WIDE = (
+    *("repartition", "repartition", "repartition", "partitionBy", "distinct"),
+    *("groupByKey", "reduceByKey", "countsByKey"),
+)
+MOST_WEIGHT = 1500
 
 
 class Case(NamedTuple):
@@ -67,6 +74,12 @@ def random_case(seed: int) -> Case:
             "pyrite.pool.reserve": dice.choice(("true", "true", "false")),
         }
     settings["pyrite.shuffle.small"] = dice.choice(("0", "0", "1m"))
+    settings["pyrite.shuffle.prefetch"] = dice.choice(("true", "true", "false"))
+    settings["pyrite.shuffle.inFlight"] = dice.choice(("64", "1k", "1k", "48m"))
+    if dice.random() < 0.4:
+        world = spread(dice, world)
+        program = with_more_shuffles(dice, program)
+        settings |= {"pyrite.shuffle.small": "0", "pyrite.shuffle.prefetch": "true"}
     return Case(program, world, tuple(sorted(settings.items())), cancel_all)
 
 
@@ -86,6 +99,26 @@ def with_more_kept(dice: Random, program: Program) -> Program:
         for _ in range(dice.randint(1, 3)):
             asks = dice.choice(threads)
             asks.insert(dice.randint(0, len(asks)), Ask(dice.choice(("count", "collect")), dataset))
+    return program._replace(steps=tuple(steps), threads=tuple(map(tuple, threads)))
+
+
+def with_more_shuffles(dice: Random, program: Program) -> Program:
+    """The same program with wide shuffles over one of its datasets, one after another."""
+    made = evaluate(program)
+    latest = dice.randrange(len(made))
+    steps = list(program.steps)
+    for _ in range(dice.randint(1, 3)):
+        name = dice.choice([each for each in WIDE if suits(each, (latest,), made)])
+        arguments = [dice.choice(each) for each in OPERATORS[name].arguments[:-1]]
+        step = Step(name, (latest,), (*arguments, dice.choice((4, 6, 8))))
+        result = plain_step(step, made)
+        if result.weight > MOST_WEIGHT:
+            break
+        latest = len(made)
+        steps.append(step)
+        made.append(result)
+    threads = [list(asks) for asks in program.threads]
+    dice.choice(threads).append(Ask(dice.choice(("count", "collect")), latest))
     return program._replace(steps=tuple(steps), threads=tuple(map(tuple, threads)))
 
 

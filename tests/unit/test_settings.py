@@ -35,7 +35,8 @@ def test_names_are_unique():
 
 
 def test_every_setting_named_in_the_code_is_in_the_table():
-    named = re.compile(r"""["'](spark(?:\.\w+)+|pyrite\.(?:pool|cache|inline|cancel)\.\w+)["']""")
+    ours = "pool|cache|inline|cancel|network|shuffle"
+    named = re.compile(rf"""["'](spark(?:\.\w+)+|pyrite\.(?:{ours})\.\w+)["']""")
     for path in Path(pyrite.__file__).parent.rglob("*.py"):
         for name in named.findall(path.read_text()):
             assert is_documented(name), f"{path.name} uses {name}"

@@ -171,19 +171,32 @@ class Ledger:
                 del segment.rdds[rdd]
         return self._drop_if_dead(segment)
 
-    def use(self, ref: BlockRef) -> None:
-        """A task was told to read the block."""
-        segment = self.segments.get(ref.segment)
+    def use(self, name: str) -> None:
+        """A task was told to read what lies in the segment."""
+        segment = self.segments.get(name)
         if segment is not None:
             segment.readers += 1
             if segment.kept:
                 self.pools[segment.place].touch(segment)
 
-    def end_use(self, ref: BlockRef) -> list[Drop]:
-        segment = self.segments.get(ref.segment)
+    def end_use(self, name: str) -> list[Drop]:
+        segment = self.segments.get(name)
         if segment is None:
             return []
         segment.readers -= 1
+        return self._drop_if_dead(segment)
+
+    # Parcels
+
+    def begin_parcel(self, node: NodeId, name: str, size: int) -> Segment:
+        """A node begins to fetch into a segment of its own."""
+        segment = Segment(f"{MEMORY_PREFIX}{name}", node, node, size, live=1)
+        self._add(segment)
+        return segment
+
+    def end_parcel(self, segment: Segment) -> list[Drop]:
+        """Nobody needs it any more, or it did not come into being; gives it, if it can go."""
+        segment.live, segment.sealed = 0, True
         return self._drop_if_dead(segment)
 
     # Moves

@@ -18,9 +18,11 @@ from pyrite.blocks.codec import CorruptBlock
 
 # A map output may have a tebibyte.
 OFFSET_BITS = 40
+_OFFSET = (1 << OFFSET_BITS) - 1
 # Marks the number at the start of a selection.
 SELECTION = 1 << 63
 _WORD = struct.Struct("<Q")
+_PAIR = struct.Struct("<QQ")
 
 Stretch = tuple[int, int]
 
@@ -39,21 +41,25 @@ def find_part(block: memoryview, part: int) -> memoryview | None:
     """One reducer's stretch of a map output, or of a selection of it; None where it is empty."""
     if len(block) < 16:
         raise CorruptBlock("a map output ends within its header")
-    count = block[:8].cast("Q")[0]
+    (count,) = _WORD.unpack_from(block)
+    table, place = 8, part
     if count & SELECTION:
         count ^= SELECTION
-        numbers = block[8 : 8 + 8 * count].cast("Q")
-        place = bisect_left(numbers, part)
-        if place == count or numbers[place] != part:
-            raise CorruptBlock(f"a selection of a map output has no part {part}")
-        table = 8 + 8 * count
-    else:
-        place, table = part, 8
+        table += 8 * count
     start = table + 8 * (count + 1)
-    if place >= count or len(block) < start:
-        raise CorruptBlock(f"a map output of {count} parts has no part {part}")
-    offsets = block[table + 8 * place : table + 8 * place + 16].cast("Q")
+    if len(block) < start:
+        raise CorruptBlock(f"a map output of {len(block)} bytes is said to have {count} parts")
+    if table > 8:
+        numbers = block[8:table].cast("Q")
+        place = bisect_left(numbers, part, key=_bare)
+        if place < count and unsealed(place, numbers[place]) != part:
+            place = count
+    if place >= count:
+        raise CorruptBlock(f"a map output, or a selection, of {count} parts has no part {part}")
+    offsets = _PAIR.unpack_from(block, table + 8 * place)
     first, last = unsealed(place, offsets[0]), unsealed(place + 1, offsets[1])
+    if not first <= last <= len(block) - start:
+        raise CorruptBlock(f"part {part} of a map output is said to end behind it")
     return None if first == last else block[start + first : start + last]
 
 
@@ -73,13 +79,16 @@ def select(
     low = parts[0]
     offsets = memoryview(read(8 + 8 * low, 8 * (parts[-1] + 2 - low))).cast("B").cast("Q")
     stretches: list[Stretch] = []
+    before, last = -1, 0
     for part in parts:
-        first = unsealed(part, offsets[part - low])
-        last = unsealed(part + 1, offsets[part + 1 - low])
+        # Neighbours share an offset, which is checked once.
+        first = last if part == before + 1 and stretches else unsealed(part, offsets[part - low])
+        last, before = unsealed(part + 1, offsets[part + 1 - low]), part
         if not first <= last <= length - start:
             raise CorruptBlock(f"part {part} of a map output is said to end behind it")
         stretches.append((start + first, last - first))
-    head = _WORD.pack(SELECTION | len(parts)) + array("Q", parts).tobytes()
+    numbers = array("Q", map(sealed, range(len(parts)), parts))
+    head = _WORD.pack(SELECTION | len(parts)) + numbers.tobytes()
     return head + _offsets([size for _, size in stretches]), stretches
 
 
@@ -93,13 +102,17 @@ def _offsets(sizes: Sequence[int]) -> bytes:
 
 
 def sealed(place: int, offset: int) -> int:
-    """An offset with a check in its upper bits: frames have a checksum each, an end has none."""
-    return offset | (crc32(b"%d %d" % (place, offset)) >> 8) << OFFSET_BITS
+    """A number with a check in its upper bits: frames have a checksum each, an end has none."""
+    return offset | (crc32(_PAIR.pack(place, offset)) >> 8) << OFFSET_BITS
 
 
 def unsealed(place: int, entry: int) -> int:
-    """The offset again; raises CorruptBlock where the entry is not what was written."""
-    offset = entry & ((1 << OFFSET_BITS) - 1)
+    """The number again; raises CorruptBlock where the entry is not what was written."""
+    offset = entry & _OFFSET
     if sealed(place, offset) != entry:
         raise CorruptBlock(f"the offset of part {place} in a map output has changed")
     return offset
+
+
+def _bare(entry: int) -> int:
+    return entry & _OFFSET

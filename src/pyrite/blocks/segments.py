@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from pyrite.blocks.codec import decode_frames, read_frames
+from pyrite.blocks.parts import find_part
 from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
 from pyrite.ids import BlockRef, NodeId
 from pyrite.rare import rare
@@ -61,7 +62,7 @@ class SegmentReader:
             return memoryview(b"")
         whole = self.maps.get(ref.segment)
         if whole is None or len(whole) < ref.offset + ref.length:
-            whole = self._map(ref.segment)
+            whole = self.whole(ref.segment)
             # Not longer than needed: a block that has its segment to itself, which would not be
             # free before it is unmapped, nor files on disk, whose pages count as this process's.
             if ref.segment.startswith(MEMORY_PREFIX) and len(whole) > ref.length:
@@ -70,6 +71,26 @@ class SegmentReader:
             rare("a segment is shorter than its block")
             raise FileNotFoundError(f"segment {ref.segment} is shorter than its block")
         return whole[ref.offset : ref.offset + ref.length]
+
+    def whole(self, segment: str) -> memoryview:
+        """All bytes of a segment of the own node, mapped as long as somebody looks into them."""
+        fd = os.open(self.folders.path(segment), os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return memoryview(mmap.mmap(fd, 0, prot=mmap.PROT_READ))
+        except ValueError as error:
+            # As it is for all who read blocks: the bytes are gone.
+            raise FileNotFoundError(f"segment {segment} is empty") from error
+        finally:
+            os.close(fd)
+
+    def parts(self, refs: Sequence[BlockRef], part: int) -> Iterator[memoryview | None]:
+        """One reducer's part of each of these map outputs; None where it is empty.
+
+        Raises at the first that can't be read OSError where it is gone, CorruptBlock where its
+        bytes are wrong.
+        """
+        for ref in refs:
+            yield find_part(self.view(ref), part)
 
     def rows(self, ref: BlockRef) -> Iterator[list[Any]]:
         """The block's rows, batch by batch; from disk no more than a batch is in memory."""
@@ -88,16 +109,6 @@ class SegmentReader:
     def close(self) -> None:
         """Unmaps all segments."""
         self.maps.clear()
-
-    def _map(self, segment: str) -> memoryview:
-        fd = os.open(self.folders.path(segment), os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            return memoryview(mmap.mmap(fd, 0, prot=mmap.PROT_READ))
-        except ValueError as error:
-            # As it is for all who read blocks: the bytes are gone.
-            raise FileNotFoundError(f"segment {segment} is empty") from error
-        finally:
-            os.close(fd)
 
 
 def remove_segments(folders: Folders, segments: Iterable[str]) -> None:

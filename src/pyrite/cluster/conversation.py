@@ -93,6 +93,7 @@ class Conversation:
                 [each.shuffle for each in command.inputs],
                 [(*partition, *ref) for partition, ref in command.blocks],
                 [(each.shuffle, list(each.segments)) for each in command.parcels],
+                command.also,
             )
         )
         peer.flush()
@@ -111,15 +112,18 @@ class Conversation:
 def heard(peer: Peer, message: Message) -> Iterator[Event]:
     """An executor's message as events: what it found lost, then what became of its task."""
     match message:
-        case ("ok", attempt, result, output, sizes, accumulators, *report):
+        case ("ok", attempt, result, output, sizes, accumulators, more, *report):
             yield from losses(report)
+            first = made(result, output, sizes, accumulators)
+            news, others = kept_news(report), tuple(made(*each) for each in more)
             yield ev.TaskSucceeded(
                 AttemptId(attempt),
-                BlockRef(*result) if isinstance(result, tuple) else result,
-                None if output is None else BlockRef(*output),
-                accumulators,
-                kept_news(report),
-                sizes,
+                first.result,
+                first.output,
+                first.accumulators,
+                news,
+                first.sizes,
+                others,
             )
         case ("failed", attempt, kind, text, trace, error, *report):
             yield from losses(report)
@@ -145,6 +149,16 @@ def heard(peer: Peer, message: Message) -> Iterator[Event]:
             yield ev.ExecutorJoined(peer.id, peer.node)
         case _:
             raise AssertionError(f"unknown message {message!r}")
+
+
+def made(result: Any, output: Any, sizes: bytes | None, accumulators: bytes | None) -> ev.Made:
+    """What a task made of one partition, as the wire carries it, named again."""
+    return ev.Made(
+        BlockRef(*result) if isinstance(result, tuple) else result,
+        None if output is None else BlockRef(*output),
+        accumulators,
+        sizes,
+    )
 
 
 def losses(report: list[Any]) -> Iterator[Event]:

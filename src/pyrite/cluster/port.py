@@ -7,7 +7,7 @@ from threading import Condition
 from typing import Any, Protocol
 
 from pyrite.ids import BlockRef, JobId, NodeId, StageId
-from pyrite.schedule.commands import Command, ForDesk, ReducersPlaced
+from pyrite.schedule.commands import Command, ForDesk, ForStory
 from pyrite.schedule.events import Event
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.story import Story
@@ -101,5 +101,5 @@ def drive(scheduler: Scheduler, cluster: World, desk: Desk, story: Story) -> Non
         for command in commands:
             if isinstance(command, ForDesk):
                 desk.perform(command)
-            elif not isinstance(command, ReducersPlaced):
+            elif not isinstance(command, ForStory):
                 cluster.perform(command)

@@ -14,6 +14,7 @@ from pyrite import accumulators
 from pyrite.blocks.codec import CorruptBlock, decode, encode, frame_size
 from pyrite.cluster.port import Cluster, drive
 from pyrite.driver.desk import Desk, Result, Waiter
+from pyrite.driver.journal import Journal
 from pyrite.errors import ClusterError, ContextStopped, EngineError, TaskFailed, UserError
 from pyrite.execute.closures import dumps, large_captures
 from pyrite.execute.keeper import KeepPlan
@@ -73,6 +74,7 @@ class Engine:
         self.scheduler = scheduler
         self.max_result_bytes = max_result_bytes
         self.story = Story()
+        self.journal: Journal | None = None
         self.plans: dict[RddId, KeepPlan] = {}
         self.rdd_ids = itertools.count()
         self.shuffle_ids = itertools.count()
@@ -113,6 +115,11 @@ class Engine:
         finally:
             self.cluster.refuse()
 
+    def keep_journal(self, journal: Journal) -> None:
+        """Has the journal told of everything from now on, and removed at the end."""
+        self.journal = journal
+        self.story.listeners.append(journal.tell)
+
     def stop(self) -> None:
         """Ends all jobs and processes."""
         if self.pid != os.getpid():
@@ -120,6 +127,8 @@ class Engine:
         self.stopped = True
         self.cluster.close()
         self.loop.join()
+        if self.journal is not None:
+            self.journal.close(keep=self.broken)
         self.cluster.release()
 
     def check_usable(self) -> None:

@@ -47,7 +47,8 @@ class Tally:
         self.lock = threading.Lock()
         self.job_tallies: OrderedDict[int, JobTally] = OrderedDict()
         self.stage_tallies: OrderedDict[int, StageTally] = OrderedDict()
-        self.attempts: dict[int, StageTally] = {}
+        # Which stage an attempt is of, and how many of its partitions it computes.
+        self.attempts: dict[int, tuple[StageTally, int]] = {}
         self.busy: dict[int, int] = {}
         self.work = threading.Event()
 
@@ -82,30 +83,31 @@ class Tally:
                 self.job_tallies[job.id] = JobTally(job.id, job.group, len(job.partitions))
                 trim(self.job_tallies)
             case ev.TaskSucceeded():
-                stage = self.attempts.pop(event.attempt, None)
+                stage, partitions = self.attempts.pop(event.attempt, (None, 0))
                 if stage is not None:
-                    stage.active -= 1
-                    stage.done += 1
+                    stage.active -= partitions
+                    stage.done += partitions
             case ev.TaskFailed() | ev.TaskCancelled() | ev.FetchFailed():
                 self._fail(event.attempt)
             case ev.ExecutorLost():
                 self._fail(self.busy.pop(event.executor, -1))
 
     def _fail(self, attempt: int) -> None:
-        stage = self.attempts.pop(attempt, None)
+        stage, partitions = self.attempts.pop(attempt, (None, 0))
         if stage is not None:
-            stage.active -= 1
+            stage.active -= partitions
             stage.failed += 1
 
     def _tell_command(self, now_s: float, command: Command) -> None:
         match command:
             case do.LaunchTask():
                 stage = self.stage_tallies.get(command.stage) or self._add_stage(now_s, command)
-                stage.active += 1
+                partitions = len(command.partitions)
+                stage.active += partitions
                 stage.ended = False
                 if not self.work.is_set():
                     self.work.set()
-                self.attempts[command.attempt] = stage
+                self.attempts[command.attempt] = stage, partitions
                 self.busy[command.executor] = command.attempt
             case do.ForgetStage():
                 if command.stage in self.stage_tallies:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from functools import partial
+from typing import TYPE_CHECKING
 
 from pyrite.blocks.writer import SEGMENT_BYTES
 from pyrite.cluster.local.cluster import LocalCluster
 from pyrite.cluster.local.node import NodeShape
 from pyrite.cluster.port import Cluster
 from pyrite.driver.engine import Engine
+from pyrite.driver.journal import Journal, read_journal
 from pyrite.driver.master import Master
 from pyrite.driver.pools import read_pools
 from pyrite.execute.worker import Limits
@@ -16,7 +19,10 @@ from pyrite.schedule.health import ExclusionRule
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.state import Rules
 from pyrite.schedule.taskset import Speculation
-from pyrite.settings import Settings
+from pyrite.settings import BadSetting, Settings
+
+if TYPE_CHECKING:
+    from pyrite.cluster.sim.world import World
 
 # Kept rows may take this part of an executor's memory while tasks leave it to them.
 STORAGE_PART = 0.7
@@ -24,6 +30,8 @@ EXCLUDE = "spark.excludeOnFailure"
 # A pool has room for so many segments at least, unless they became too small.
 SEGMENTS = 32
 LEAST_SEGMENT_BYTES = 1 << 20
+# Simulated runs are short: their journals begin anew more often.
+SIM_JOURNAL_EVENTS = 25
 
 
 def start_engine(master: Master, settings: Settings) -> Engine:
@@ -33,16 +41,49 @@ def start_engine(master: Master, settings: Settings) -> Engine:
     limits = executor_limits(settings)._replace(tells_sizes=not one_node)
 
     def make_cluster(engine: Engine) -> Cluster:
-        if master.world is None:
+        if folder := settings.str("pyrite.journal.dir"):
+            engine.keep_journal(start_journal(folder, settings, scheduler))
+        try:
+            if master.world is not None:
+                return start_sim(master.world, engine, limits)
             return start_local(master, engine, limits, settings)
-        from pyrite.cluster.sim.checkers.every import every_checker
-        from pyrite.cluster.sim.cluster import SimCluster
-
-        cluster = SimCluster(master.world, engine, limits)
-        engine.story.listeners.extend(each.see for each in every_checker(scheduler, cluster))
-        return cluster
+        except BaseException:
+            if engine.journal is not None:
+                engine.journal.close()
+            raise
 
     return Engine(scheduler, make_cluster, settings.bytes("spark.driver.maxResultSize"))
+
+
+def start_journal(folder: str, settings: Settings, scheduler: Scheduler) -> Journal:
+    try:
+        return Journal(folder, settings.str("spark.app.id"), scheduler)
+    except OSError as error:
+        problem = f"no journal can be written there: {error}"
+        raise BadSetting("pyrite.journal.dir", folder, problem) from error
+
+
+def start_sim(world: World, engine: Engine, limits: Limits) -> Cluster:
+    """A cluster in this process; every checker looks on."""
+    from pyrite.cluster.sim.checkers.every import every_checker
+    from pyrite.cluster.sim.cluster import SimCluster
+
+    cluster = SimCluster(world, engine, limits)
+    scheduler = engine.scheduler
+    if any(fault.kind == "restart driver" for fault in world.faults):
+        journal = engine.journal or Journal(cluster.folder, "sim", scheduler, SIM_JOURNAL_EVENTS)
+        if engine.journal is None:
+            engine.keep_journal(journal)
+        cluster.restart_driver = partial(forget_and_restore, journal)
+    engine.story.listeners.extend(each.see for each in every_checker(scheduler, cluster))
+    return cluster
+
+
+def forget_and_restore(journal: Journal) -> None:
+    """A scheduler forgets all that it knows, and knows what its journal says."""
+    state = vars(journal.scheduler)
+    state.clear()
+    state.update(vars(read_journal(journal.path)[0]))
 
 
 def start_local(master: Master, engine: Engine, limits: Limits, settings: Settings) -> LocalCluster:
@@ -56,7 +97,10 @@ def start_local(master: Master, engine: Engine, limits: Limits, settings: Settin
     shapes += [NodeShape(0, size) for size in master.storage]
     local_dir = settings.str("spark.local.dir").split(",")[0]
     served = master.memory_bytes is not None
-    return LocalCluster(shapes, pool_bytes, local_dir, engine, limits, environment, served)
+    send_bytes_per_s = settings.bytes("pyrite.network.bytesPerSecond")
+    return LocalCluster(
+        shapes, pool_bytes, local_dir, engine, limits, environment, served, send_bytes_per_s
+    )
 
 
 def executor_limits(settings: Settings) -> Limits:
@@ -113,4 +157,8 @@ def read_rules(master: Master, settings: Settings) -> Rules:
         foresight=settings.bool("pyrite.pool.foresight"),
         reserve=settings.bool("pyrite.pool.reserve"),
         small_shuffle_bytes=settings.bytes("pyrite.shuffle.small"),
+        tiny_reducers_bytes=settings.bytes("pyrite.shuffle.tiny"),
+        prefetch=settings.bool("pyrite.shuffle.prefetch"),
+        observed_share=settings.float("pyrite.shuffle.observe"),
+        fetch_bytes=settings.bytes("pyrite.shuffle.inFlight"),
     )

@@ -27,6 +27,7 @@ class Evaluator:
         shuffles: dict[ShuffleId, tuple[BlockRef, ...]],
         keeper: Keeper,
         space: Space,
+        parcels: dict[ShuffleId, list[str]],
     ) -> None:
         self.nodes = program.nodes
         self.ops = program.ops
@@ -34,6 +35,7 @@ class Evaluator:
         self.shuffles = shuffles
         self.keeper = keeper
         self.space = space
+        self.parcels = parcels
 
     def read_block(self, ref: BlockRef) -> memoryview:
         return self.keeper.reader.view(ref)
@@ -114,7 +116,8 @@ class Evaluator:
         if snapshot is None:
             rare("kept rows are gone that hid a shuffle")
             raise MissingMapOutput(each.shuffle, [], "they have not been computed")
-        return ShuffleRows(each.shuffle, snapshot, index, self.keeper.reader)
+        parcels = self.parcels.get(each.shuffle, ())
+        return ShuffleRows(each.shuffle, snapshot, index, self.keeper.reader, parcels)
 
 
 class Batches:

@@ -85,6 +85,8 @@ class Frames(NamedTuple):
 
 
 Action = Callable[[int, Iterator[Any]], Any]
+# Of a partition, for the wire: its result, its map output and the sizes of its parts, its updates.
+Made = tuple[Any, tuple[Any, ...] | None, bytes | None, bytes | None]
 
 
 class Stage:
@@ -114,6 +116,8 @@ class Task(NamedTuple):
     blocks: list[tuple[int, int, NodeId, str, int, int]]
     # The segments on this node with parts of shuffles that were fetched ahead.
     parcels: list[tuple[ShuffleId, list[str]]]
+    # Tiny partitions that are computed with the first, one after another.
+    also: list[int]
 
 
 class Worker:
@@ -182,24 +186,12 @@ class Worker:
 
     def _run(self, task: Task) -> None:
         stage = self.stages[task.stage]
-        space = self.store.space(self.limits.spill_bytes, self.keeper.make_room)
-        info = TaskInfo(
-            task.stage,
-            task.partition,
-            task.number,
-            task.attempt,
-            stage.header.partitions,
-            stage.header.properties,
-            stage.header.barrier,
-            lambda message: self._meet(task.attempt, message),
-        )
-        TaskContext._set(info)
-        accumulators.start_task()
         self.running = task.attempt
         try:
             # The signal may have come before the task did.
             self.interrupt(self.cancelled())
-            answer = self._attempt(task, stage, space)
+            first, *more = [self._make(task, stage, i) for i in (task.partition, *task.also)]
+            answer: tuple[Any, ...] = ("ok", task.attempt, *first, more)
             self.running = None
         except MissingMapOutput as error:
             self.running = None
@@ -218,7 +210,6 @@ class Worker:
             # Prints of a task should be seen when it ends, not when its executor does.
             flush_output()
             TaskContext._set(None)
-            space.close()
         if answer[0] == "ok":
             self.writer.take_disk_written()
         else:
@@ -229,7 +220,28 @@ class Worker:
         self.writer.end_task()
         self.channel.send((*answer, *self.keeper.take_report()))
 
-    def _attempt(self, task: Task, stage: Stage, space: Space) -> tuple[Any, ...]:
+    def _make(self, task: Task, stage: Stage, partition: int) -> Made:
+        """Computes one of the task's partitions as if it were alone."""
+        header = stage.header
+        info = TaskInfo(
+            task.stage,
+            partition,
+            task.number,
+            task.attempt,
+            header.partitions,
+            header.properties,
+            header.barrier,
+            lambda message: self._meet(task.attempt, message),
+        )
+        TaskContext._set(info)
+        accumulators.start_task()
+        space = self.store.space(self.limits.spill_bytes, self.keeper.make_room)
+        try:
+            return self._compute(task, stage, partition, space)
+        finally:
+            space.close()
+
+    def _compute(self, task: Task, stage: Stage, partition: int, space: Space) -> Made:
         program, work = stage.load()
         shuffles = {shuffle: self.snapshots[shuffle] for shuffle in task.inputs}
         self.keeper.start_task(
@@ -238,18 +250,19 @@ class Worker:
                 for rdd, index, node, segment, offset, length in task.blocks
             }
         )
-        evaluator = Evaluator(program, stage.header.plans, shuffles, self.keeper, space)
-        rows = evaluator.compute(task.partition)
+        plans, parcels = stage.header.plans, dict(task.parcels)
+        evaluator = Evaluator(program, plans, shuffles, self.keeper, space, parcels)
+        rows = evaluator.compute(partition)
         if isinstance(work, MapWork):
             output, sizes = write_map_output(
-                rows, task.partition, work.router, work.parts, space, self.writer
+                rows, partition, work.router, work.parts, space, self.writer
             )
             self.keeper.finish_task()
             code = encode_sizes(sizes) if self.limits.tells_sizes else None
-            return ("ok", task.attempt, None, tuple(output), code, take_updates())
-        result = self._encode_result(work(task.partition, rows))
+            return (None, tuple(output), code, take_updates())
+        result = self._encode_result(work(partition, rows))
         self.keeper.finish_task()
-        return ("ok", task.attempt, result, None, None, take_updates())
+        return (result, None, None, take_updates())
 
     def _encode_result(self, result: Any) -> bytes | tuple[Any, ...]:
         if isinstance(result, Frames):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from operator import itemgetter
 
 STEP = 1.1
 # How far a decoded size may be off, as a part of the true one, up to LARGEST.
@@ -27,6 +28,8 @@ LEVELS = _scale()
 LARGEST = LEVELS[-1]
 # The least size that each code but 0 is given to; what is not empty never becomes 0.
 _LEAST = [1, *((low + high + 1) // 2 for low, high in pairwise(LEVELS[1:]))]
+# The largest size that each code is given to, but for sizes beyond LARGEST.
+_MOST = [*(least - 1 for least in _LEAST), LARGEST]
 
 
 def encode(sizes: Iterable[int]) -> bytes:
@@ -48,3 +51,10 @@ def add_up(codes: Sequence[bytes], parts: int) -> list[int]:
     if len(totals) != parts:
         raise ValueError(f"the map outputs have {len(totals)} parts each, not {parts}")
     return totals
+
+
+def most(code: bytes, parts: Sequence[int]) -> int:
+    """What these parts of one map output have together at most, if none is beyond LARGEST."""
+    if len(parts) < 2:
+        return sum(_MOST[code[part]] for part in parts)
+    return sum(map(_MOST.__getitem__, itemgetter(*parts)(code)))

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyrite.ids import JobId, RddId, ShuffleId, StageId
+from pyrite.place.predict import Sample
 from pyrite.plan.program import Program, Shape, flatten
 from pyrite.rdd.dependency import ShuffleDependency
+from pyrite.rdd.partitioner import Routing
 
 if TYPE_CHECKING:
     from pyrite.rdd.base import Lineage
@@ -27,6 +29,10 @@ class StageSpec:
     barrier: bool = False
     # Whether a map output that is made again has the same rows for each reducer.
     replayable: bool = True
+    # By what the rows that it writes are sent to reducers.
+    routing: Routing | None = None
+    # How the rows of each partition fall to the reducers, where the ranges were cut by a sample.
+    samples: tuple[Sample, ...] | None = None
 
     def __repr__(self) -> str:
         return f"StageSpec({self.id}, {self.name!r}, {self.partitions} partitions)"
@@ -110,7 +116,17 @@ class StageCutter:
             replayable=writes is None
             or not writes.router.by_place
             or not any(op.order_varies for op in program.ops),
+            routing=None if writes is None else writes.router.kind,
+            samples=None if writes is None else samples_of_maps(writes),
         )
+
+
+def samples_of_maps(dependency: ShuffleDependency) -> tuple[Sample, ...] | None:
+    """One sample for each map task of a shuffle, if its rows were sampled as they are now."""
+    rdd = dependency.rdd
+    samples = dependency.router.samples(rdd._id, dependency.partitions)
+    # A checkpoint may have other partitions than the RDD that was sampled.
+    return samples if samples and len(samples) == rdd.getNumPartitions() else None
 
 
 def needs_cut(dependency: ShuffleDependency) -> bool:

@@ -10,8 +10,8 @@ from pyrite.hashing import portable_hash
 from pyrite.rdd.functions import KEY, OnKey, count_rows, identity
 from pyrite.rdd.layout import Layout
 from pyrite.rdd.narrow import SortLocally
-from pyrite.rdd.partitioner import ByRange, RangeFunc, range_bounds
-from pyrite.rdd.quantiles import choose_keys, draw_keys
+from pyrite.rdd.partitioner import ByRange, RangeFunc, Sampled, range_bounds
+from pyrite.rdd.quantiles import DrawnKeys, choose_keys, deal_samples, draw_keys
 from pyrite.rdd.wide import Shuffled
 
 if TYPE_CHECKING:
@@ -85,18 +85,25 @@ class Ordering(Layout[T]):
         count: int,
     ) -> RangeFunc | None:
         """Ranges of about equal size, cut by a sample; None where there are no rows."""
-        keys = sorted(self._sample_keys(count * SAMPLE_PER_PARTITION, key))
-        return RangeFunc(range_bounds(keys, count), order, ascending) if keys else None
+        wanted = count * SAMPLE_PER_PARTITION
+        drawn = self._draw_keys(wanted, key)
+        keys = sorted(choose_keys(drawn, wanted))
+        if not keys:
+            return None
+        bounds = range_bounds(keys, count)
+        samples = deal_samples(drawn, wanted, bounds, ascending)
+        sampled = None if samples is None else Sampled(self._id, samples)
+        return RangeFunc(bounds, order, ascending, sampled)
 
-    def _sample_keys(self, wanted: float, key: Callable[[T], Any]) -> list[Any]:
-        """About so many keys, chosen at random; none only where there are no rows."""
+    def _draw_keys(self, wanted: float, key: Callable[[T], Any]) -> list[DrawnKeys]:
+        """Keys of each partition, among them about so many that are chosen at random."""
         fraction = 1.0
         if wanted * self.getNumPartitions() > MOST_DRAWN_KEYS:
             # Counted first, so that partitions send no more keys than needed.
             total = sum(self.ctx._run(self._me(), count_rows))
             fraction = min(wanted / max(total, 1), 1.0)
         draw = partial(draw_keys, wanted, fraction, key)
-        return choose_keys(self.ctx._run(self._me(), draw), wanted)
+        return self.ctx._run(self._me(), draw)
 
     def repartitionAndSortWithinPartitions(
         self: Ordering[tuple[K, V]],

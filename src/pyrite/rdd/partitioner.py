@@ -6,11 +6,15 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from itertools import repeat
 from operator import sub
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from pyrite.hashing import NATIVE, portable_hash
+from pyrite.ids import RddId
+from pyrite.place.predict import Sample
 
 PartitionFunc = Callable[[Any], int]
+# By what rows are sent: their keys' hash, ranges of keys, a user's function, or their place.
+Routing = Literal["hash", "range", "custom", "place"]
 
 
 class Partitioner:
@@ -34,15 +38,31 @@ class Partitioner:
         return hash((self.numPartitions, self.partitionFunc))
 
 
+class Sampled(NamedTuple):
+    """How the partitions of an RDD fall to ranges, by the sample that the ranges were cut by."""
+
+    rdd: RddId
+    samples: tuple[Sample, ...]
+
+
 class RangeFunc:
     """Finds a key's range among sorted bounds; the last range first when descending."""
 
     def __init__(
-        self, bounds: list[Any], keyfunc: Callable[[Any], Any] | None, ascending: bool
+        self,
+        bounds: list[Any],
+        keyfunc: Callable[[Any], Any] | None,
+        ascending: bool,
+        sampled: Sampled | None = None,
     ) -> None:
         self.bounds = bounds
         self.keyfunc = keyfunc
         self.ascending = ascending
+        self.sampled = sampled
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Only the driver predicts; executors are not sent what it knows.
+        return {**vars(self), "sampled": None}
 
     def __call__(self, key: Any) -> int:
         position = bisect_left(self.bounds, key if self.keyfunc is None else self.keyfunc(key))
@@ -52,8 +72,16 @@ class RangeFunc:
 class Router:
     """Deals the rows of a map task out to the reducers' buckets."""
 
-    # Whether a row's bucket depends on its place among the others.
-    by_place = False
+    kind: Routing
+
+    @property
+    def by_place(self) -> bool:
+        """Whether a row's bucket depends on its place among the others."""
+        return self.kind == "place"
+
+    def samples(self, rdd: RddId, parts: int) -> tuple[Sample, ...] | None:
+        """How the partitions of this RDD fall to so many parts, if that was sampled."""
+        return None
 
     def deal(self, rows: list[Any], buckets: list[list[Any]]) -> None:
         raise NotImplementedError
@@ -67,6 +95,11 @@ class ByKey(Router):
 
     def __init__(self, partitioner: Partitioner) -> None:
         self.partitioner = partitioner
+        self.kind = kind_of(partitioner.partitionFunc)
+
+    def samples(self, rdd: RddId, parts: int) -> tuple[Sample, ...] | None:
+        func = self.partitioner.partitionFunc
+        return samples_of(func, rdd, parts) if type(func) is RangeFunc else None
 
     def deal(self, rows: list[Any], buckets: list[list[Any]]) -> None:
         func = self.partitioner.partitionFunc
@@ -79,6 +112,12 @@ class ByKey(Router):
             return
         for row in rows:
             buckets[func(row[0]) % count].append(row)
+
+
+def kind_of(func: PartitionFunc) -> Routing:
+    if func is portable_hash:
+        return "hash"
+    return "range" if type(func) is RangeFunc else "custom"
 
 
 def deal_by_hash(rows: list[Any], buckets: list[list[Any]]) -> None:
@@ -111,8 +150,13 @@ def deal_by_range(rows: list[Any], buckets: list[list[Any]], func: RangeFunc) ->
 class ByRange(Router):
     """Sends rows of any kind to the range that the function makes of them."""
 
+    kind = "range"
+
     def __init__(self, ranges: RangeFunc) -> None:
         self.ranges = ranges
+
+    def samples(self, rdd: RddId, parts: int) -> tuple[Sample, ...] | None:
+        return samples_of(self.ranges, rdd, parts)
 
     def deal(self, rows: list[Any], buckets: list[list[Any]]) -> None:
         ranges = self.ranges
@@ -131,7 +175,7 @@ class ByRange(Router):
 class Spread(Router):
     """Deals rows round robin, whatever they are: repartition."""
 
-    by_place = True
+    kind = "place"
 
     def __init__(self) -> None:
         self.position = 0
@@ -151,3 +195,11 @@ class Spread(Router):
 def range_bounds(sample: list[Any], partitions: int) -> list[Any]:
     """The keys that cut a sorted sample into equal parts."""
     return [sample[len(sample) * (i + 1) // partitions] for i in range(partitions - 1)]
+
+
+def samples_of(ranges: RangeFunc, rdd: RddId, parts: int) -> tuple[Sample, ...] | None:
+    """What is known of the RDD if the ranges were cut for it, and not for another one."""
+    sampled = ranges.sampled
+    if sampled is None or sampled.rdd != rdd or len(ranges.bounds) + 1 != parts:
+        return None
+    return sampled.samples

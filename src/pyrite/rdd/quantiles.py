@@ -1,16 +1,23 @@
-"""A sample of keys that tells where to cut an RDD into ranges of like size."""
+"""A sample of keys that tells where to cut an RDD into ranges, and how its partitions fall to
+them."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+from pyrite.place.predict import Sample
 from pyrite.rdd.sampling import partition_random
 
 # PySpark samples with this seed; with it and the same draws the ranges are the same too.
 SEED = 1
 FEWEST_ROWS = 1024
+# The ranges are cut so that each has as many of the wanted keys: only further ones can tell how
+# their sizes differ. With five times as many a size is off by a tenth or so.
+DEALT_PER_WANTED = 5
 
 
 class DrawnKeys(NamedTuple):
@@ -47,3 +54,28 @@ def choose_keys(parts: Sequence[DrawnKeys], wanted: float) -> list[Any]:
     limit = min(wanted / max(sum(part.rows for part in parts), 1), 1.0)
     chosen = [key for part in parts for drawn, key in part.keys if drawn < limit]
     return chosen or [key for part in parts for _, key in part.keys]
+
+
+def deal_samples(
+    parts: Sequence[DrawnKeys], wanted: float, bounds: list[Any], ascending: bool
+) -> tuple[Sample, ...] | None:
+    """How the drawn keys of each partition fall to the ranges; None if they can't be compared.
+
+    The rows of a partition are all as likely to be among them: `draw_keys` keeps each that drew
+    less than wanted / (rows of the partition) and than its fraction. Those of different partitions
+    are not, so a sample has the weight of its partition.
+    """
+    most = DEALT_PER_WANTED * wanted / max(sum(part.rows for part in parts), 1)
+    last = len(bounds)
+    samples = []
+    for rows, keys in parts:
+        limit = min(most, wanted / max(rows, 1))
+        try:
+            places = [bisect_left(bounds, key) for drawn, key in keys if drawn < limit]
+        except Exception:
+            # The task that deals out the row fails by it, and says so better.
+            return None
+        if not ascending:
+            places = [last - place for place in places]
+        samples.append(Sample(rows, len(places), tuple(sorted(Counter(places).items()))))
+    return tuple(samples)

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
+from pyrite.remote.asking import WINDOW, Asking, Enough, Stretch
 from pyrite.remote.buffers import WarmBuffers
-from pyrite.remote.errors import Address, BlockGone, BlockRefused, PeerLost
+from pyrite.remote.errors import Address, BlockGone, BlockRefused, BlockSpoilt, PeerLost
 from pyrite.remote.handshake import check_secret
 from pyrite.remote.link import Broken, Link
 from pyrite.remote.protocol import (
     MEANING,
+    MOST_BYTES,
     PING,
     Kind,
+    Reason,
     Reply,
     Status,
+    pack_parts,
     pack_request,
 )
 
 T = TypeVar("T")
 
 TIMEOUT_S = 15.0
-# So many requests are on their way before their replies are read.
-WINDOW = 32
 # More connections than these are closed, those used longest ago first.
 MOST_LINKS = 64
-
-
-class Stretch(NamedTuple):
-    """Which bytes of a segment are wanted."""
-
-    segment: str
-    offset: int
-    length: int
 
 
 class BlockClient:
@@ -68,6 +63,57 @@ class BlockClient:
         stretches = [Stretch(*each) for each in wanted]
         headers = [pack_request(Kind.READ, *each) for each in stretches]
         return self._exchange(address, lambda link: self._read(link, stretches, headers))
+
+    def gather(
+        self,
+        address: Address,
+        blocks: Sequence[Stretch],
+        parts: Sequence[int],
+        most_bytes: int = MOST_BYTES,
+    ) -> list[memoryview | BlockGone]:
+        """A selection of each map output in its order, in few round trips; those gone as errors.
+
+        The parts ascend. Where all would have more than `most_bytes` together they are fewer than
+        the outputs, but one at least.
+        """
+        asking = Asking(blocks, parts, most_bytes)
+        found: list[memoryview | BlockGone] = []
+
+        def talk(link: Link) -> None:
+            # Over a new connection the rest is asked for.
+            asking.restart(len(found))
+            self._gather(link, asking, found)
+
+        with contextlib.suppress(Enough):
+            self._exchange(address, talk)
+        return found
+
+    def gather_into(
+        self, address: Address, block: Stretch, parts: Sequence[int], view: memoryview
+    ) -> int:
+        """Receives the selection of a map output at the start of the view; gives its length.
+
+        Raises BlockGone, BlockRefused, PeerLost, and ValueError where it would not fit.
+        """
+        request = [pack_request(Kind.GATHER, *block, len(parts)), pack_parts(parts)]
+
+        def fit(length: int) -> memoryview:
+            if length > len(view):
+                # With its bytes on the way, the connection is of no more use.
+                raise ValueError(
+                    f"{len(parts)} parts of segment {block.segment} have {length} bytes "
+                    f"where there is room for {len(view)}"
+                )
+            return view[:length]
+
+        def talk(link: Link) -> Reply:
+            link.send(request)
+            return link.receive_any(fit)[0]
+
+        reply = self._exchange(address, talk)
+        if reply.status is not Status.OK:
+            raise failure(reply, address, block)
+        return reply.length
 
     def write(
         self, address: Address, segment: str, offset: int, buffers: Sequence[Any], total: int
@@ -130,6 +176,25 @@ class BlockClient:
             found.append(error)
         return found
 
+    def _gather(self, link: Link, asking: Asking, found: list[memoryview | BlockGone]) -> None:
+        while len(found) < len(asking.blocks):
+            if requests := asking.next_requests():
+                link.send(requests)
+            if not asking.is_waiting:
+                return
+            block = asking.blocks[len(found)]
+            reply, view = link.receive_any(
+                lambda length: self.buffers.take(asking.accept(length)), asking.most_of(block)
+            )
+            asking.came(reply.length)
+            if reply.status is Status.OK:
+                found.append(view.toreadonly())
+                continue
+            error = failure(reply, link.address, block)
+            if not isinstance(error, BlockGone):
+                raise error
+            found.append(error)
+
     def _exchange(self, address: Address, talk: Callable[[Link], T]) -> T:
         """Talks over the kept connection; over a new one, once, where that has broken."""
         if os.getpid() != self.process:
@@ -172,5 +237,6 @@ class BlockClient:
 def failure(reply: Reply, address: Address, stretch: Stretch) -> BlockGone | BlockRefused:
     """What a reply that is not OK means for who asked."""
     if reply.status is Status.GONE:
-        return BlockGone(address, *stretch)
+        kind = BlockSpoilt if reply.reason is Reason.SPOILT else BlockGone
+        return kind(address, *stretch)
     return BlockRefused(address, stretch.segment, MEANING[reply.reason])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import socket
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import NamedTuple
 
+from pyrite.blocks.codec import CorruptBlock
+from pyrite.blocks.parts import select
 from pyrite.remote.files import OpenFile, OpenFiles, Refused, Write, WrittenSegments
 from pyrite.remote.handshake import ANSWER_BYTES, counter_proof, fresh_nonce
+from pyrite.remote.outbox import SMALL_BYTES, Outbox, read_exactly
 from pyrite.remote.protocol import (
+    PART_BYTES,
     REQUEST,
     Kind,
     Malformed,
@@ -17,11 +21,11 @@ from pyrite.remote.protocol import (
     Request,
     Status,
     pack_reply,
+    unpack_parts,
     unpack_request,
 )
+from pyrite.remote.rate import TokenBucket
 
-# Up to this size header and bytes go in one call.
-SMALL_BYTES = 64 << 10
 # What one connection may move before the others get their turn.
 TURN_BYTES = 2 << 20
 # A buffer of this size stays in the processor's cache between receiving and writing.
@@ -31,7 +35,6 @@ SCRATCH_BYTES = 256 << 10
 TCP_SEND_BYTES = 512 << 10
 UNIX_SEND_BYTES = 2 << 20
 INBOUND_BYTES = 32 * REQUEST.size
-NOTHING = memoryview(b"")
 
 
 class Phase(Enum):
@@ -41,7 +44,8 @@ class Phase(Enum):
     ASKING = 2
     SENDING = 3
     RECEIVING = 4
-    CLOSED = 5
+    LISTING = 5
+    CLOSED = 6
 
 
 class Service(NamedTuple):
@@ -51,6 +55,7 @@ class Service(NamedTuple):
     files: OpenFiles
     written: WrittenSegments
     scratch: memoryview
+    rate: TokenBucket
 
 
 class Connection:
@@ -58,29 +63,31 @@ class Connection:
 
     def __init__(self, sock: socket.socket, service: Service, now_s: float) -> None:
         self.sock = sock
-        self.is_unix = sock.family == socket.AF_UNIX
         self.service = service
         self.phase = Phase.PROVING
         self.touched_s = now_s
         self.nonce = fresh_nonce()
         self.inbound = memoryview(bytearray(INBOUND_BYTES))
         self.start = self.end = 0
-        # What is being sent: bytes, of the server or of a map, then a stretch of a file.
-        self.head = self.body = NOTHING
+        # What is being sent, and of which segment.
+        self.outbox = Outbox(sock, service.rate)
         self.segment = ""
-        self.file: OpenFile | None = None
-        self.position = self.left = 0
         # What is being received; None where it is only thrown away, to be refused then.
         self.write: Write | None = None
+        self.left = 0
         self.refusal = Reason.NONE
+        # Who asks for parts of a map output, and which: their numbers come in pieces.
+        self.gather: Request | None = None
+        self.parts = bytearray()
         self.budget = 0
 
     def greet(self) -> None:
         """Sends the server's nonce: a new connection has room for it."""
         self.sock.setblocking(False)
-        room = UNIX_SEND_BYTES if self.is_unix else TCP_SEND_BYTES
+        is_unix = self.sock.family == socket.AF_UNIX
+        room = UNIX_SEND_BYTES if is_unix else TCP_SEND_BYTES
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, room)
-        if not self.is_unix:
+        if not is_unix:
             self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.sock.send(self.nonce)
 
@@ -96,6 +103,11 @@ class Connection:
             return self.end - self.start >= REQUEST.size
         return self.phase is Phase.SENDING
 
+    @property
+    def is_held(self) -> bool:
+        """Whether it is the server's rate that it waits for."""
+        return self.phase is Phase.SENDING and self.service.rate.is_dry
+
     def advance(self, now_s: float) -> None:
         """Does what can be done at once; raises OSError where the connection is of no more use."""
         # A handshake has a deadline, however its bytes trickle in.
@@ -107,6 +119,8 @@ class Connection:
                 self._send()
             elif self.phase is Phase.RECEIVING:
                 self._receive()
+            elif self.phase is Phase.LISTING:
+                self._list_parts()
             elif not self.wants_to_send:
                 self._listen()
             while self.phase is Phase.ASKING and self.wants_to_send and self.budget > 0:
@@ -120,7 +134,7 @@ class Connection:
             # Perhaps because the file was cut: the client's next attempt is told so.
             self.service.files.forget([self.segment])
         self.phase = Phase.CLOSED
-        self.file, self.body = None, NOTHING
+        self.outbox.clear()
         if self.write is not None:
             self.service.written.abandon(self.write)
             self.write = None
@@ -160,11 +174,13 @@ class Connection:
             self._read(request)
         elif request.kind is Kind.WRITE:
             self._begin_write(request)
+        elif request.kind is Kind.GATHER:
+            self._begin_gather(request)
         else:
             self._reply(Status.OK)
 
     def _reply(self, status: Status, reason: Reason = Reason.NONE) -> None:
-        self._start_sending(pack_reply(status, reason=reason))
+        self._start_sending([pack_reply(status, reason=reason)])
 
     def _read(self, request: Request) -> None:
         _, segment, offset, length, _ = request
@@ -172,53 +188,76 @@ class Connection:
         if file is None:
             self._reply(Status.GONE)
             return
-        # Measured for blocks of 1 and 16 MB: through TCP, sending from a map takes half of
-        # sendfile's time (which wakes the reader for every 64 KB); through Unix sockets, sendfile
-        # wins by a tenth. Disk files are never mapped: their pages would count as memory.
-        if file.view is not None and (length <= SMALL_BYTES or not self.is_unix):
-            self.body = file.view[offset : offset + length]
-        elif length <= SMALL_BYTES:
-            self.body = memoryview(os.pread(file.fd, length, offset))
-            if len(self.body) < length:
-                self.body = NOTHING
+        heads = [pack_reply(Status.OK, length)]
+        stretches = [(offset, length)] if length else []
+        if file.view is None and length <= SMALL_BYTES:
+            try:
+                heads.append(read_exactly(file.fd, length, offset))
+            except ConnectionAbortedError:
                 self._reply(Status.GONE)
                 return
-        else:
-            self.file, self.position, self.left = file, offset, length
+            stretches = []
         self.segment = segment
-        self._start_sending(pack_reply(Status.OK, length))
+        self._start_sending(heads, file, stretches)
 
-    def _start_sending(self, head: bytes) -> None:
+    def _begin_gather(self, request: Request) -> None:
+        size = PART_BYTES * request.total
+        early = min(size, self.end - self.start)
+        self.parts[:] = self.inbound[self.start : self.start + early]
+        self.start += early
+        self.gather, self.phase = request, Phase.LISTING
+        self._list_parts()
+
+    def _list_parts(self) -> None:
+        assert self.gather is not None
+        while missing := PART_BYTES * self.gather.total - len(self.parts):
+            got = self.sock.recv_into(self.service.scratch[: min(missing, SCRATCH_BYTES)])
+            if got == 0:
+                raise ConnectionResetError("the client has gone in the middle of a request")
+            self.parts += self.service.scratch[:got]
+        request, listed = self.gather, self.parts
+        self.gather, self.parts = None, bytearray()
+        self._gather(request, listed)
+
+    def _gather(self, request: Request, listed: bytearray) -> None:
+        _, segment, offset, length, _ = request
+        file = self.service.files.find(segment, offset + length)
+        if file is None:
+            self._reply(Status.GONE)
+            return
+        fd = file.fd
+        try:
+            head, stretches = select(
+                lambda start, count: read_exactly(fd, count, offset + start),
+                length,
+                unpack_parts(listed),
+            )
+        except Malformed:
+            self._reply(Status.REFUSED, Reason.MALFORMED)
+        except CorruptBlock:
+            self._reply(Status.GONE, Reason.SPOILT)
+        except OSError:
+            self._reply(Status.GONE)
+        else:
+            self.segment = segment
+            total = len(head) + sum(size for _, size in stretches)
+            heads = [pack_reply(Status.OK, total), head]
+            self._start_sending(heads, file, joined(stretches, offset))
+
+    def _start_sending(
+        self,
+        heads: list[bytes],
+        file: OpenFile | None = None,
+        stretches: Sequence[tuple[int, int]] = (),
+    ) -> None:
         self.phase = Phase.SENDING
-        self.head = memoryview(head)
+        self.outbox.put(heads, file, stretches)
         self._send()
 
     def _send(self) -> None:
-        while self.head or self.body:
-            if self.budget <= 0:
-                return
-            body = self.body[: self.budget]
-            more = socket.MSG_MORE if self.left else 0
-            self._sent(self.sock.sendmsg([self.head, body], (), more))
-        while self.left:
-            if self.budget <= 0:
-                return
-            assert self.file is not None
-            wanted = min(self.left, self.budget)
-            sent = os.sendfile(self.sock.fileno(), self.file.fd, self.position, wanted)
-            if sent == 0:
-                raise ConnectionAbortedError("the segment became shorter than was promised")
-            self.position += sent
-            self.left -= sent
-            self.budget -= sent
-        # Even an empty view would hold the segment's memory.
-        self.file, self.body = None, NOTHING
-        self.phase = Phase.ASKING
-
-    def _sent(self, count: int) -> None:
-        self.budget -= count
-        self.body = self.body[max(0, count - len(self.head)) :]
-        self.head = self.head[count:]
+        self.budget -= self.outbox.send(self.budget)
+        if self.outbox.is_empty:
+            self.phase = Phase.ASKING
 
     def _begin_write(self, request: Request) -> None:
         _, name, offset, length, total = request
@@ -272,3 +311,15 @@ class Connection:
             self._reply(Status.OK)
         else:
             self._reply(Status.GONE)
+
+
+def joined(stretches: Iterable[tuple[int, int]], base: int) -> list[tuple[int, int]]:
+    """The stretches as they lie in the file, neighbours as one and without the empty ones."""
+    found: list[tuple[int, int]] = []
+    for start, length in stretches:
+        offset = base + start
+        if found and sum(found[-1]) == offset:
+            found[-1] = found[-1][0], found[-1][1] + length
+        elif length:
+            found.append((offset, length))
+    return found

@@ -22,6 +22,10 @@ class BlockGone(ClusterError, OSError):
         self.segment = segment
 
 
+class BlockSpoilt(BlockGone):
+    """The node has the map output, but not as it was written: its parts can't be told apart."""
+
+
 class BlockRefused(ClusterError, OSError):
     """The node's block server did not do what it was asked."""
 

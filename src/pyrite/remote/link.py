@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyrite.blocks.segments import MOST_BUFFERS
@@ -20,6 +20,8 @@ from pyrite.remote.handshake import (
 from pyrite.remote.protocol import REPLY, Malformed, Reply, Status, unpack_reply
 
 NOTHING = memoryview(bytearray())
+# So many bytes are received at once where nobody knows yet what they are.
+AHEAD_BYTES = 64 << 10
 
 
 class Broken(Exception):
@@ -37,6 +39,7 @@ class Link:
         self.header = memoryview(bytearray(REPLY.size))
         # The start of the next replies, where it came together with one that has no bytes.
         self.early = NOTHING
+        self.ahead = NOTHING
 
     def connect(self, secret: bytes) -> None:
         """Returns when both sides have proved that they know the secret; raises PeerLost."""
@@ -109,6 +112,41 @@ class Link:
         except OSError as error:
             raise Broken(str(error)) from None
         return reply
+
+    def receive_any(
+        self, take: Callable[[int], memoryview], most: int | None = None
+    ) -> tuple[Reply, memoryview]:
+        """The next reply, of any length up to the most, and its bytes in what `take` gives."""
+        try:
+            if not self.early:
+                self._receive_ahead()
+            got = self._take_early(NOTHING)
+            if got < REPLY.size:
+                self._fill(self.header[got:], got)
+            reply = unpack_reply(self.header)
+            most = most if reply.status is Status.OK else 0
+            if most is not None and reply.length > most:
+                raise Malformed("a reply of another length")
+            view = take(reply.length) if reply.length else NOTHING
+            early = self.early[: len(view)]
+            view[: len(early)] = early
+            self.early = self.early[len(early) :]
+            self._fill(view[len(early) :], REPLY.size)
+        except BlockingIOError:
+            raise self._silent() from None
+        except Malformed as error:
+            raise PeerLost(self.address, f"it speaks another protocol: {error}") from None
+        except OSError as error:
+            raise Broken(str(error)) from None
+        return reply, view
+
+    def _receive_ahead(self) -> None:
+        if not self.ahead:
+            self.ahead = memoryview(bytearray(AHEAD_BYTES))
+        got = self.sock.recv_into(self.ahead)
+        if not got:
+            raise Broken("it closed the connection")
+        self.early = self.ahead[:got]
 
     def _receive_some(self, view: memoryview) -> int:
         return self.sock.recvmsg_into([self.header, view])[0]

@@ -9,7 +9,7 @@ from pyrite.ids import BlockRef, NodeId
 
 if TYPE_CHECKING:
     from pyrite.remote.client import BlockClient
-    from pyrite.remote.errors import Address
+    from pyrite.remote.errors import Address, BlockGone
 
 
 class Neighbours:
@@ -30,6 +30,16 @@ class Neighbours:
     def read(self, ref: BlockRef) -> memoryview:
         client, address = self._reach(ref.node)
         return client.read(address, ref.segment, ref.offset, ref.length)
+
+    def gather(
+        self, node: NodeId, refs: Sequence[BlockRef], parts: Sequence[int], most_bytes: int
+    ) -> list[memoryview | BlockGone]:
+        """Selections of the first of the node's map outputs, at least of one."""
+        from pyrite.remote.asking import Stretch
+
+        client, address = self._reach(node)
+        blocks = [Stretch(ref.segment, ref.offset, ref.length) for ref in refs]
+        return client.gather(address, blocks, parts, most_bytes)
 
     def write(
         self, node: NodeId, segment: str, offset: int, buffers: Sequence[Any], total: int

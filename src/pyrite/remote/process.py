@@ -13,10 +13,11 @@ from itertools import islice
 from pyrite.blocks.segments import Folders
 from pyrite.errors import ClusterError
 from pyrite.remote.errors import Address, unpacked
+from pyrite.remote.fetcher import FetchOrder
 from pyrite.remote.handshake import check_secret
 from pyrite.remote.mover import MoveOrder
 from pyrite.remote.server import Limits
-from pyrite.remote.words import Words
+from pyrite.remote.words import Done, Fetched, Moved, Words
 
 # The kernel chooses a port.
 LOOPBACK = ("127.0.0.1", 0)
@@ -80,10 +81,15 @@ class ServerProcess:
         """Tells the server to copy a segment; `hear` says when it has, or why it could not."""
         self.words.say("move", *order)
 
-    def hear(self) -> list[tuple[int, str | None]]:
+    def fetch(self, order: FetchOrder) -> None:
+        """Tells the server to fetch a parcel; `hear` says when it has, or why it could not."""
+        self.words.say("fetch", *order)
+
+    def hear(self) -> list[Done]:
         """The orders that are done: their ids, each with None or why it was not possible."""
         self.words.flush()
-        return [(id, reason) for _, id, reason in self.words.hear()]
+        kinds: dict[str, type[Done]] = {"moved": Moved, "fetched": Fetched}
+        return [kinds[kind](id, reason) for kind, id, reason in self.words.hear()]
 
     @property
     def closed(self) -> bool:

@@ -1,20 +1,27 @@
 """What a client asks of a block server and what it answers: headers of fixed size.
 
 The bytes of a block follow the request that writes it, and the reply to the one that reads it.
-Replies come in the order of the requests.
+The numbers of the parts that are wanted of a map output follow the request for them, and a
+selection of the output follows the reply. Replies come in the order of the requests.
 """
 
 from __future__ import annotations
 
 import re
 import struct
+from array import array
+from collections.abc import Sequence
 from enum import IntEnum
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 MAGIC = b"pyr1"
 NAME_BYTES = 64
 # No block is this large; sums of two such numbers are still offsets that the kernel takes.
 MOST_BYTES = 1 << 44
+# Of one map output, at a time: looking for them must not hold up the others for long.
+MOST_PARTS = 1 << 16
+PART_BYTES = 4
 
 REQUEST = struct.Struct(f"<4sB3xQQQ{NAME_BYTES}s")
 REPLY = struct.Struct("<4sBB2xQ")
@@ -27,6 +34,7 @@ class Kind(IntEnum):
     PING = 1
     READ = 2
     WRITE = 3
+    GATHER = 4
 
 
 class Status(IntEnum):
@@ -49,6 +57,7 @@ class Reason(IntEnum):
     NO_ROOM = 6
     FORGOTTEN = 7
     UNKNOWN = 8
+    SPOILT = 9
 
 
 MEANING = {
@@ -61,6 +70,7 @@ MEANING = {
     Reason.NO_ROOM: "the node's memory or disk did not take it; free space there",
     Reason.FORGOTTEN: "the segment was dropped before it was written",
     Reason.UNKNOWN: "the segment was not begun here",
+    Reason.SPOILT: "the block is not what was written",
 }
 
 _KINDS = {kind.value: kind for kind in Kind}
@@ -73,7 +83,10 @@ class Malformed(ValueError):
 
 
 class Request(NamedTuple):
-    """A stretch of a segment to be read or written; of `total` bytes where it is to be made."""
+    """A stretch of a segment to be read or written; of `total` bytes where it is to be made.
+
+    Where parts of it are to be gathered, `total` is how many.
+    """
 
     kind: Kind
     segment: str
@@ -100,6 +113,13 @@ def pack_request(kind: Kind, segment: str, offset: int, length: int, total: int 
     return REQUEST.pack(MAGIC, kind, offset, length, total, name)
 
 
+def pack_parts(parts: Sequence[int]) -> bytes:
+    """What follows a request for these parts of a map output; their numbers ascend."""
+    if not 0 < len(parts) <= MOST_PARTS:
+        raise ValueError(f"{len(parts)} parts can't be had at once, only 1 to {MOST_PARTS}")
+    return array("I", parts).tobytes()
+
+
 PING = REQUEST.pack(MAGIC, Kind.PING, 0, 0, 0, b"")
 
 
@@ -116,7 +136,17 @@ def unpack_request(header: Any) -> Request:
         raise Malformed("no name of a segment")
     if offset > MOST_BYTES or length > MOST_BYTES or total > MOST_BYTES:
         raise Malformed("no sizes")
+    if kind is Kind.GATHER and not 0 < total <= MOST_PARTS:
+        raise Malformed("no number of parts")
     return Request(kind, name.decode(), offset, length, total)
+
+
+def unpack_parts(body: Any) -> list[int]:
+    """The numbers of the parts that are to be gathered; raises Malformed."""
+    parts = memoryview(body).cast("I").tolist()
+    if any(left >= right for left, right in pairwise(parts)):
+        raise Malformed("numbers of parts that do not ascend")
+    return parts
 
 
 def is_segment(name: bytes) -> bool:

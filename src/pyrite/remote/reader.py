@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyrite.blocks.codec import decode_frames
+from pyrite.blocks.parts import find_part
 from pyrite.blocks.segments import Folders, SegmentReader
 from pyrite.ids import BlockRef
 from pyrite.remote.neighbours import Neighbours
@@ -27,6 +28,18 @@ class NodeReader(SegmentReader):
         if ref.node == self.folders.node:
             return super().rows(ref)
         return decode_frames(self.view(ref))
+
+    def parts(self, refs: Sequence[BlockRef], part: int) -> Iterator[memoryview | None]:
+        own = self.folders.node
+        far = [ref for ref in refs if ref.node != own]
+        if not far:
+            yield from super().parts(refs, part)
+            return
+        from pyrite.remote.ahead import PartsAhead
+
+        ahead = PartsAhead(self.neighbours, far, part)
+        for ref in refs:
+            yield find_part(self.view(ref), part) if ref.node == own else ahead.take(ref.node)
 
     def close(self) -> None:
         super().close()

@@ -1,7 +1,7 @@
 """The block server: a process of its own that reads and writes a node's segments for others.
 
-One loop, and a thread only for segments that move away: executors on the node are never asked,
-and a slow client waits alone.
+One loop, and threads only for segments that move away and parcels that are fetched: executors on
+the node are never asked, and a slow client waits alone.
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 from pyrite.blocks.segments import Folders, remove_segments
 from pyrite.remote.connection import SCRATCH_BYTES, Connection, Phase, Service
 from pyrite.remote.errors import Address, shown, unpacked
+from pyrite.remote.fetcher import Fetcher, unpacked_order
 from pyrite.remote.files import OpenFiles, WrittenSegments
 from pyrite.remote.forgotten import Forgotten
 from pyrite.remote.handshake import check_secret
 from pyrite.remote.mover import MoveOrder, Mover
+from pyrite.remote.rate import TokenBucket
 from pyrite.remote.words import Words
 
 PR_SET_PDEATHSIG = 1
@@ -50,6 +53,8 @@ class Limits(NamedTuple):
     # Of segments that others write: in memory at most the pool's size, and on disk.
     segment_bytes: int = 1 << 36
     disk_segment_bytes: int = 1 << 40
+    # Of all connections together, as if the network had no more; 0 is no limit.
+    send_bytes_per_s: int = 0
 
 
 class BlockServer:
@@ -70,13 +75,17 @@ class BlockServer:
             self.forgotten,
             KNOWN_SEGMENTS,
         )
-        self.mover = Mover(folders, secret, self._on_moved, self.forgotten)
-        self.moved: deque[tuple[int, str | None]] = deque()
+        self.done: deque[tuple[str, int, str | None]] = deque()
+        self.mover = Mover(folders, secret, partial(self._on_done, "moved"), self.forgotten)
+        self.fetcher = Fetcher(folders, secret, partial(self._on_done, "fetched"), self.forgotten)
         self.wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         scratch = memoryview(bytearray(SCRATCH_BYTES))
-        self.service = Service(check_secret(secret), self.files, self.written, scratch)
+        self.rate = TokenBucket(self.limits.send_bytes_per_s)
+        self.service = Service(check_secret(secret), self.files, self.written, scratch, self.rate)
         self.connections: dict[int, Connection] = {}
-        self.waits_to_send: set[int] = set()
+        # What each waits for, and those that wait for the rate, the longest first.
+        self.watched: dict[int, int] = {}
+        self.held: dict[int, Connection] = {}
         self.epoll = select.epoll()
         self.listener: socket.socket | None = None
         self.is_listening = False
@@ -111,25 +120,33 @@ class BlockServer:
         self._listen_again()
         while not words.closed:
             timeout_s = self.limits.tick_s if self.connections or self.files.files else -1
+            if self.held:
+                timeout_s = min(timeout_s, self.rate.wait_s())
             events = self.epoll.poll(timeout_s)
             now_s = time.monotonic()
+            self.rate.fill(now_s)
             for fd, _ in events:
                 connection = self.connections.get(fd)
-                if connection is not None:
+                if connection is not None and fd in self.held:
+                    # Only its end was listened for.
+                    self._close(connection)
+                elif connection is not None:
                     self._advance(connection, now_s)
                 elif fd == self.listener.fileno():
                     self._accept(now_s)
                 elif fd == self.wake:
-                    self._tell_moved(words)
+                    self._tell_done(words)
                 elif fd == control.fileno():
                     words.flush()
                     self._hear(words)
+            self._release_held(now_s)
             if now_s - self.swept_s >= self.limits.tick_s:
                 self._sweep(now_s)
 
     def close(self) -> None:
         """Closes everything, and removes a Unix socket's path."""
         self.mover.close()
+        self.fetcher.close()
         for connection in list(self.connections.values()):
             self._close(connection)
         self.files.close()
@@ -153,18 +170,23 @@ class BlockServer:
             self._close(connection)
             return
         fd = connection.sock.fileno()
-        if connection.wants_to_send != (fd in self.waits_to_send):
-            if connection.wants_to_send:
-                self.waits_to_send.add(fd)
-                self.epoll.modify(fd, select.EPOLLOUT)
-            else:
-                self.waits_to_send.discard(fd)
-                self.epoll.modify(fd, select.EPOLLIN)
+        events = select.EPOLLOUT if connection.wants_to_send else select.EPOLLIN
+        if connection.is_held:
+            self.held[fd] = connection
+            events = select.EPOLLRDHUP
+        if self.watched[fd] != events:
+            self.watched[fd] = events
+            self.epoll.modify(fd, events)
+
+    def _release_held(self, now_s: float) -> None:
+        while self.held and not self.rate.is_dry:
+            self._advance(self.held.pop(next(iter(self.held))), now_s)
 
     def _close(self, connection: Connection) -> None:
         fd = connection.sock.fileno()
         self.connections.pop(fd, None)
-        self.waits_to_send.discard(fd)
+        self.watched.pop(fd, None)
+        self.held.pop(fd, None)
         # Closing takes it out of epoll as well.
         connection.close()
 
@@ -182,6 +204,7 @@ class BlockServer:
             return
         connection = Connection(sock, self.service, now_s)
         self.connections[sock.fileno()] = connection
+        self.watched[sock.fileno()] = select.EPOLLIN
         self.epoll.register(sock, select.EPOLLIN)
         try:
             connection.greet()
@@ -212,6 +235,8 @@ class BlockServer:
                     self._forget(segments)
                 case ["move", id, segment, target, address]:
                     self.mover.move(MoveOrder(id, segment, target, unpacked(address)))
+                case ["fetch", *order]:
+                    self.fetcher.fetch(unpacked_order(order))
                 case _:
                     raise ValueError(f"a block server's parent said {line!r}")
 
@@ -219,20 +244,21 @@ class BlockServer:
         self.forgotten.add(segments)
         self.files.forget(segments)
         self.written.forget(segments)
-        # The parent has removed them, but a write or a move may have made one since. After they
-        # are forgotten, so that one that is being made now is found here or by its maker.
+        # The parent has removed them, but a write, a move or a fetch may have made one since.
+        # After they are forgotten, so that one that is being made now is found here or by its
+        # maker.
         remove_segments(self.folders, segments)
 
-    def _on_moved(self, id: int, reason: str | None) -> None:
-        """Called by the mover's thread."""
-        self.moved.append((id, reason))
+    def _on_done(self, word: str, id: int, reason: str | None) -> None:
+        """Called by the mover's thread and by the fetcher's."""
+        self.done.append((word, id, reason))
         os.eventfd_write(self.wake, 1)
 
-    def _tell_moved(self, words: Words) -> None:
+    def _tell_done(self, words: Words) -> None:
         os.eventfd_read(self.wake)
-        while self.moved:
-            id, reason = self.moved.popleft()
-            words.say("moved", id, reason and reason[:REASON_CHARS])
+        while self.done:
+            word, id, reason = self.done.popleft()
+            words.say(word, id, reason and reason[:REASON_CHARS])
 
     def _sweep(self, now_s: float) -> None:
         self.swept_s = now_s

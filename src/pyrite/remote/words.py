@@ -6,11 +6,28 @@ import contextlib
 import json
 import select
 import socket
-from typing import Any
+from typing import Any, NamedTuple
 
 READ_BYTES = 1 << 16
 # Who has not read so much for so long does not live, whatever the kernel says.
 MOST_UNSENT_BYTES = 16 << 20
+
+
+class Moved(NamedTuple):
+    """An order to move a segment is done, or why it can't be."""
+
+    id: int
+    reason: str | None
+
+
+class Fetched(NamedTuple):
+    """An order to fetch a parcel is done, or why it can't be."""
+
+    id: int
+    reason: str | None
+
+
+Done = Moved | Fetched
 
 
 class Words:

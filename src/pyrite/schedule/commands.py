@@ -44,6 +44,12 @@ class LaunchTask(NamedTuple):
     inputs: tuple[Snapshot, ...] = ()
     blocks: tuple[tuple[Partition, BlockRef], ...] = ()
     parcels: tuple[Parcels, ...] = ()
+    # Tiny partitions that are computed in the same attempt, one after another.
+    also: tuple[int, ...] = ()
+
+    @property
+    def partitions(self) -> tuple[int, ...]:
+        return self.partition, *self.also
 
 
 class CancelTask(NamedTuple):
@@ -170,12 +176,46 @@ class ForgetStage(NamedTuple):
 
 class ReducersPlaced(NamedTuple):
     """Tells the story how well a stage's reducers are placed: bytes of the node with the most and
-    of all on average, by executor, and bytes that have to cross the network."""
+    of all on average, by executor, and bytes that have to cross the network; by which shuffles,
+    how their sizes are known, and how many reducers were placed elsewhere before."""
 
     stage: StageId
     heaviest_bytes: float
     mean_bytes: float
     network_bytes: float
+    shuffles: tuple[ShuffleId, ...] = ()
+    how: tuple[str, ...] = ()
+    moved: int = 0
+
+
+class SizesForeseen(NamedTuple):
+    """Tells the story how true it was what was foreseen of a shuffle's parts by so many of its
+    maps; errors as parts of the truth (place/predict.py)."""
+
+    shuffle: ShuffleId
+    how: str
+    seen: int
+    maps: int
+    mean_error: float
+    misplaced: float
+    total_error: float
+    heaviest_error: float
+    predicted_bytes: tuple[int, ...]
+    true_bytes: tuple[int, ...]
+
+
+class ReducersGrouped(NamedTuple):
+    """Tells the story that tiny reducers of a stage are computed as one task from now on: what all
+    of them read, and how that is known; how many waited, how many of them are the first such task
+    and what these read, and how long one has taken so far."""
+
+    stage: StageId
+    how: str
+    total_bytes: float
+    waiting: int
+    together: int
+    together_bytes: float
+    task_s: float
 
 
 class ReleaseBarrier(NamedTuple):
@@ -210,9 +250,13 @@ Command = (
     | DropBroadcast
     | ForgetStage
     | ReducersPlaced
+    | SizesForeseen
+    | ReducersGrouped
     | ReleaseBarrier
     | SetTimer
 )
 
 # Those that the user's threads wait for; the cluster performs all others.
 ForDesk = DeliverResult | CountAccumulators | FinishJob | TellMemory
+# Those that nobody performs: they tell what was decided, and by which numbers.
+ForStory = ReducersPlaced | SizesForeseen | ReducersGrouped

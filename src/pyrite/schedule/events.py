@@ -60,20 +60,40 @@ class CancelRequested(NamedTuple):
     future: bool = False
 
 
-class TaskSucceeded(NamedTuple):
-    """An attempt is done: its small result, or where the large one or the map output lies."""
+class Made(NamedTuple):
+    """What was made of one partition: a small result, or where the large one or the map output
+    lies, and what was added to accumulators."""
 
-    attempt: AttemptId
     result: bytes | BlockRef | None = None
     output: BlockRef | None = None
     accumulators: bytes | None = None
-    kept: KeptNews = KeptNews()
     # How large the parts of the map output are, a byte each (place/sizes.py).
     sizes: bytes | None = None
 
     def blocks(self) -> list[BlockRef]:
         """Where its result or its map output lies, if it is a block."""
         return [each for each in (self.output, self.result) if isinstance(each, BlockRef)]
+
+
+class TaskSucceeded(NamedTuple):
+    """An attempt is done, with what it made of its partition, and of those computed with it."""
+
+    attempt: AttemptId
+    result: bytes | BlockRef | None = None
+    output: BlockRef | None = None
+    accumulators: bytes | None = None
+    kept: KeptNews = KeptNews()
+    sizes: bytes | None = None
+    # In the order in which the launch names them.
+    more: tuple[Made, ...] = ()
+
+    def made(self) -> list[Made]:
+        """What was made of each partition."""
+        return [Made(self.result, self.output, self.accumulators, self.sizes), *self.more]
+
+    def blocks(self) -> list[BlockRef]:
+        """Where its results or its map outputs lie, as far as they are blocks."""
+        return [ref for each in self.made() for ref in each.blocks()]
 
 
 class TaskFailed(NamedTuple):

@@ -41,10 +41,12 @@ class Fleet(Outcomes):
         if node not in self.ledger.pools:
             return
         self.leaving.pop(node, None)
+        self._lose_parcels(node)
         self._drop(self.ledger.lose(node))
         self.kept.forget_node(node)
         for outputs in self.outputs.shuffles.values():
             self._release(outputs.lose_node(node))
+            self._spoil_parcels(outputs, outputs.missing())
         self.not_started = [each for each in self.not_started if each.node != node]
         for executor in [each for each in self.executors.values() if each.node == node]:
             self._forget_executor(executor)
@@ -137,6 +139,11 @@ class Fleet(Outcomes):
         tasks.finish(attempt)
         run = self.runs.get(StageId(tasks.stage))
         if run is None:
+            return
+        if attempt.also:
+            # Each is tried alone now: the one that is to blame ends an executor again.
+            rare("an executor dies with a task of several tiny reducers")
+            self._retry(run, tasks, attempt)
             return
         deaths = tasks.deaths.get(attempt.partition, 0) + blamed
         tasks.deaths[attempt.partition] = deaths

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyrite.ids import Partition, StageId
+from pyrite.ids import NodeId, Partition, StageId
 
 if TYPE_CHECKING:
+    from pyrite.schedule.parcels import Unit
     from pyrite.schedule.state import State
 
 
@@ -18,6 +19,7 @@ def check(state: State) -> None:
     check_idle(state)
     check_jobs(state)
     check_blocks(state)
+    check_parcels(state)
 
 
 def check_executors(state: State) -> None:
@@ -40,7 +42,8 @@ def check_attempts(state: State) -> None:
         assert executor.attempt is attempt, f"attempt {id} runs on nobody"
         tasks = attempt.tasks
         if tasks is not None:
-            assert attempt in tasks.running[attempt.partition]
+            assert attempt.wanted, f"attempt {id} runs for nothing"
+            assert all(attempt in tasks.running[each] for each in attempt.wanted)
             assert state.runs[StageId(tasks.stage)].tasks is tasks
     busy = [each for each in state.executors.values() if each.attempt is not None]
     assert len(busy) == len(state.attempts)
@@ -60,6 +63,9 @@ def check_stages(state: State) -> None:
         assert tasks.anywhere.keys() <= tasks.pending.keys()
         for copies in tasks.running.values():
             assert all(each.id in state.attempts for each in copies)
+            assert sum(each.counts for each in copies) == 1, "a task counts twice, or not at all"
+        counting = {each.id for copies in tasks.running.values() for each in copies if each.counts}
+        assert tasks.count == len(counting), f"stage {id} has miscounted its tasks"
         assert tasks.pending or tasks.running or tasks.paused, f"stage {id} is done but not ended"
         assert not tasks.has_work or run in waiting, f"stage {id} has no turn"
     assert all(state.runs.get(run.spec.id) is run for run in waiting), "a turn for nobody"
@@ -137,8 +143,10 @@ def check_room(state: State) -> None:
     assert listed == known, "what lies in a segment is told in two ways"
     readers: dict[str, int] = {}
     for attempt in state.attempts.values():
-        for _, ref in attempt.blocks:
-            readers[ref.segment] = readers.get(ref.segment, 0) + 1
+        named = [ref.segment for _, ref in attempt.blocks]
+        named += [name for each in attempt.parcels for name in each.segments]
+        for name in named:
+            readers[name] = readers.get(name, 0) + 1
     for name, segment in state.ledger.segments.items():
         assert segment.readers == readers.get(name, 0), f"{name} has other readers"
     for pool in state.ledger.pools.values():
@@ -146,3 +154,43 @@ def check_room(state: State) -> None:
         assert pool.promised_bytes == sum(promised), f"{pool.node} has promised more or less"
     for waiting in state.waiting:
         assert any(move in state.ledger.moves for move in waiting.moves), "waits for nothing"
+
+
+def check_parcels(state: State) -> None:
+    """What was fetched ahead, and what is on its way, is told alike everywhere."""
+    units = [unit for run in state.planned.values() if run.ahead for unit in run.ahead.units]
+    on_way: dict[NodeId, int] = {}
+    sent: dict[NodeId, int] = {}
+    for fetch, parcel in state.parcels.by_fetch.items():
+        assert parcel.fetch == fetch and parcel.unit.parcels[fetch] is parcel
+        assert state.ledger.segments[parcel.segment.name] is parcel.segment
+        assert parcel.segment.live == 1 and parcel.segment.sealed == parcel.is_here
+        assert parcel.unwanted or parcel.unit in units, f"parcel {fetch} is nobody's"
+        assert not (parcel.unwanted and parcel.is_here), f"parcel {fetch} should have gone"
+        is_busy = state.parcels.busy.get((parcel.source, parcel.node)) == fetch
+        assert is_busy is not parcel.is_here, f"parcel {fetch} is half here"
+        if not parcel.is_here:
+            on_way[parcel.node] = on_way.get(parcel.node, 0) + parcel.segment.bytes
+            sent[parcel.source] = sent.get(parcel.source, 0) + parcel.segment.bytes
+    for unit in units:
+        fetched: dict[NodeId, int] = {}
+        for parcel in unit.parcels.values():
+            fetched[parcel.node] = fetched.get(parcel.node, 0) + parcel.segment.bytes
+        assert fetched == {node: size for node, size in unit.fetched_bytes.items() if size}
+        check_unit(unit)
+    assert on_way == {node: size for node, size in state.parcels.to_node.items() if size}
+    assert sent == {node: size for node, size in state.parcels.from_node.items() if size}
+    for id, run in state.planned.items():
+        assert state.runs[id] is run and run.ahead is not None
+        places = run.ahead.places
+        assert places.keys() == run.ahead.unit_of.keys()
+        for index, unit in run.ahead.unit_of.items():
+            assert index in unit.reducers[places[index]], f"reducer {index} is in no round"
+
+
+def check_unit(unit: Unit) -> None:
+    """Nothing is there twice for reducers that run in one round, nor for nobody."""
+    wanted = [parcel for parcel in unit.parcels.values() if not parcel.unwanted]
+    assert unit.unfinished or not wanted, f"round {unit.number} is over and has {wanted}"
+    there = [(each.node, each.shuffle, number) for each in wanted for number in each.maps]
+    assert len(set(there)) == len(there), f"round {unit.number} has a map's output twice"

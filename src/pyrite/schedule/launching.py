@@ -18,13 +18,13 @@ from pyrite.schedule.commands import (
     LaunchTask,
     SetTimer,
 )
+from pyrite.schedule.grouping import Grouping
 from pyrite.schedule.runs import StageRun
-from pyrite.schedule.staging import Staging
 from pyrite.schedule.state import Executor
 from pyrite.schedule.taskset import Attempt, TaskSet
 
 
-class Launching(Staging):
+class Launching(Grouping):
     """Hands tasks to free executors."""
 
     def _launch(self) -> None:
@@ -76,7 +76,8 @@ class Launching(Staging):
                 refused = self.health.refused(run.spec.id, executor.id)
                 partition = tasks.take_own(executor.id, executor.slot, self.now_s, refused)
                 if partition is not None:
-                    self._start(run, tasks, executor, partition)
+                    also = self._companions(run, tasks, executor, partition, own=True)
+                    self._start(run, tasks, executor, partition, also)
                     yield
         tasks.all_asked(self.freed)
 
@@ -105,7 +106,8 @@ class Launching(Staging):
                 refused = self.health.refused(run.spec.id, executor.id)
                 partition = tasks.take_any(executor.id, self.now_s, refused)
                 if partition is not None:
-                    self._start(run, tasks, executor, partition)
+                    also = self._companions(run, tasks, executor, partition, own=False)
+                    self._start(run, tasks, executor, partition, also)
                     yield
         tasks.all_offered(self.freed, self.now_s)
 
@@ -152,7 +154,14 @@ class Launching(Staging):
                 tasks.discard(partition)
                 self._start(run, tasks, executor, partition)
 
-    def _start(self, run: StageRun, tasks: TaskSet, executor: Executor, partition: int) -> None:
+    def _start(
+        self,
+        run: StageRun,
+        tasks: TaskSet,
+        executor: Executor,
+        partition: int,
+        also: tuple[int, ...] = (),
+    ) -> None:
         attempt = Attempt(
             AttemptId(self.next_attempt),
             tasks,
@@ -160,15 +169,22 @@ class Launching(Staging):
             executor.id,
             tasks.next_number(partition),
             self.now_s,
+            also=also,
         )
+        for each in also:
+            tasks.next_number(each)
         self.next_attempt += 1
         self.attempts[attempt.id] = attempt
         executor.attempt = attempt
         del self.free[executor.id]
         tasks.start(attempt)
         attempt.blocks = self._kept_blocks(run.spec, partition)
+        attempt.parcels = self._parcels_for(run, partition, executor.node)
         for _, ref in attempt.blocks:
-            self.ledger.use(ref)
+            self.ledger.use(ref.segment)
+        for parcels in attempt.parcels:
+            for segment in parcels.segments:
+                self.ledger.use(segment)
         shape = run.spec.shape
         inputs = tuple(
             self.outputs.shuffles[shuffle].snapshot()
@@ -185,6 +201,8 @@ class Launching(Staging):
                 JobId(run.job),
                 inputs,
                 attempt.blocks,
+                attempt.parcels,
+                also,
             )
         )
 

@@ -15,6 +15,7 @@ class MemoryBook:
     def __init__(self) -> None:
         self.hits = Hits()
         self.moved_bytes = 0
+        self.fetched_bytes = 0
         self.spilled_bytes = 0
         self.dropped_bytes = 0
         # Partitions that have been computed once, which is nobody's fault.
@@ -47,6 +48,7 @@ class MemoryBook:
             self.spilled_bytes,
             self.dropped_bytes,
             self.hits,
+            self.fetched_bytes,
         )
 
 

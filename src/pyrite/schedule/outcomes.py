@@ -54,7 +54,9 @@ class Outcomes(Launching):
 
     def _end_reading(self, attempt: Attempt) -> None:
         """What the attempt read may be moved, or go."""
-        self._drop([drop for _, ref in attempt.blocks for drop in self.ledger.end_use(ref)])
+        segments = [ref.segment for _, ref in attempt.blocks]
+        segments += [name for each in attempt.parcels for name in each.segments]
+        self._drop([drop for name in segments for drop in self.ledger.end_use(name)])
 
     def _on_succeeded(self, event: ev.TaskSucceeded) -> None:
         for ref in event.blocks():
@@ -67,15 +69,20 @@ class Outcomes(Launching):
         for copy in tasks.succeed(attempt, self.now_s):
             rare("a copy of a done task is cancelled")
             self._cancel(copy)
+        made = dict(zip((attempt.partition, *attempt.also), event.made(), strict=True))
         if run.spec.barrier:
             # The tasks of a barrier stage stand or fall together.
-            run.together[attempt.partition] = event
+            run.together.update(made)
             if len(run.together) < tasks.total:
                 return
             succeeded, run.together = run.together, {}
         else:
-            succeeded = {attempt.partition: event}
+            succeeded = {partition: made.pop(partition) for partition in attempt.wanted}
+            for late in made.values():
+                rare("a partition of a group was done by a copy")
+                self._release(late.blocks())
         for partition, each in succeeded.items():
+            self._reducer_done(run, partition)
             if run.spec.writes is not None:
                 self._keep_output(run, partition, each)
             else:
@@ -90,32 +97,38 @@ class Outcomes(Launching):
             elif not tasks.paused:
                 self._start_tasks(run)
 
-    def _keep_output(self, run: StageRun, partition: int, event: ev.TaskSucceeded) -> None:
-        assert event.output is not None
+    def _keep_output(self, run: StageRun, partition: int, made: ev.Made) -> None:
+        assert made.output is not None
         outputs = self.outputs.of(run.spec)
         if outputs.refs[partition] is not None:
             # The shuffle was cut anew meanwhile, and another job has made it.
             rare("a shuffle is made by two stages at once")
-            self._release([event.output])
+            self._release([made.output])
             return
-        outputs.add(partition, event.output, event.sizes)
+        outputs.add(partition, made.output, made.sizes)
+        self._output_appeared(run.spec, outputs, made.output)
         # A map output that is made again after a loss has been counted before.
-        if event.accumulators is not None and partition not in outputs.counted:
-            self.commands.append(CountAccumulators(JobId(run.job), event.accumulators))
+        if made.accumulators is not None and partition not in outputs.counted:
+            self.commands.append(CountAccumulators(JobId(run.job), made.accumulators))
         outputs.counted.add(partition)
 
-    def _deliver(self, run: StageRun, partition: int, event: ev.TaskSucceeded) -> None:
+    def _deliver(self, run: StageRun, partition: int, made: ev.Made) -> None:
         job = self.jobs[JobId(run.job)]
         del job.unfinished[partition]
-        if event.accumulators is not None:
-            self.commands.append(CountAccumulators(job.spec.id, event.accumulators))
-        self.commands.append(DeliverResult(job.spec.id, partition, event.result))
+        if made.accumulators is not None:
+            self.commands.append(CountAccumulators(job.spec.id, made.accumulators))
+        self.commands.append(DeliverResult(job.spec.id, partition, made.result))
 
     def _on_failed(self, event: ev.TaskFailed) -> None:
         ended = self._end_attempt(event)
         if ended is None:
             return
         attempt, run, tasks = ended
+        if attempt.also:
+            # Each is tried alone now: the one that is to blame fails again.
+            rare("a task of several tiny reducers fails")
+            self._retry(run, tasks, attempt)
+            return
         self.health.failed(run.spec.id, attempt.partition, attempt.executor, self.now_s)
         count = tasks.failures.get(attempt.partition, 0) + 1
         tasks.failures[attempt.partition] = count
@@ -139,8 +152,10 @@ class Outcomes(Launching):
         self.turns.add(run)
         if run.spec.barrier:
             self._restart_barrier(run, tasks)
-        elif attempt.partition not in tasks.running:
-            tasks.add(attempt.partition)
+            return
+        for partition in attempt.wanted:
+            if partition not in tasks.running:
+                tasks.add(partition)
 
     def _restart_barrier(self, run: StageRun, tasks: TaskSet) -> None:
         self._release_together(run)
@@ -211,6 +226,8 @@ class Outcomes(Launching):
             rare("an output that could not be read was made again since")
         for index in lost:
             self._release(outputs.lose(index))
+        # With an output of a barrier stage all others are lost.
+        self._spoil_parcels(outputs, outputs.missing() if lost else [])
         return lost
 
     def _pause_for_inputs(self, run: StageRun, shuffle: ShuffleId) -> None:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
+from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.plan.stages import StageSpec
 from pyrite.rare import rare
 from pyrite.schedule.commands import Snapshot
+
+
+class Place(NamedTuple):
+    """A node's memory, or its disk."""
+
+    node: NodeId
+    on_disk: bool
 
 
 class ShuffleOutputs:
@@ -24,6 +33,10 @@ class ShuffleOutputs:
         self.sizes: list[bytes | None] = [None] * maps
         self.absent = maps
         self.epoch = 0
+        # The outputs in the order in which they appeared, by where; those lost since included.
+        self.came: dict[Place, list[int]] = {}
+        # Whether those that wait for the shuffle have been placed by the outputs so far.
+        self.foreseen = False
         self.counted: set[int] = set()
         # An output was lost that would be dealt out differently if it were made again, and some
         # reducer may have read it.
@@ -35,6 +48,20 @@ class ShuffleOutputs:
     def complete(self) -> bool:
         return self.absent == 0
 
+    @property
+    def made_alike(self) -> bool:
+        """Whether an output that is made again has the same rows for each reducer."""
+        return self.replayable and not self.together
+
+    def to_come_share(self) -> float:
+        """Which part of the shuffle will still want room in memory, if those maps that are done
+        are like the others."""
+        seen = len(self.refs) - self.absent
+        if not seen:
+            return 1.0
+        in_memory = sum(len(maps) for place, maps in self.came.items() if not place.on_disk)
+        return self.absent / len(self.refs) * min(1.0, in_memory / seen)
+
     def missing(self) -> list[int]:
         return [index for index, ref in enumerate(self.refs) if ref is None]
 
@@ -43,6 +70,8 @@ class ShuffleOutputs:
         self.refs[index] = ref
         self.sizes[index] = sizes
         self.absent -= 1
+        place = Place(ref.node, ref.segment.startswith(DISK_PREFIX))
+        self.came.setdefault(place, []).append(index)
 
     def lose(self, index: int) -> list[BlockRef]:
         """Forgets one output, and those that stand or fall with it; gives their blocks."""

@@ -1,67 +1,57 @@
-"""What reducers read: how much, and from which nodes."""
+"""What reducers read: how much, from which nodes; as it is, or as it will be."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pyrite.ids import NodeId, RddId, ShuffleId
-from pyrite.place.reducers import Reducer
-from pyrite.place.sizes import add_up
+from pyrite.ids import ShuffleId
+from pyrite.place.predict import Output, observe, sampled
 from pyrite.plan.stages import StageSpec
+from pyrite.schedule.ahead import Forecast, Part
 from pyrite.schedule.kept import Kept
 from pyrite.schedule.outputs import Outputs, ShuffleOutputs
 
 # More parts than these take longer to add up than a good place saves.
 MOST_PARTS = 4_000_000
 
-Held = dict[NodeId, list[int]]
-
 
 class Reducing:
     """Weighs what the tasks of a stage read of its shuffles, for their places."""
 
-    def __init__(self, outputs: Outputs, kept: Kept, small_bytes: int) -> None:
+    def __init__(self, outputs: Outputs, kept: Kept) -> None:
         self.outputs = outputs
         self.kept = kept
-        self.small_bytes = small_bytes
 
-    def reducers(self, spec: StageSpec, partitions: Iterable[int]) -> dict[int, Reducer]:
-        """What each partition reads of shuffles; nothing where its place hardly matters."""
-        held = {shuffle: self._held(shuffle) for shuffle in spec.shape.shuffles}
-        if not any(held.values()):
-            return {}
-        kept = self.kept.ids()
-        found = {index: self._reducer(spec, index, held, kept) for index in partitions}
-        found = {index: each for index, each in found.items() if each.size_bytes}
-        is_small = sum(each.size_bytes for each in found.values()) < self.small_bytes
-        return {} if is_small else found
+    def reads(self, spec: StageSpec, partitions: Iterable[int]) -> dict[int, list[Part]]:
+        """Which parts of which shuffles each partition reads."""
+        kept, is_there = self.kept.ids(), self.kept.is_there
+        return {
+            index: list(spec.shape.shuffle_parts(index, kept, is_there)) for index in partitions
+        }
 
-    def _held(self, shuffle: ShuffleId) -> Held:
-        """What lies on each node of every part of a shuffle; nothing where it is not known."""
+    def forecast(self, stage: StageSpec, shuffle: ShuffleId) -> Forecast | None:
+        """What the parts of a shuffle that the stage writes will be, by the maps that are done;
+        nothing where their sizes are not told, or are too many."""
         outputs = self.outputs.shuffles.get(shuffle)
-        if outputs is None or not outputs.complete:
-            return {}
-        codes = codes_by_node(outputs)
-        parts = max((len(code) for codes in codes.values() for code in codes), default=0)
-        if not parts or parts * len(outputs.refs) > MOST_PARTS:
-            return {}
-        return {node: add_up(on_node, parts) for node, on_node in codes.items()}
-
-    def _reducer(
-        self, spec: StageSpec, index: int, held: dict[ShuffleId, Held], kept: set[RddId]
-    ) -> Reducer:
-        found: dict[NodeId, int] = {}
-        for shuffle, part in spec.shape.shuffle_parts(index, kept, self.kept.is_there):
-            for node, sizes in held[shuffle].items():
-                found[node] = found.get(node, 0) + sizes[part]
-        return Reducer(sum(found.values()), found)
+        if outputs is None:
+            return None
+        seen = seen_outputs(outputs)
+        maps = len(outputs.refs)
+        parts = max((len(output.code) for output in seen.values()), default=0)
+        if not parts or parts * maps > MOST_PARTS or len(seen) < maps - outputs.absent:
+            return None
+        if stage.samples is not None and not outputs.complete:
+            how, expected = "sampled", sampled(stage.samples, seen, parts)
+        else:
+            how = "known" if outputs.complete else "observed"
+            expected = observe(seen.values(), maps, parts)
+        return Forecast(how, len(seen), expected, sum(each.size_bytes for each in expected))
 
 
-def codes_by_node(outputs: ShuffleOutputs) -> dict[NodeId, list[bytes]]:
-    """The sizes of the map outputs, by where they lie; none if some are not told."""
-    codes: dict[NodeId, list[bytes]] = {}
-    for ref, code in zip(outputs.refs, outputs.sizes, strict=True):
-        if ref is None or code is None:
-            return {}
-        codes.setdefault(ref.node, []).append(code)
-    return codes
+def seen_outputs(outputs: ShuffleOutputs) -> dict[int, Output]:
+    """The map outputs that are there and whose sizes were told."""
+    return {
+        index: Output(ref.node, code)
+        for index, (ref, code) in enumerate(zip(outputs.refs, outputs.sizes, strict=True))
+        if ref is not None and code is not None
+    }

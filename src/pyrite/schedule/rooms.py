@@ -12,7 +12,8 @@ from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import GrantSpace, MoveSegment, ReleaseNode
 from pyrite.schedule.foresight import Foresight
-from pyrite.schedule.state import DRIVER, State
+from pyrite.schedule.giving_way import GivingWay
+from pyrite.schedule.state import DRIVER
 
 # A writer whose room was taken by others, or did not become free, this often gets none.
 MOST_TRIES = 3
@@ -28,7 +29,7 @@ class Waiting:
     tries: int
 
 
-class Rooms(State):
+class Rooms(GivingWay):
     """Grants room as R3S places partitions, after what lay there has been moved."""
 
     def _on_space_wanted(self, wanted: ev.SpaceWanted) -> None:
@@ -47,6 +48,7 @@ class Rooms(State):
         return writer == DRIVER or ExecutorId(int(writer[1:])) in self.executors
 
     def _find_room(self, wanted: ev.SpaceWanted, tries: int) -> None:
+        self._yield_room(wanted.node, wanted.bytes)
         place = self._choose_place(wanted) if tries < MOST_TRIES else Place(None)
         if place.node is None:
             rare("the pool is full")

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from pyrite.ids import AttemptId, JobId, Partition, ShuffleId
 from pyrite.plan.stages import JobSpec, StageSpec
-from pyrite.schedule.events import TaskSucceeded
+from pyrite.schedule.ahead import Ahead
+from pyrite.schedule.events import Made
 from pyrite.schedule.taskset import TaskSet
 
 
@@ -32,8 +33,10 @@ class StageRun:
     barrier: dict[AttemptId, str] = field(default_factory=dict)
     # Which tasks come upon which partitions of kept RDDs; None until somebody asks.
     readers: dict[Partition, list[int]] | None = None
-    # Of a barrier stage: the tasks that succeeded, until all have.
-    together: dict[int, TaskSucceeded] = field(default_factory=dict)
+    # Where its reducers go, and what is fetched for them, from the moment that it is foreseen.
+    ahead: Ahead | None = None
+    # Of a barrier stage: what the tasks made that succeeded, until all have.
+    together: dict[int, Made] = field(default_factory=dict)
 
     @property
     def job(self) -> int:
@@ -45,4 +48,4 @@ class StageRun:
 
     @property
     def running_count(self) -> int:
-        return 0 if self.tasks is None else len(self.tasks.running)
+        return 0 if self.tasks is None else self.tasks.count

@@ -32,6 +32,8 @@ class Scheduler(Fleet):
         if self.leaving:
             self._clear_leaving()
         self._launch()
+        if self.planned:
+            self._fetch_ahead()
         return self.commands
 
     def _dispatch(self, event: Event) -> None:
@@ -48,6 +50,10 @@ class Scheduler(Fleet):
                 self._on_fetch_failed(event)
             case ev.CancelRequested():
                 self._on_cancel_requested(event)
+            case ev.PartsFetched():
+                self._on_fetched(event)
+            case ev.PartsNotFetched():
+                self._on_not_fetched(event)
             case (
                 ev.SpaceWanted()
                 | ev.SegmentMoved()

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from pyrite.errors import JobCancelled
 from pyrite.ids import (
-    ExecutorId,
     JobId,
     NodeId,
     ShuffleId,
     StageId,
 )
-from pyrite.place.reducers import Host, Reducer, place, weigh
 from pyrite.plan.stages import StageSpec
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule import reports
-from pyrite.schedule.blockbook import BlockBook
 from pyrite.schedule.commands import (
     CancelTask,
     FinishJob,
     ForgetStage,
-    ReducersPlaced,
 )
-from pyrite.schedule.reducing import Reducing
+from pyrite.schedule.foreseeing import Foreseeing
 from pyrite.schedule.runs import Job, StageRun
 from pyrite.schedule.taskset import Attempt, TaskSet
 
 
-class Staging(BlockBook):
+class Staging(Foreseeing):
     """Which stages must run, in which order, and when a job has ended."""
 
     def _on_submitted(self, event: ev.JobSubmitted) -> None:
@@ -77,6 +71,9 @@ class Staging(BlockBook):
                 pending.extend(spec.parents[shuffle] for shuffle in missing)
             else:
                 self._start_tasks(run)
+                if job.spec.id not in self.jobs:
+                    # A barrier stage has too many tasks.
+                    return
 
     def _missing_inputs(self, spec: StageSpec) -> list[ShuffleId]:
         needed = spec.shape.needed_shuffles(self.kept.count, self.kept.ids())
@@ -101,6 +98,7 @@ class Staging(BlockBook):
         if run.spec.barrier and len(partitions) > slots:
             self._fail_stage(run, reports.barrier_too_wide(run.spec, slots))
             return
+        self._place_reducers(run)
         run.tasks = TaskSet(
             run.spec.id,
             partitions,
@@ -109,75 +107,32 @@ class Staging(BlockBook):
             self.rules.locality_wait_s,
             self.now_s,
             self.turns.pool(run.pool).load,
-            self._homes(run.spec, partitions, slots),
+            self._homes(run, partitions, slots),
         )
         if not partitions:
             self._finish_stage(run)
 
-    def _unfinished(self, run: StageRun) -> list[int]:
-        if run.spec.writes is None:
-            return list(self.jobs[JobId(run.job)].unfinished)
-        return self.outputs.of(run.spec).missing()
-
-    def _preferences(
-        self, spec: StageSpec, partitions: Iterable[int]
-    ) -> dict[int, Sequence[ExecutorId]]:
-        live = self.kept.live.keys()
-        if spec.shape.rdds.isdisjoint(live):
-            return {}
-        found: dict[int, Sequence[ExecutorId]] = {}
-        for index in partitions:
-            holders: list[ExecutorId] = []
-            for partition in spec.shape.kept_partitions(index, live, self.kept.is_live):
-                holders += self.kept.executors(partition)
-            if holders:
-                # Where most of the task's kept partitions are.
-                best = max(map(holders.count, holders))
-                found[index] = [
-                    each for each in dict.fromkeys(holders) if holders.count(each) == best
-                ]
-        return found
-
-    def _homes(self, spec: StageSpec, partitions: list[int], slots: int) -> dict[int, int]:
+    def _homes(self, run: StageRun, partitions: list[int], slots: int) -> dict[int, int]:
         """Slots of partitions that should not run where their index says: on the nodes where
         their kept blocks lie, else where the shuffles that they read are best read."""
-        reducing = Reducing(self.outputs, self.kept, self.rules.small_shuffle_bytes)
-        reducers = reducing.reducers(spec, partitions)
-        blocks = self._places_of_blocks(spec, partitions)
-        if not reducers and not blocks:
+        blocks = self._places_of_blocks(run.spec, partitions)
+        placed = {} if run.ahead is None else run.ahead.places
+        if not placed and not blocks:
             return {}
-        on_node: dict[NodeId, list[int]] = {}
-        for executor in self.executors.values():
-            on_node.setdefault(executor.node, []).append(executor.slot)
-        hosts = [Host(node, len(here)) for node, here in on_node.items()]
+        on_node = self._hosts()
         homes: dict[int, int] = {}
-        for index, node in (self._place_reducers(spec, reducers, hosts) | blocks).items():
-            beside = on_node.get(node)
-            if beside and index % max(1, slots) not in beside:
-                homes[index] = beside[index % len(beside)]
-        return homes
-
-    def _place_reducers(
-        self, spec: StageSpec, reducers: dict[int, Reducer], hosts: list[Host]
-    ) -> dict[int, NodeId]:
-        if not reducers or len(hosts) < 2:
-            return {}
-        sizes = list(reducers.values())
-        nodes = place(hosts, sizes)
-        self.commands.append(ReducersPlaced(spec.id, *weigh(hosts, sizes, nodes)))
-        return dict(zip(reducers, nodes, strict=True))
-
-    def _places_of_blocks(self, spec: StageSpec, partitions: list[int]) -> dict[int, NodeId]:
-        kept = self.kept.blocks
-        if not kept or spec.shape.rdds.isdisjoint(kept.keys()):
-            return {}
-        places: dict[int, NodeId] = {}
+        dealt: dict[NodeId, int] = {}
         for index in partitions:
-            wanted = spec.shape.kept_partitions(index, kept.keys(), self.kept.has_block)
-            blocks = [ref for each in wanted if (ref := self.kept.block(each)) is not None]
-            if blocks:
-                places[index] = blocks[0].node
-        return places
+            node = placed.get(index) or blocks.get(index)
+            beside = None if node is None else on_node.get(node)
+            if node is None or not beside:
+                continue
+            # One round of them after another, each executor with one of a round.
+            position = dealt.get(node, 0)
+            dealt[node] = position + 1
+            if index in placed or index % max(1, slots) not in beside:
+                homes[index] = beside[position % len(beside)]
+        return homes
 
     def _finish_stage(self, run: StageRun) -> None:
         self._forget_stage(run)
@@ -196,7 +151,9 @@ class Staging(BlockBook):
     def _resume(self, run: StageRun) -> None:
         """Its inputs seemed complete; some may have been lost again meanwhile."""
         for job_id in list(run.jobs):
-            self._want(run.spec, self.jobs[job_id])
+            # A barrier stage that has too many tasks ends all jobs that want it.
+            if job_id in self.jobs:
+                self._want(run.spec, self.jobs[job_id])
 
     def _fail_stage(self, run: StageRun, error: Exception) -> None:
         for job_id in list(run.jobs):
@@ -225,6 +182,7 @@ class Staging(BlockBook):
 
     def _forget_stage(self, run: StageRun) -> None:
         del self.runs[run.spec.id]
+        self._forget_ahead(run)
         self._release_together(run)
         self.turns.remove(run)
         self.health.forget_stage(run.spec.id)

@@ -26,6 +26,7 @@ from pyrite.schedule.health import ExclusionRule, Health
 from pyrite.schedule.kept import Kept
 from pyrite.schedule.memorybook import MemoryBook
 from pyrite.schedule.outputs import Outputs
+from pyrite.schedule.parcels import Parcels
 from pyrite.schedule.pools import PoolShare, Turns
 from pyrite.schedule.runs import Job, StageRun
 from pyrite.schedule.taskset import Attempt, Speculation
@@ -58,6 +59,8 @@ class Rules:
     reserve: bool = True
     # Reducers of smaller shuffles are not placed by what they read, nor is it fetched ahead.
     small_shuffle_bytes: int = 1 << 20
+    # Reducers that read less together are computed as one task.
+    tiny_reducers_bytes: int = 256 << 10
     # Whether reducers are placed, and their input is fetched, while maps still run; after which
     # share of the maps, and how many bytes may be on their way to one node.
     prefetch: bool = True
@@ -92,6 +95,12 @@ class State:
         self.ledger = Ledger()
         self.book = MemoryBook()
         self.waiting: list[Waiting] = []
+        self.parcels = Parcels()
+        # The stages for whose reducers is fetched ahead.
+        self.planned: dict[StageId, StageRun] = {}
+        # Between which nodes there may be something to fetch; None stands for any.
+        self.has_more_room = False
+        self.to_fetch: dict[tuple[NodeId | None, NodeId | None], None] = {}
         self.leaving: dict[NodeId, None] = {}
         self.health = Health(rules.exclusion)
         self.executors: dict[ExecutorId, Executor] = {}
@@ -128,3 +137,4 @@ class State:
             gone.setdefault(node, []).append(segment)
         for node, segments in gone.items():
             self.commands.append(DropSegments(node, tuple(segments)))
+            self.has_more_room = True

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition
+from pyrite.schedule.commands import Parcels
 from pyrite.schedule.median import Median
 from pyrite.schedule.pools import Load
+
+if TYPE_CHECKING:
+    from pyrite.schedule.grouping import Inputs
 
 
 @dataclass(slots=True, eq=False)
 class Attempt:
-    """One try at one partition on one executor."""
+    """One try at one partition on one executor, or at several tiny ones."""
 
     id: AttemptId
     tasks: TaskSet | None
@@ -23,6 +28,17 @@ class Attempt:
     started_s: float
     # The kept partitions that it was told to read.
     blocks: tuple[tuple[Partition, BlockRef], ...] = ()
+    # What was fetched ahead for it.
+    parcels: tuple[Parcels, ...] = ()
+    # The partitions that are computed after the first.
+    also: tuple[int, ...] = ()
+    # Those of all its partitions that no copy has done meanwhile.
+    wanted: list[int] = field(init=False)
+    # Whether its pool's load counts it: of the copies of a partition one does.
+    counts: bool = False
+
+    def __post_init__(self) -> None:
+        self.wanted = [self.partition, *self.also]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +76,13 @@ class TaskSet:
         self.local_at_s = now_s
         self.paused = False
         self.done = 0
+        # What a partition takes, the last ones most; nothing until one is done.
+        self.pace_s: float | None = None
+        # What its tasks read, as far as it was asked whether some go together.
+        self.inputs: Inputs | None = None
+        self.weighed = False
+        self.grouped = False
+        self.count = 0
         self.running: dict[int, list[Attempt]] = {}
         self.attempts: dict[int, int] = {}
         self.failures: dict[int, int] = {}
@@ -243,13 +266,46 @@ class TaskSet:
                 return partition
         return None
 
+    def take_more(self, slot: int | None, most: int, takes: Callable[[int], bool]) -> Iterator[int]:
+        """Further partitions for one task, until one does not suit: those whose home the slot is,
+        or from the far end of what any executor may take."""
+        home = None if slot is None else self.homes.get(slot % self.slots)
+        for _ in range(most):
+            found = self._last_anywhere() if slot is None else self._first_of(home)
+            if found is None or not takes(found):
+                return
+            yield self.discard(found)
+
+    def _first_of(self, queue: deque[int] | None) -> int | None:
+        while queue:
+            if queue[0] in self.pending:
+                return queue[0]
+            queue.popleft()
+        return None
+
+    def _last_anywhere(self) -> int | None:
+        if not self.anywhere:
+            return None
+        partition, _ = self.anywhere.popitem()
+        self.anywhere[partition] = None
+        return partition
+
     def start(self, attempt: Attempt) -> None:
-        copies = self.running.get(attempt.partition)
-        if copies is None:
-            self.running[attempt.partition] = [attempt]
-            self.load.running += 1
-        else:
-            copies.append(attempt)
+        is_copy = False
+        for partition in attempt.wanted:
+            copies = self.running.get(partition)
+            if copies is None:
+                self.running[partition] = [attempt]
+            else:
+                copies.append(attempt)
+                is_copy = True
+        if not is_copy:
+            self._count(attempt)
+
+    def _count(self, attempt: Attempt) -> None:
+        attempt.counts = True
+        self.count += 1
+        self.load.running += 1
 
     def next_number(self, partition: int) -> int:
         number = self.attempts.get(partition, 0)
@@ -258,21 +314,35 @@ class TaskSet:
 
     def finish(self, attempt: Attempt) -> None:
         """The attempt runs no more, whatever became of it."""
-        copies = self.running.get(attempt.partition)
-        if copies is not None and attempt in copies:
-            copies.remove(attempt)
-            if not copies:
-                del self.running[attempt.partition]
-                self.load.running -= 1
-        self.slow.pop(attempt.partition, None)
+        if attempt.counts:
+            attempt.counts = False
+            self.count -= 1
+            self.load.running -= 1
+        for partition in attempt.wanted:
+            copies = self.running.get(partition)
+            if copies is not None and attempt in copies:
+                copies.remove(attempt)
+                if not copies:
+                    del self.running[partition]
+                elif not any(each.counts for each in copies):
+                    self._count(copies[0])
+            self.slow.pop(partition, None)
 
     def succeed(self, attempt: Attempt, now_s: float) -> list[Attempt]:
-        """Counts the partition as done; gives the other copies of it, which are useless now."""
-        self.done += 1
-        if attempt.partition in self.pending:
-            self.discard(attempt.partition)
-        self.durations_s.append(now_s - attempt.started_s)
-        return list(self.running.get(attempt.partition, ()))
+        """Counts its partitions as done; gives the other attempts that are useless now."""
+        useless = []
+        for partition in attempt.wanted:
+            self.done += 1
+            if partition in self.pending:
+                self.discard(partition)
+            for copy in self.running.pop(partition, ()):
+                copy.wanted.remove(partition)
+                if not copy.wanted:
+                    useless.append(copy)
+        each_s = (now_s - attempt.started_s) / (1 + len(attempt.also))
+        self.durations_s.append(each_s)
+        self.pace_s = each_s if self.pace_s is None else (self.pace_s + each_s) / 2
+        return useless
 
     @property
     def has_work(self) -> bool:
@@ -292,7 +362,8 @@ class TaskSet:
         self.durations_s.clear()
         limit_s = max(rule.multiplier * self.usual_s.value, rule.least_s)
         for partition, copies in self.running.items():
-            if len(copies) == 1 and now_s - copies[0].started_s > limit_s:
+            each_s = (now_s - copies[0].started_s) / (1 + len(copies[0].also))
+            if len(copies) == 1 and each_s > limit_s:
                 self.slow[partition] = None
                 self.offered = 0
         return bool(self.slow)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Generator, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from pyrite.blocks.codec import CorruptBlock, decode_frames
+from pyrite.blocks.parcel import unpack_directory
 from pyrite.blocks.parts import find_part
 from pyrite.blocks.segments import SegmentReader
 from pyrite.ids import BlockRef, ShuffleId
+from pyrite.rare import rare
+from pyrite.remote.errors import PeerLost
 
 
 class MissingMapOutput(BaseException):
@@ -26,7 +29,10 @@ class MissingMapOutput(BaseException):
 
 
 class ShuffleRows:
-    """What one reduce partition reads of one shuffle, in the order of the maps."""
+    """What one reduce partition reads of one shuffle, in the order of the maps.
+
+    The parcels are segments of the own node that hold its part of some of the maps' outputs.
+    """
 
     def __init__(
         self,
@@ -34,28 +40,73 @@ class ShuffleRows:
         refs: tuple[BlockRef, ...],
         part: int,
         reader: SegmentReader,
+        parcels: Sequence[str] = (),
     ) -> None:
         self.shuffle = shuffle
         self.refs = refs
         self.part = part
         self.reader = reader
+        self.parcels = parcels
 
     def rows(self) -> Iterator[Any]:
         return chain.from_iterable(self.batches())
 
     def batches(self) -> Iterator[list[Any]]:
+        parcelled = self._open_parcels()
+        others = [ref for index, ref in enumerate(self.refs) if index not in parcelled]
+        parts = self.reader.parts(others, self.part)
         for index, ref in enumerate(self.refs):
             try:
-                view = find_part(self.reader.view(ref), self.part)
+                done = 0
+                if index in parcelled:
+                    is_whole, done = yield from self._from_parcel(parcelled.pop(index))
+                    if is_whole:
+                        continue
+                    view = next(self.reader.parts([ref], self.part))
+                else:
+                    view = next(parts)
                 if view is not None:
                     # Reducers may add arrays in place, as they do with PySpark.
-                    yield from decode_frames(view, writable=True)
+                    batches = decode_frames(view, writable=True)
+                    yield from islice(batches, done, None) if done else batches
             except (OSError, CorruptBlock) as error:
                 reason = f"{type(error).__name__}: {error}"
-                lost = self._beside(ref) if isinstance(error, OSError) else [(index, ref)]
+                lost = self._lost_with(ref, error) if isinstance(error, OSError) else [(index, ref)]
                 raise MissingMapOutput(self.shuffle, lost, reason) from None
 
-    def _beside(self, gone: BlockRef) -> list[tuple[int, BlockRef]]:
-        """The outputs in a segment that is gone."""
-        place = gone.node, gone.segment
-        return [(i, ref) for i, ref in enumerate(self.refs) if (ref.node, ref.segment) == place]
+    def _open_parcels(self) -> dict[int, memoryview]:
+        """The selections of map outputs that were fetched ahead, by the maps' numbers."""
+        found: dict[int, memoryview] = {}
+        for segment in self.parcels:
+            try:
+                parcel = self.reader.whole(segment)
+                for entry in unpack_directory(parcel):
+                    found[entry.map] = parcel[entry.offset : entry.offset + entry.length]
+            except (OSError, CorruptBlock):
+                rare("a parcel can't be read")
+        return found
+
+    def _from_parcel(self, selection: memoryview) -> Generator[list[Any], None, tuple[bool, int]]:
+        """The part's batches; whether these were all, and how many.
+
+        The original holds the same frames: whoever goes on there skips as many.
+        """
+        done = 0
+        try:
+            view = find_part(selection, self.part)
+            for batch in () if view is None else decode_frames(view, writable=True):
+                yield batch
+                done += 1
+        except CorruptBlock:
+            rare("a part in a parcel can't be read")
+            return False, done
+        return True, done
+
+    def _lost_with(self, gone: BlockRef, error: OSError) -> list[tuple[int, BlockRef]]:
+        """The outputs in a segment that is gone, or on a node that does not answer."""
+        node_only = isinstance(error, PeerLost)
+        return [
+            (index, ref)
+            for index, ref in enumerate(self.refs)
+            if ref.node == gone.node and (node_only or ref.segment == gone.segment)
+        ]

@@ -118,7 +118,7 @@ class TestBlocks:
     def test_releasing_what_is_not_known_does_nothing(self) -> None:
         ledger = ledger_of(a=0)
         assert ledger.release(BlockRef(A, "m-x-1", 0, 1)) == []
-        assert ledger.end_use(BlockRef(A, "m-x-1", 0, 1)) == []
+        assert ledger.end_use("m-x-1") == []
 
     def test_a_block_on_a_node_that_has_gone_is_not_known(self) -> None:
         ledger = ledger_of(a=0)
@@ -158,13 +158,13 @@ class TestBlocks:
     def test_a_reader_delays_the_drop(self) -> None:
         ledger = ledger_of(a=100)
         segment = keep(ledger)
-        ledger.use(ref_to(segment))
-        ledger.use(ref_to(segment))
+        ledger.use(segment.name)
+        ledger.use(segment.name)
         assert ledger.release(ref_to(segment), RDD) == []
-        assert ledger.end_use(ref_to(segment)) == []
+        assert ledger.end_use(segment.name) == []
         ledger.check()
         assert quantities(ledger, A) == (60, 60, 0)
-        assert ledger.end_use(ref_to(segment)) == [(A, segment.name)]
+        assert ledger.end_use(segment.name) == [(A, segment.name)]
         assert quantities(ledger, A) == (0, 0, 0)
 
 
@@ -274,11 +274,11 @@ class TestMoves:
         ledger = ledger_of(a=100, b=100)
         source = keep(ledger)
         move = ledger.move(source, B, in_memory=True)
-        ledger.use(ref_to(source))
+        ledger.use(source.name)
         assert ledger.arrive(move) == []
         ledger.check()
         assert not source.kept or source.live == 0
-        assert ledger.end_use(ref_to(source)) == [(A, source.name)]
+        assert ledger.end_use(source.name) == [(A, source.name)]
 
     def test_a_move_that_fails_leaves_all_as_it_was(self) -> None:
         ledger = ledger_of(a=100, b=100)

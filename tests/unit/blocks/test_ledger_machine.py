@@ -34,7 +34,7 @@ class Fact:
     written_by: str | None
     packs: bool = False
     blocks: list[tuple[BlockRef, RddId | None]] = field(default_factory=list)
-    readers: list[BlockRef] = field(default_factory=list)
+    readers: list[str] = field(default_factory=list)
     moves_to: str | None = None
     comes_from: str | None = None
 
@@ -172,8 +172,8 @@ class LedgerMachine(RuleBasedStateMachine):
         name = self.one([name for name, each in self.facts.items() if each.blocks], number)
         if name is not None:
             ref, _ = self.facts[name].blocks[0]
-            self.ledger.use(ref)
-            self.facts[name].readers.append(ref)
+            self.ledger.use(ref.segment)
+            self.facts[name].readers.append(ref.segment)
 
     @rule(number=which)
     def end_use(self, number: int) -> None:
@@ -277,9 +277,9 @@ class LedgerMachine(RuleBasedStateMachine):
             self.end_move(move)
             self.expect(self.ledger.fail(move))
         for fact in list(self.facts.values()):
-            for ref in fact.readers[:]:
-                fact.readers.remove(ref)
-                self.expect(self.ledger.end_use(ref))
+            for name in fact.readers[:]:
+                fact.readers.remove(name)
+                self.expect(self.ledger.end_use(name))
             for block in fact.blocks[:]:
                 fact.blocks.remove(block)
                 self.expect(self.ledger.release(*block))

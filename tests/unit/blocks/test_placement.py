@@ -248,8 +248,8 @@ def test_of_an_owner_the_least_recently_used_goes_first() -> None:
     second = cluster.lay(A, 50, owner=B)
     assert cluster.place(A, 50) == Place(A, (Eviction(first, C),))
     ref = cluster.ref(first)
-    cluster.ledger.use(ref)
-    cluster.ledger.end_use(ref)
+    cluster.ledger.use(ref.segment)
+    cluster.ledger.end_use(ref.segment)
     assert cluster.place(A, 50) == Place(A, (Eviction(second, C),))
 
 
@@ -274,9 +274,9 @@ def test_what_an_owner_that_has_gone_left_behind_gives_way_too() -> None:
 def test_what_a_running_task_reads_stays() -> None:
     cluster = Cluster(a=100, b=0)
     read = cluster.lay(A, 60, owner=B)
-    cluster.ledger.use(cluster.ref(read))
+    cluster.ledger.use(read.name)
     assert cluster.place(A, 50) == Place(None)
-    cluster.ledger.end_use(cluster.ref(read))
+    cluster.ledger.end_use(read.name)
     assert cluster.place(A, 50) == Place(A, (Eviction(read, None),))
 
 

@@ -109,7 +109,7 @@ def test_a_task_comes_with_all_that_it_needs(
     assert peers[0].told == [
         ("stage", 3, b"closure 3", b"header 3 0"),
         ("snapshot", 9, [tuple(REF)]),
-        ("task", 7, 3, 2, 1, [9], [(4, 2, *OTHER_REF)]),
+        ("task", 7, 3, 2, 1, [9], [(4, 2, *OTHER_REF)], [], ()),
     ]
     assert peers[0].flushed == 3
     assert peers[1].told == []
@@ -227,15 +227,15 @@ def test_what_is_not_for_executors(
         ),
         (("barrier", 5, "hello"), [ev.BarrierReached(AttemptId(5), "hello")]),
         (
-            ("ok", 5, b"rows", None, None, b"counts", *REPORT),
+            ("ok", 5, b"rows", None, None, b"counts", [], *REPORT),
             [BLOCK_LOST, ev.TaskSucceeded(AttemptId(5), b"rows", None, b"counts", NEWS)],
         ),
         (
-            ("ok", 5, tuple(REF), None, None, None, *NOTHING),
+            ("ok", 5, tuple(REF), None, None, None, [], *NOTHING),
             [ev.TaskSucceeded(AttemptId(5), REF)],
         ),
         (
-            ("ok", 5, None, tuple(REF), b"sizes", None, *NOTHING),
+            ("ok", 5, None, tuple(REF), b"sizes", None, [], *NOTHING),
             [ev.TaskSucceeded(AttemptId(5), None, REF, sizes=b"sizes")],
         ),
         (

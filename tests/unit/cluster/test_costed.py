@@ -44,6 +44,8 @@ MODEL = CostModel(
 )
 FREE = replace(MODEL, driver_event_s=0.0, driver_launch_s=0.0, task_overhead_s=0.0)
 ROOMY = NodeKind(2, memory_bytes=1 << 40, network_bytes_per_s=1e6, latency_s=0.0)
+# Reducers fetch their input themselves, when they have started.
+PULL = Rules(prefetch=False)
 
 
 class Checked(Scheduler):
@@ -55,9 +57,15 @@ class Checked(Scheduler):
         return commands
 
 
-def play(workload: Workload, *kinds: NodeKind, model: CostModel = FREE, **more: Any) -> Outcome:
+def play(
+    workload: Workload,
+    *kinds: NodeKind,
+    model: CostModel = FREE,
+    rules: Rules | None = None,
+    **more: Any,
+) -> Outcome:
     executors = sum(kind.cores for kind in kinds)
-    scheduler = Checked(Rules(executors=executors))
+    scheduler = Checked(replace(rules or Rules(), executors=executors))
     return simulate(workload, kinds, model, scheduler=scheduler, **more)
 
 
@@ -108,14 +116,27 @@ def test_a_shuffle_on_one_node_sends_nothing() -> None:
 
 
 def test_a_shuffle_sends_what_lies_elsewhere() -> None:
-    outcome = play(two_stages([1.0] * 4, [1.0] * 4, 1e6), ROOMY, ROOMY)
+    outcome = play(two_stages([1.0] * 4, [1.0] * 4, 1e6), ROOMY, ROOMY, rules=PULL)
     assert outcome.network_bytes == pytest.approx(4e6 / 2)
     # Each node receives a half of the other's 2 MB, and no link does more: 1 s.
     assert outcome.seconds == pytest.approx(1.0 + 2.0 + 1.0 + 1.0 + 1.0)
     far = replace(ROOMY, latency_s=0.25)
-    late = play(two_stages([1.0] * 4, [1.0] * 4, 1e6), far, far)
+    late = play(two_stages([1.0] * 4, [1.0] * 4, 1e6), far, far, rules=PULL)
     # Two launches, and one round of requests.
     assert late.seconds == pytest.approx(outcome.seconds + 3 * 0.5)
+
+
+def test_what_is_fetched_while_maps_run_is_not_waited_for() -> None:
+    # Two rounds of maps and of reducers; the network needs as long as a round of maps.
+    workload = two_stages([1.0, 1.5, 1.0, 1.5] * 4, [1.0] * 16, 5e5)
+    fast = replace(FREE, encode_bytes_per_s=1e12, copy_bytes_per_s=1e12, decode_bytes_per_s=1e12)
+    kinds = [ROOMY] * 4
+    after = play(workload, *kinds, model=fast, rules=PULL)
+    before = play(workload, *kinds, model=fast, rules=Rules(fetch_bytes=1 << 20))
+    assert after.tally.fetched_bytes == after.tally.found_bytes == 0
+    assert before.tally.found_bytes > 0
+    assert before.tally.waited_s < after.tally.waited_s
+    assert before.seconds < after.seconds
 
 
 def test_a_skewed_reducer_is_waited_for() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrite.place.sizes import LARGEST, LEVELS, MAX_RELATIVE_ERROR, add_up, decode, encode
+from pyrite.place.sizes import LARGEST, LEVELS, MAX_RELATIVE_ERROR, add_up, decode, encode, most
 
 SIZES = st.lists(st.integers(0, LARGEST), max_size=50)
 
@@ -49,3 +49,22 @@ def test_map_outputs_with_other_parts_are_refused() -> None:
         add_up([b"\1\2"], 3)
     with pytest.raises(ValueError, match="shorter"):
         add_up([b"\1\2", b"\1"], 2)
+
+
+@given(SIZES.flatmap(lambda sizes: st.tuples(st.just(sizes), st.permutations(range(len(sizes))))))
+def test_no_sum_of_parts_is_above_its_bound(drawn: tuple[list[int], list[int]]) -> None:
+    sizes, order = drawn
+    code = encode(sizes)
+    for count in {0, 1, 2, len(sizes) // 2, len(sizes)}:
+        parts = order[:count]
+        bound = most(code, parts)
+        assert sum(sizes[part] for part in parts) <= bound
+        assert bound <= sum(LEVELS[code[part]] for part in parts) * (1 + MAX_RELATIVE_ERROR)
+
+
+def test_the_bound_is_the_largest_size_of_a_code() -> None:
+    assert most(encode(range(15)), range(15)) == sum(range(15))
+    for size in (25, 1000, 10**6, LARGEST):
+        bound = most(encode([size]), [0])
+        assert encode([bound]) == encode([size])
+        assert bound == LARGEST or encode([bound + 1]) != encode([size])

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from pyrite.remote.protocol import (
     MAGIC,
     MOST_BYTES,
+    MOST_PARTS,
     REPLY,
     REQUEST,
     Kind,
@@ -16,8 +17,10 @@ from pyrite.remote.protocol import (
     Request,
     Status,
     is_segment,
+    pack_parts,
     pack_reply,
     pack_request,
+    unpack_parts,
     unpack_reply,
     unpack_request,
 )
@@ -32,6 +35,29 @@ def test_requests_arrive_as_they_were(
 ) -> None:
     header = pack_request(kind, name, offset, length, total)
     assert unpack_request(header) == Request(kind, name, offset, length, total)
+
+
+@given(st.sets(st.integers(0, (1 << 32) - 1), min_size=1), NAMES, SIZES, SIZES)
+def test_parts_to_be_gathered_arrive_as_they_were(
+    parts: set[int], name: str, offset: int, length: int
+) -> None:
+    header = pack_request(Kind.GATHER, name, offset, length, len(parts))
+    assert unpack_request(header) == Request(Kind.GATHER, name, offset, length, len(parts))
+    assert unpack_parts(pack_parts(sorted(parts))) == sorted(parts)
+
+
+@pytest.mark.parametrize("parts", [[1, 1], [0, 2, 1]])
+def test_numbers_of_parts_that_do_not_ascend(parts: list[int]) -> None:
+    with pytest.raises(Malformed, match="ascend"):
+        unpack_parts(pack_parts(parts))
+
+
+@pytest.mark.parametrize("count", [0, MOST_PARTS + 1])
+def test_a_server_takes_no_other_number_of_parts(count: int) -> None:
+    with pytest.raises(Malformed, match="number of parts"):
+        unpack_request(pack_request(Kind.GATHER, "m-e0-1", 0, 0, count))
+    with pytest.raises(ValueError, match="at once"):
+        pack_parts(range(count))
 
 
 @given(st.sampled_from(Status), SIZES, st.sampled_from(Reason))

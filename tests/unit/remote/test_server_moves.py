@@ -1,6 +1,5 @@
 """A block server is told to move segments, by a parent that never waits for it."""
 
-import os
 import select
 import signal
 from collections.abc import Iterable, Iterator
@@ -8,49 +7,15 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from nodes import Node
 from peers import PATIENCE_S
 
-from pyrite.blocks.segments import Folders, remove_segments
-from pyrite.ids import NodeId
+from pyrite.blocks.segments import remove_segments
 from pyrite.remote import words
 from pyrite.remote.client import BlockClient
 from pyrite.remote.mover import MoveOrder
-from pyrite.remote.process import LOOPBACK, ServerProcess
 
 LARGE = 64 << 20
-
-
-class Node:
-    """Folders and a server."""
-
-    def __init__(self, root: Path, number: int, secret: bytes) -> None:
-        memory, disk = root / f"memory-{number}", root / f"disk-{number}"
-        memory.mkdir()
-        disk.mkdir()
-        self.folders = Folders(str(memory), str(disk), NodeId(f"node-{number}"))
-        self.server = ServerProcess.start(self.folders, secret, LOOPBACK)
-
-    def fill(self, segment: str, size: int) -> bytes:
-        data = os.urandom(min(size, 1 << 20)) * -(-size // (1 << 20))
-        Path(self.folders.path(segment)).write_bytes(data)
-        return data
-
-    def bytes_of(self, segment: str) -> bytes:
-        return Path(self.folders.path(segment)).read_bytes()
-
-    def segments(self) -> list[str]:
-        return sorted(os.listdir(self.folders.memory) + os.listdir(self.folders.disk))
-
-    def heard(self, count: int) -> list[tuple[int, str | None]]:
-        """So many results, waited for as a parent does."""
-        found: list[tuple[int, str | None]] = []
-        while len(found) < count and not self.server.closed:
-            assert select.select([self.server.control], [], [], PATIENCE_S)[0]
-            found += self.server.hear()
-        return found
-
-    def signal(self, number: int) -> None:
-        os.kill(self.server.process.pid, number)
 
 
 @pytest.fixture
@@ -58,9 +23,7 @@ def nodes(tmp_path: Path, secret: bytes) -> Iterator[list[Node]]:
     made = [Node(tmp_path, number, secret) for number in range(2)]
     yield made
     for node in made:
-        if node.server.process.poll() is None:
-            node.signal(signal.SIGCONT)
-        node.server.stop()
+        node.end()
 
 
 def test_to_memory_and_disks(nodes: list[Node]) -> None:

@@ -80,9 +80,13 @@ class Talk:
         launched = self.running.pop(AttemptId(attempt))
         run = self.scheduler.runs.get(launched.stage)
         writes = run is not None and run.spec.writes is not None
-        output = BlockRef(NODE, f"d-{attempt}", 0, 10) if writes else None
         result = None if writes else b"r"
-        return self.tell(ev.TaskSucceeded(AttemptId(attempt), result, output, **news))
+        first, *more = [
+            ev.Made(result, BlockRef(NODE, f"d-{attempt}-{each}", 0, 10) if writes else None)
+            for each in launched.partitions
+        ]
+        event = ev.TaskSucceeded(AttemptId(attempt), result, first.output, more=tuple(more))
+        return self.tell(event._replace(**news))
 
     def fail(self, attempt: int, message: str = "ValueError: bad") -> list[do.Command]:
         del self.running[AttemptId(attempt)]

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 from conversation import NODE, map_stage, result_stage
-from walkworld import OTHER, POOLS, STORES, World
+from walkworld import OTHERS, PARTS, POOLS, ROOMY, STORES, World
 
 from pyrite.ids import (
     AttemptId,
@@ -19,6 +19,7 @@ from pyrite.ids import (
     RddId,
     ShuffleId,
 )
+from pyrite.place.sizes import encode
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
@@ -43,6 +44,10 @@ class Walk(World):
                 exclusion=ExclusionRule(dice.random() < 0.2),
                 foresight=dice.random() < 0.8,
                 reserve=dice.random() < 0.5,
+                small_shuffle_bytes=dice.choice([0, 0, 1 << 20]),
+                prefetch=dice.random() < 0.8,
+                observed_share=dice.choice([0.05, 0.5]),
+                fetch_bytes=dice.choice([64, 400, 48 << 20]),
             )
         )
         self.now_s = 0.0
@@ -50,11 +55,14 @@ class Walk(World):
         self.ended: dict[int, Exception | None] = {}
         self.results: dict[int, list[int]] = {}
         self.specs: dict[int, StageSpec] = {}
+        # The shuffles whose outputs are alike when they are made again.
+        self.alike: set[ShuffleId] = set()
         self.asked: list[StageSpec] = []
         self.delivered: list[BlockRef] = []
         self.doomed: ExecutorId | None = None
         self.released: list[NodeId] = []
-        for node in (NODE, OTHER)[: dice.randint(1, 2)]:
+        self.pools = dice.choice([POOLS, ROOMY])
+        for node in (NODE, *OTHERS)[: dice.randint(1, 3)]:
             self.join_node(node, dice.randint(1, 3))
 
     def tell(self, event: ev.Event) -> None:
@@ -73,6 +81,9 @@ class Walk(World):
                     )
                 for _, ref in command.blocks:
                     assert ref in self.files, "a task was promised a kept block that is gone"
+                self.fetching.check_launch(
+                    command, self.nodes[command.executor], self.files, self.alike
+                )
                 self.running[command.attempt] = command
             case do.KillExecutor():
                 self.kill(command.executor)
@@ -93,6 +104,8 @@ class Walk(World):
                 self.grant(command)
             case do.MoveSegment():
                 self.begin_move(command)
+            case do.FetchParts():
+                self.fetching.begin(command, self.files)
             case do.ReleaseNode():
                 assert not self.files.on(command.node), "a node goes with what lies there"
                 self.released.append(command.node)
@@ -108,8 +121,11 @@ class Walk(World):
         for _ in range(dice.randint(0, 2)):
             id = len(self.specs) * 2 + 1
             parents = dice.sample(stages, min(len(stages), dice.randint(0, 2)))
-            spec = map_stage(id, dice.randint(0, 4), *parents)
+            spec = map_stage(id, dice.choice([0, 1, 2, 3, 4, 6, 9]), *parents)
+            spec = replace(spec, replayable=dice.random() < 0.7, barrier=dice.random() < 0.1)
             self.specs[id] = spec
+            if spec.replayable and not spec.barrier:
+                self.alike.add(ShuffleId(id))
             stages.append(spec)
         parents = dice.sample(stages, min(len(stages), dice.randint(0, 2)))
         width = dice.choice([0, 1, 2, 3, 4, 4, 5])
@@ -162,10 +178,25 @@ class Walk(World):
             run = self.scheduler.runs.get(launch.stage)
             writes = launch.stage < 100_000
             assert run is None or writes == (run.spec.writes is not None)
-            output = self.output(launch.executor) if writes else None
-            small = None if writes else dice.choice([b"r", None])
-            result = small if writes or small else self.output(launch.executor)
-            self.tell(ev.TaskSucceeded(attempt, result, output, kept=news))
+            first, *more = (self.make(launch, each, writes) for each in launch.partitions)
+            self.tell(
+                ev.TaskSucceeded(
+                    attempt,
+                    first.result,
+                    first.output,
+                    kept=news,
+                    sizes=first.sizes,
+                    more=tuple(more),
+                )
+            )
+
+    def make(self, launch: do.LaunchTask, partition: int, writes: bool) -> ev.Made:
+        """A map output, or a result."""
+        if writes:
+            output = self.output(launch.executor)
+            self.fetching.made[output] = ShuffleId(launch.stage), partition
+            return ev.Made(output=output, sizes=encode(self.dice.choices([0, 1, 2, 20], k=PARTS)))
+        return ev.Made(b"r" if self.dice.random() < 0.5 else self.output(launch.executor))
 
     def news(self, launch: do.LaunchTask) -> ev.KeptNews:
         """What the task has kept: in the room that it was given, on disk, and as live rows."""
@@ -189,7 +220,7 @@ class Walk(World):
     # Nodes
 
     def join_node(self, node: NodeId, executors: int = 0) -> None:
-        capacity = self.dice.choice(POOLS)
+        capacity = self.dice.choice(self.pools)
         self.files.capacities[node] = capacity
         self.tell(ev.NodeJoined(node, capacity, storage_only=not executors))
         for _ in range(executors):
@@ -212,6 +243,7 @@ class Walk(World):
         choices = ["finish"] * 10 * bool(ending) + ["join"] * 3 * bool(self.starting)
         choices += ["timer"] * bool(self.timers) + ["move"] * 4 * bool(self.moves)
         choices += ["release"] * 2 * bool(self.released)
+        choices += ["fetch"] * 8 * bool(self.fetching.busy)
         if faults:
             choices += ["lose"] * bool(alive) + ["cancel", "forget"] + ["node"] * 2
             choices += ["ask"] * 16 * bool(able)
@@ -224,6 +256,10 @@ class Walk(World):
                 self.ask(dice.choice(able))
             case "move":
                 self.tell(self.end_move(faults))
+            case "fetch":
+                told = self.fetching.end(self.files, faults)
+                if told is not None:
+                    self.tell(told)
             case "release":
                 node = self.released.pop(0)
                 if node in self.files.capacities:
@@ -278,6 +314,10 @@ class Walk(World):
         state = self.scheduler
         while self.moves:
             self.tell(self.end_move(faults=False))
+        while self.fetching.busy:
+            told = self.fetching.end(self.files, faults=False)
+            if told is not None:
+                self.tell(told)
         for rdd in sorted(state.persisted):
             self.tell(ev.RddForgotten(RddId(rdd)))
         for shuffle in list(state.outputs.shuffles):
@@ -290,11 +330,10 @@ class Walk(World):
 @pytest.mark.parametrize("block", range(20))
 def test_every_job_ends_and_nothing_is_left(block: int) -> None:
     for seed in range(block * 100, block * 100 + 100):
-        run_walk(seed)
+        run_walk(seed, Walk(seed))
 
 
-def run_walk(seed: int) -> None:
-    walk = Walk(seed)
+def run_walk(seed: int, walk: Walk) -> None:
     jobs = walk.dice.randint(1, 10)
     submitted = 0
     for _ in range(150):
@@ -318,4 +357,5 @@ def run_walk(seed: int) -> None:
     assert not walk.files.sizes, f"seed {seed}: {sorted(walk.files.sizes)} are never dropped"
     assert not state.ledger.segments and not state.ledger.moves, f"seed {seed}"
     assert not state.leaving, f"seed {seed}: {list(state.leaving)} are never released"
+    assert not state.parcels.by_fetch and not state.planned, f"seed {seed}"
     assert not state.ledger.absent and not state.ledger.writers, f"seed {seed}"

@@ -6,14 +6,19 @@ from collections.abc import Iterable
 from random import Random
 from typing import NamedTuple
 
+from fetchworld import Fetching
+
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, NodeId, RddId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 
-OTHER = NodeId("node-1")
+OTHERS = [NodeId("node-1"), NodeId("node-2")]
 STORES = [NodeId("storage-0"), NodeId("storage-1")]
 POOLS = [0, 60, 100, 100, 200, 1000]
+# Some walks have room for what is fetched ahead, whose directories are not small.
+ROOMY = [400, 1000, 3000]
 BLOCK_BYTES = 10
+PARTS = 9
 
 
 class Granted(NamedTuple):
@@ -69,6 +74,7 @@ class World:
         self.moves: dict[int, do.MoveSegment] = {}
         # Moves that came to nothing with their node, whatever is heard of them.
         self.void: set[int] = set()
+        self.fetching = Fetching(dice)
 
     # Executors and nodes
 
@@ -94,6 +100,7 @@ class World:
         self.files.drop_node(node)
         self.void |= {id for id, move in self.moves.items() if node in (move.node, move.target)}
         self.open = {writer: each for writer, each in self.open.items() if each.place != node}
+        self.fetching.end_node(node)
         return len(executors) + len(waiting)
 
     # Writing
@@ -167,8 +174,12 @@ class World:
 
     def drop(self, node: NodeId, segments: Iterable[str]) -> None:
         read = {(ref.node, ref.segment) for each in self.running.values() for _, ref in each.blocks}
+        for launch in self.running.values():
+            where = self.nodes[launch.executor]
+            read |= {(where, name) for each in launch.parcels for name in each.segments}
         for segment in segments:
             assert (node, segment) not in read, f"{segment} is dropped under its reader"
+            self.fetching.drop(node, segment)
             self.files.sizes.pop((node, segment), None)
             for id, move in self.moves.items():
                 if id not in self.void:

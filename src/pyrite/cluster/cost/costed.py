@@ -16,6 +16,8 @@ from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.cluster.cost.costs import CostModel, NodeKind
 from pyrite.cluster.cost.machines import CostedExecutor, CostedNode
 from pyrite.cluster.cost.network import Network, Sources, Transfer
+from pyrite.cluster.cost.parcels import Parcels
+from pyrite.cluster.cost.tally import Tally
 from pyrite.cluster.cost.taskrun import Digest, TaskRun
 from pyrite.cluster.cost.workload import Workload
 from pyrite.cluster.sim.timeline import Timeline
@@ -39,20 +41,6 @@ class Failures:
     repair_s: float = 120.0
 
 
-@dataclass(slots=True)
-class Tally:
-    """What a simulated run came to."""
-
-    launched: int = 0
-    redone: int = 0
-    busy_s: float = 0.0
-    spilled_bytes: float = 0.0
-    moved_bytes: float = 0.0
-    nodes_lost: int = 0
-    executors_lost: int = 0
-    events: int = 0
-
-
 class CostedCluster:
     """Nodes, their network and disks, and the driver's own time."""
 
@@ -63,6 +51,7 @@ class CostedCluster:
         model: CostModel,
         failures: Failures | None = None,
         seed: int = 0,
+        tells_sizes: bool = True,
     ) -> None:
         self.workload = workload
         self.specs = workload.specs()
@@ -87,6 +76,8 @@ class CostedCluster:
         self._checked: dict[ShuffleId, int] = {}
         self._tried: set[tuple[int, int]] = set()
         self._shares = shares_by_shuffle(workload, self.specs)
+        # As in the engine: on one node all reducers are near.
+        self.parcels = Parcels(self, tells_sizes and len(kinds) > 1)
         for number, kind in enumerate(kinds):
             node = CostedNode(NodeId(f"node-{number}"), kind, model, self.timeline)
             self.nodes[node.id] = node
@@ -146,6 +137,8 @@ class CostedCluster:
                     executor.run.granted(command.segment, command.place)
             case do.MoveSegment():
                 self._move(command)
+            case do.FetchParts():
+                self.parcels.fetch(command)
             case do.KillExecutor():
                 if command.executor in self.executors:
                     self.lose_executor(self.executors[command.executor], command.reason)
@@ -156,20 +149,22 @@ class CostedCluster:
                     executor.forget(command.rdd)
             case do.DropShuffle():
                 self._digests.pop(command.shuffle, None)
+                self.parcels.forget_shuffle(command.shuffle)
             case do.SetTimer():
                 self._timers.set(command)
                 self.timeline.at(command.at_s, self._fire_timers)
             case do.DropSegments():
                 for segment in command.segments:
                     self.lives.pop(segment, None)
+                    self.parcels.drop(segment)
             case do.ClearExecutor() | do.DropBroadcast() | do.ForgetStage():
                 pass
             case do.ReleaseBarrier() | do.ReleaseNode():
                 raise AssertionError("no task waits at a barrier, and no node leaves")
             case do.DeliverResult() | do.CountAccumulators() | do.FinishJob() | do.TellMemory():
                 raise AssertionError("the desk performs these")
-            case do.ReducersPlaced():
-                raise AssertionError("this is for the story")
+            case do.ReducersPlaced() | do.SizesForeseen() | do.ReducersGrouped():
+                raise AssertionError("these are for the story")
             case _:
                 assert_never(command)
 
@@ -186,10 +181,11 @@ class CostedCluster:
     def _launch(self, command: do.LaunchTask) -> None:
         self._driver_free_s += self.model.driver_launch_s
         self.tally.launched += 1
-        key = command.stage, command.partition
-        if key in self._tried:
-            self.tally.redone += 1
-        self._tried.add(key)
+        for partition in command.partitions:
+            key = command.stage, partition
+            if key in self._tried:
+                self.tally.redone += 1
+            self._tried.add(key)
         executor = self.executors.get(command.executor)
         # One that has died, though the scheduler does not know it yet, is silent.
         if executor is not None:
@@ -215,15 +211,19 @@ class CostedCluster:
             self._checked.pop(snapshot.shuffle, None)
         return found
 
-    def lost_source(self, digest: Digest) -> NodeId | None:
-        """A node whose map outputs are gone; asked anew only after something was lost."""
+    def lost_source(self, digest: Digest, sources: Sources) -> NodeId | None:
+        """One of these sources that has gone; asked anew only after something was lost."""
         shuffle = digest.snapshot.shuffle
         if self._checked.get(shuffle) == self._losses:
             return None
-        node = digest.lost_node(self.nodes)
-        if node is None:
+        lost = digest.lost_nodes(self.nodes)
+        if not lost:
             self._checked[shuffle] = self._losses
-        return node
+        return next((node for node in lost if sources.by_node.get(node)), None)
+
+    def shares(self, shuffle: ShuffleId) -> Sequence[float]:
+        """The parts of a shuffle's bytes that its reducers read."""
+        return self._shares.get(shuffle, ())
 
     def share(self, shuffle: ShuffleId, index: int) -> float:
         """The part of a shuffle's bytes that one reducer reads."""
@@ -303,6 +303,7 @@ class CostedCluster:
         node.life += 1
         self._losses += 1
         self.tally.nodes_lost += 1
+        self.parcels.lose_node(node.id)
         for executor in node.executors.values():
             self._end_executor(executor)
         node.executors.clear()

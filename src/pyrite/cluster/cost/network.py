@@ -11,7 +11,7 @@ with more than its part shows.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 
 from pyrite.cluster.sim.timeline import Timeline
@@ -151,6 +151,15 @@ class Sources:
         self.pairs = list(by_node.items())
         self.total = sum(by_node.values())
         self._turn = 0
+
+    def without(self, taken: Mapping[NodeId, float]) -> Sources:
+        """What is left when so much of some nodes is there already."""
+        left = {node: max(0.0, size - taken.get(node, 0.0)) for node, size in self.by_node.items()}
+        # Sums of floats are not exact.
+        rest = Sources({node: size for node, size in left.items() if size > 1e-9 * self.total})
+        self._turn += 1
+        rest._turn = self._turn
+        return rest
 
     def chosen(self) -> tuple[list[tuple[NodeId, float]], float]:
         """The nodes that a fetch loads, and by how much more than with their own bytes.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pyrite.cluster.cost.costed import CostedCluster, Failures, Tally
+from pyrite.cluster.cost.costed import CostedCluster, Failures
 from pyrite.cluster.cost.costs import CostModel, NodeKind
+from pyrite.cluster.cost.tally import Tally
 from pyrite.cluster.cost.workload import JobModel, Workload
 from pyrite.cluster.port import drive
 from pyrite.schedule.commands import FinishJob, ForDesk
@@ -98,13 +99,15 @@ def simulate(
     give_up_s: float = 1000 * HOUR_S,
     listeners: Sequence[Listener] = (),
     prepare: Callable[[CostedCluster], None] | None = None,
+    tells_sizes: bool = True,
 ) -> Outcome:
     """Runs the jobs on a cluster of these nodes, in virtual time, with the real scheduler.
 
-    `prepare` may plan what else is to happen to the cluster.
+    `prepare` may plan what else is to happen to the cluster. Unless map tasks tell the sizes of
+    their outputs' parts, the scheduler places reducers by index and fetches nothing ahead.
     """
     executors = sum(kind.cores for kind in kinds)
-    cluster = CostedCluster(workload, kinds, model, failures, seed)
+    cluster = CostedCluster(workload, kinds, model, failures, seed, tells_sizes)
     program = Program(cluster, give_up_s)
     story = Story()
     story.listeners += listeners

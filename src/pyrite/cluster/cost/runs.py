@@ -9,7 +9,7 @@ from statistics import fmean
 
 from pyrite.cluster.cost.costs import CostModel
 from pyrite.cluster.cost.stageloads import Loads, loads_of, mean_load, work_s
-from pyrite.cluster.cost.storylines import BadStory, Line, size_of
+from pyrite.cluster.cost.storylines import BadStory, Line, made_bytes
 from pyrite.cluster.cost.storymodel import Launched, Learner, Ran, Told, follow
 from pyrite.cluster.cost.workload import scaled
 from pyrite.plan.completion import Hire, Instance, StageLoad
@@ -116,8 +116,8 @@ class Follower(Learner):
         super()._hear_success(at_s, event)
         if self._last is not None:
             launched, work_s = self._last
-            output = size_of(event["output"] or event["result"])
-            coding_s = self.model.decode_s(launched.read_bytes) + self.model.write_s(output)
+            coding_s = self.model.decode_s(launched.read_bytes)
+            coding_s += self.model.write_s(sum(made_bytes(event)))
             self.taken.setdefault(launched.stage, []).append((work_s, coding_s))
 
     def coding(self) -> dict[int, float]:

@@ -17,15 +17,14 @@ from pyrite.cluster.cost.storylines import (
     HOW_TO_MAKE,
     BadStory,
     Line,
+    made_bytes,
     node_of,
-    size_of,
     story_lines,
 )
 from pyrite.cluster.cost.workload import (
     DriverEvent,
     JobModel,
     KeptModel,
-    Reads,
     StageModel,
     Workload,
     reads_of,
@@ -60,9 +59,10 @@ class Launched:
     bench: Bench
     done_s: float
     stage: int
-    partition: int
+    partitions: list[int]
     executor: int
-    reads: Reads
+    # The kept partitions that it has to make.
+    missing: list[Partition]
     read_bytes: float
 
 
@@ -212,30 +212,35 @@ class Learner:
         self.before.clear()
 
     def _hear_launch(self, at_s: float, command: Line) -> None:
-        stage, index, executor = command["stage"], command["partition"], command["executor"]
+        stage, executor = command["stage"], command["executor"]
+        # Tiny ones may have been computed together.
+        partitions = [command["partition"], *command.get("also", ())]
         if stage not in self.shapes:
             return
         if executor not in self.executors:
             # The story may begin after it had joined.
             self._join(at_s, executor, "somewhere")
         if stage == self.jobs[command["job"]].stage:
-            self.jobs[command["job"]].partitions[index] = None
+            self.jobs[command["job"]].partitions.update(dict.fromkeys(partitions))
 
         def has(partition: Partition) -> bool:
             holders = self.holders.get(partition, {})
             return None in holders or executor in holders
 
-        reads = reads_of(self.shapes[stage], index, self.persisted, has)
         totals = {each["shuffle"]: each["bytes"] for each in command["inputs"]}
-        read_bytes = sum(totals.get(s, 0) / self.parts[s] for s, _ in reads.parts)
-        for each in reads.found:
-            if executor not in self.holders[each]:
-                read_bytes += self.sizes.get(each, 0.0)
+        read_bytes, missing = 0.0, []
+        for index in partitions:
+            reads = reads_of(self.shapes[stage], index, self.persisted, has)
+            missing += reads.missing
+            read_bytes += sum(totals.get(s, 0) / self.parts[s] for s, _ in reads.parts)
+            for each in reads.found:
+                if executor not in self.holders[each]:
+                    read_bytes += self.sizes.get(each, 0.0)
         bench = self.executors[executor]
         done_s = bench.advance(at_s, self.model)
         bench.busy += 1
         self.running[command["attempt"]] = Launched(
-            bench, done_s, stage, index, executor, reads, read_bytes
+            bench, done_s, stage, partitions, executor, missing, read_bytes
         )
 
     def _hear_success(self, at_s: float, event: Line) -> None:
@@ -250,14 +255,15 @@ class Learner:
         for where in dropped:
             holders = self.holders.get(Partition(RddId(where[0]), where[1]), {})
             holders.pop(launched.executor, None)
-        output = size_of(event["output"] or event["result"])
+        outputs = made_bytes(event)
         model = self.model
-        engine_s = model.task_s() + model.decode_s(launched.read_bytes) + model.write_s(output)
-        cpu_s = max(0.0, work_s - engine_s)
-        key = launched.stage, launched.partition
-        # An attempt that had to make kept rows says more than one that found them.
-        if key not in self.ran:
-            self.ran[key] = Ran(cpu_s, output, launched.reads.missing)
+        engine_s = model.task_s() + model.decode_s(launched.read_bytes)
+        cpu_s = max(0.0, work_s - engine_s - model.write_s(sum(outputs))) / len(outputs)
+        for index, output in zip(launched.partitions, outputs, strict=True):
+            # An attempt that had to make kept rows says more than one that found them.
+            key = launched.stage, index
+            if key not in self.ran:
+                self.ran[key] = Ran(cpu_s, output, launched.missing)
 
     def _hear_stored(self, partition: Partition, ref: Any, size: int, launched: Launched) -> None:
         holder = launched.executor if ref is None else None

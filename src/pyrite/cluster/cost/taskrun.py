@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.cluster.cost.machines import CostedExecutor, CostedNode
 from pyrite.cluster.cost.network import Share, Sources, Transfer, Use
+from pyrite.cluster.cost.parcels import Parcels
+from pyrite.cluster.cost.tally import StageTimes
 from pyrite.cluster.cost.workload import Reads, StageModel, reads_of
-from pyrite.ids import BlockRef, NodeId, Partition
+from pyrite.ids import BlockRef, NodeId, Partition, ShuffleId
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import LaunchTask, Snapshot
 
@@ -20,28 +23,36 @@ INLINE_BYTES = 32 << 10
 RESULT = b""
 
 
+def added_up(refs: Iterable[BlockRef]) -> tuple[dict[NodeId, float], dict[NodeId, float]]:
+    """The bytes of blocks by node: all of them, and those on its disk."""
+    everywhere: dict[NodeId, float] = {}
+    on_disk: dict[NodeId, float] = {}
+    for node, segment, _, length in refs:
+        everywhere[node] = everywhere.get(node, 0.0) + length
+        if segment.startswith(DISK_PREFIX):
+            on_disk[node] = on_disk.get(node, 0.0) + length
+    return everywhere, on_disk
+
+
 class Digest:
     """Where the bytes of all map outputs of a shuffle lie, added up once for all its readers."""
 
     def __init__(self, snapshot: Snapshot, nodes: dict[NodeId, CostedNode]) -> None:
         self.snapshot = snapshot
-        everywhere: dict[NodeId, float] = {}
-        on_disk: dict[NodeId, float] = {}
-        for node, segment, _, length in snapshot.refs:
-            everywhere[node] = everywhere.get(node, 0.0) + length
-            if segment.startswith(DISK_PREFIX):
-                on_disk[node] = on_disk.get(node, 0.0) + length
+        everywhere, on_disk = added_up(snapshot.refs)
         self.sources = Sources(everywhere)
         self.on_disk = Sources(on_disk)
         self._lives = {node: nodes[node].life for node in everywhere}
         self._outputs: dict[NodeId, list[int]] = {}
+        self._in_parcels: dict[str, tuple[dict[NodeId, float], dict[NodeId, float]]] = {}
 
-    def lost_node(self, nodes: dict[NodeId, CostedNode]) -> NodeId | None:
-        """A node that went, with its outputs, since the snapshot was taken."""
-        for node, life in self._lives.items():
-            if not nodes[node].alive or nodes[node].life != life:
-                return node
-        return None
+    def lost_nodes(self, nodes: dict[NodeId, CostedNode]) -> list[NodeId]:
+        """Those that went, with their outputs, since the snapshot was taken."""
+        return [
+            node
+            for node, life in self._lives.items()
+            if not nodes[node].alive or nodes[node].life != life
+        ]
 
     def outputs_on(self, node: NodeId) -> list[int]:
         """The places of the outputs that lie there; many readers ask when a node has gone."""
@@ -49,6 +60,26 @@ class Digest:
             refs = self.snapshot.refs
             self._outputs[node] = [index for index, ref in enumerate(refs) if ref.node == node]
         return self._outputs[node]
+
+    def rest(self, parcels: Parcels, segments: Sequence[str]) -> tuple[Sources, Sources]:
+        """What is not in these parcels: all of it, and what of it lies on disks.
+
+        An output may have been made again elsewhere since it was fetched: where it lies now, it
+        need not be read.
+        """
+        if not segments:
+            return self.sources, self.on_disk
+        taken: dict[NodeId, float] = {}
+        from_disk: dict[NodeId, float] = {}
+        for segment in segments:
+            found = self._in_parcels.get(segment)
+            if found is None:
+                maps = parcels.maps_in(segment)
+                found = self._in_parcels[segment] = added_up(self.snapshot.refs[i] for i in maps)
+            for sums, more in zip((taken, from_disk), found, strict=True):
+                for node, size in more.items():
+                    sums[node] = sums.get(node, 0.0) + size
+        return self.sources.without(taken), self.on_disk.without(from_disk)
 
 
 class TaskRun:
@@ -62,7 +93,12 @@ class TaskRun:
         self.command = command
         self.stage: StageModel = cluster.workload.stages[command.stage]
         self.began_s = 0.0
-        self.digests: list[Digest] = []
+        self._times = StageTimes(0.0)
+        # Of several partitions, which are computed one after another, the one that is its turn.
+        self._partition = command.partition
+        self._turn_s = 0.0
+        self._made: list[ev.Made] = []
+        self.pulls: list[tuple[Digest, Sources]] = []
         self._doing: Transfer | Use | None = None
         self._stopped = False
         self._making: list[Partition] = []
@@ -84,15 +120,24 @@ class TaskRun:
         """The launch has reached the executor."""
         if self._stopped:
             return
+        self.began_s = self.cluster.timeline.now_s
+        self._times = self.cluster.tally.begin(self.command.stage, self.began_s)
+        self._read()
+
+    def _read(self) -> None:
+        """Begins with the partition whose turn it is."""
         cluster, command = self.cluster, self.command
-        self.began_s = cluster.timeline.now_s
+        self._turn_s = cluster.timeline.now_s
+        self._partition = command.partitions[len(self._made)]
+        self._output = None
+        self.pulls = []
         blocks = {
             each: ref for each, ref in command.blocks if cluster.is_there(each, ref, self.executor)
         }
         shape = cluster.specs[command.stage].shape
         reads = reads_of(
             shape,
-            command.partition,
+            self._partition,
             cluster.persisted,
             lambda each: self.executor.holds(each) or each in blocks,
         )
@@ -103,16 +148,20 @@ class TaskRun:
         snapshots = {each.shuffle: each for each in command.inputs}
         for shuffle, index in reads.parts:
             digest = cluster.digest(snapshots[shuffle])
-            if (lost := cluster.lost_source(digest)) is not None:
+            rest, on_disk = digest.rest(cluster.parcels, self._parcels(shuffle, index))
+            if (lost := cluster.lost_source(digest, rest)) is not None:
                 self._fail_fetch(digest, lost)
                 return
-            self.digests.append(digest)
-            decoded += self._read_part(digest, cluster.share(shuffle, index), parts)
+            self.pulls.append((digest, rest))
+            share = cluster.share(shuffle, index)
+            self._read_part(rest, on_disk, share, parts)
+            decoded += digest.sources.total * share
+            cluster.tally.found_bytes += (digest.sources.total - rest.total) * share
         is_remote = cluster.network.sent_bytes > sent_before
         decoded += self._spill(decoded, parts)
         if self.stage.input_bytes:
             node = self.executor.node
-            size = self.stage.input_bytes[command.partition]
+            size = self.stage.input_bytes[self._partition]
             parts.append((node.disk, node.disk_read_s(size)))
         work_s = self._work_s(decoded)
         if parts:
@@ -140,15 +189,26 @@ class TaskRun:
             parts += self.cluster.network.parts(self.executor.node.id, sources)
         return decoded
 
-    def _read_part(self, digest: Digest, part: float, parts: list[tuple[Share, float]]) -> float:
+    def _parcels(self, shuffle: ShuffleId, index: int) -> list[str]:
+        """The parcels that the task was told of, as far as they are there and hold its part."""
+        node = self.executor.node
+        return [
+            segment
+            for told in self.command.parcels
+            if told.shuffle == shuffle
+            for segment in self.cluster.parcels.lying_on(node.id, node.life, told.segments, index)
+        ]
+
+    def _read_part(
+        self, rest: Sources, on_disk: Sources, part: float, parts: list[tuple[Share, float]]
+    ) -> None:
         cluster = self.cluster
-        parts += cluster.network.parts(self.executor.node.id, digest.sources, part)
-        if digest.on_disk.pairs:
-            chosen, factor = digest.on_disk.chosen()
+        parts += cluster.network.parts(self.executor.node.id, rest, part)
+        if on_disk.pairs:
+            chosen, factor = on_disk.chosen()
             for node, size in chosen:
                 source = cluster.nodes[node]
                 parts.append((source.disk, source.disk_read_s(size * part * factor)))
-        return digest.sources.total * part
 
     def _spill(self, read_bytes: float, parts: list[tuple[Share, float]]) -> float:
         """What of the rows has no room goes to disk and comes back, encoded."""
@@ -173,8 +233,8 @@ class TaskRun:
     def lose_source(self, node: NodeId) -> None:
         """A node has gone; a fetch from it can't go on."""
         if isinstance(self._doing, Transfer):
-            for digest in self.digests:
-                if node in digest.sources.by_node:
+            for digest, sources in self.pulls:
+                if node in sources.by_node:
                     self.stop()
                     self._fail_fetch(digest, node)
                     return
@@ -182,9 +242,10 @@ class TaskRun:
     # Compute
 
     def _work_s(self, decoded_bytes: float) -> float:
-        model, partition = self.cluster.model, self.command.partition
-        work_s = model.task_overhead_s + self.stage.cpu_s[partition]
-        work_s += model.decode_s(decoded_bytes)
+        model, partition = self.cluster.model, self._partition
+        work_s = self.stage.cpu_s[partition] + model.decode_s(decoded_bytes)
+        if not self._made:
+            work_s += model.task_overhead_s
         for each in self._making:
             kept = self.cluster.workload.kept[each.rdd]
             work_s += kept.making_s.get(each.index, 0.0)
@@ -201,6 +262,7 @@ class TaskRun:
     def _compute(self, work_s: float) -> None:
         if self._stopped:
             return
+        self._times.waited_s += self.cluster.timeline.now_s - self._turn_s
         self._doing = self.executor.node.cpu.start(work_s, self._write)
 
     # Write
@@ -287,16 +349,23 @@ class TaskRun:
             self._stored.append(ev.Stored(partition, ref, ref.length))
 
     def _succeed(self) -> None:
-        is_map = self.stage.writes is not None
-        self._end(
-            ev.TaskSucceeded(
-                self.command.attempt,
-                None if is_map else (self._output or RESULT),
-                self._output if is_map else None,
-                None,
-                ev.KeptNews(tuple(self._stored), tuple(self._dropped)),
-            )
-        )
+        """The partition is done, and with the last of them the attempt."""
+        self._made.append(self._what_was_made())
+        if len(self._made) < len(self.command.partitions):
+            self._read()
+            return
+        self._times.ended_s = self.cluster.timeline.now_s
+        news = ev.KeptNews(tuple(self._stored), tuple(self._dropped))
+        (result, output, _, sizes), *more = self._made
+        attempt = self.command.attempt
+        self._end(ev.TaskSucceeded(attempt, result, output, None, news, sizes, tuple(more)))
+
+    def _what_was_made(self) -> ev.Made:
+        if self.stage.writes is None:
+            return ev.Made(self._output or RESULT)
+        assert self._output is not None, "a map task has written"
+        sizes = self.cluster.parcels.put(ShuffleId(self.stage.writes), self._output)
+        return ev.Made(None, self._output, None, sizes)
 
     def _end(self, event: ev.Event) -> None:
         self.executor.run = None

@@ -19,7 +19,7 @@ from pyrite.cluster.conversation import Conversation, Peer, heard
 from pyrite.cluster.local.cancel import CancelWord
 from pyrite.cluster.local.launcher import Launcher
 from pyrite.cluster.local.link import Link
-from pyrite.cluster.local.node import LocalNode, NodeShape, moved
+from pyrite.cluster.local.node import LocalNode, NodeShape
 from pyrite.cluster.local.wire import Message
 from pyrite.cluster.port import StageSource, Threads
 from pyrite.cluster.scratch import Scratch
@@ -84,6 +84,7 @@ class LocalCluster:
         limits: Limits,
         environment: dict[str, str],
         served: bool,
+        send_bytes_per_s: int = 0,
     ) -> None:
         self.local_dir = local_dir
         self.conversation = Conversation(source)
@@ -104,6 +105,7 @@ class LocalCluster:
         self.poll = select.epoll()
         self.poll.register(self.wake_read, select.EPOLLIN)
         self.secret = os.urandom(32) if served else None
+        self.send_bytes_per_s = send_bytes_per_s
         self.nodes: dict[NodeId, LocalNode] = {}
         self.options: dict[str, Any] = {"limits": list(limits)}
         self.environment = environment
@@ -140,7 +142,7 @@ class LocalCluster:
     def _make_node(self, id: NodeId, shape: NodeShape) -> LocalNode:
         node = LocalNode(id, shape, Scratch(self.local_dir), self.poll, self.post)
         self.nodes[id] = node
-        node.start_server(self.secret)
+        node.start_server(self.secret, self.send_bytes_per_s)
         self._tell_joined(node)
         return node
 
@@ -158,7 +160,7 @@ class LocalCluster:
             )
         shape = NodeShape(0, pool_bytes)
         node = LocalNode(self._storage_name(), shape, Scratch(self.local_dir), self.poll, self.post)
-        node.start_server(self.secret)
+        node.start_server(self.secret, self.send_bytes_per_s)
         self.newcomers.append(node)
         self._wake()
         return node.id
@@ -275,7 +277,7 @@ class LocalCluster:
             if fd not in node.fds():
                 continue
             if node.server is not None and fd == node.server.control.fileno():
-                self.events.extend(moved(*each) for each in node.server.hear())
+                self.events.extend(node.hear())
                 if node.server.closed:
                     self._lose_node(node, "its block server was killed")
             elif node.launcher is not None:
@@ -333,6 +335,8 @@ class LocalCluster:
                 self.space.answer(command.place)
             case do.MoveSegment():
                 self._move(command)
+            case do.FetchParts():
+                self._fetch(command)
             case do.ReleaseNode():
                 if command.node in self.nodes:
                     self._end_node(self.nodes[command.node], "it was asked to leave")
@@ -371,6 +375,13 @@ class LocalCluster:
             self.events.append(ev.SegmentNotMoved(command.move, "its node has gone"))
             return
         node.move(command, None if target is node else target.address)
+
+    def _fetch(self, command: do.FetchParts) -> None:
+        node, source = self.nodes.get(command.node), self.nodes.get(command.source)
+        if node is None or source is None:
+            self.events.append(ev.PartsNotFetched(command.fetch, "its node has gone"))
+            return
+        node.fetch(command, None if source is node else source.address)
 
     # Processes
 

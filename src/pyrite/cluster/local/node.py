@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pyrite.cluster.local.launcher import Launcher
 from pyrite.cluster.scratch import Scratch
 from pyrite.ids import NodeId
-from pyrite.schedule.commands import MoveSegment
-from pyrite.schedule.events import Event, SegmentMoved, SegmentNotMoved
+from pyrite.schedule.commands import FetchParts, MoveSegment
+from pyrite.schedule.events import (
+    Event,
+    PartsFetched,
+    PartsNotFetched,
+    SegmentMoved,
+    SegmentNotMoved,
+)
 
 if TYPE_CHECKING:
     from pyrite.remote.errors import Address
@@ -64,14 +70,14 @@ class LocalNode:
             self.poll.register(self.launcher.link.sock, select.EPOLLIN)
         return self.launcher
 
-    def start_server(self, secret: bytes | None) -> None:
+    def start_server(self, secret: bytes | None, send_bytes_per_s: int) -> None:
         """The block server, for who knows the secret; none where there are no other nodes."""
         if secret is None:
             return
         from pyrite.remote.process import ServerProcess
         from pyrite.remote.server import Limits
 
-        limits = Limits(segment_bytes=self.shape.pool_bytes)
+        limits = Limits(segment_bytes=self.shape.pool_bytes, send_bytes_per_s=send_bytes_per_s)
         self.server = ServerProcess.start(self.folders, secret, limits=limits)
         self.poll.register(self.server.control, select.EPOLLIN)
 
@@ -89,6 +95,34 @@ class LocalNode:
 
     def _tell_moved(self, move: int, problem: str | None) -> None:
         self.post(moved(move, problem))
+
+    def fetch(self, command: FetchParts, address: Address | None) -> None:
+        """Fetches parts of map outputs; without an address those of this node itself."""
+        from pyrite.remote.asking import Stretch
+        from pyrite.remote.fetcher import FetchOrder
+
+        assert self.server is not None, "on the only node there is nothing to fetch"
+        blocks = tuple(Stretch(ref.segment, ref.offset, ref.length) for ref in command.refs)
+        self.server.fetch(
+            FetchOrder(
+                command.fetch,
+                command.segment,
+                command.bytes,
+                address,
+                command.parts,
+                command.maps,
+                blocks,
+            )
+        )
+
+    def hear(self) -> list[Event]:
+        """What became of the orders that its block server had, as far as it has told."""
+        from pyrite.remote.words import Moved
+
+        assert self.server is not None
+        return [
+            (moved if isinstance(done, Moved) else fetched)(*done) for done in self.server.hear()
+        ]
 
     def fds(self) -> list[int]:
         """What is heard of while the node lives."""
@@ -113,3 +147,8 @@ class LocalNode:
 def moved(move: int, problem: str | None) -> Event:
     """What became of an order to move a segment."""
     return SegmentMoved(move) if problem is None else SegmentNotMoved(move, problem)
+
+
+def fetched(fetch: int, problem: str | None) -> Event:
+    """What became of an order to fetch parts."""
+    return PartsFetched(fetch) if problem is None else PartsNotFetched(fetch, problem)

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -18,6 +18,7 @@ from pyrite.cluster.scratch import lock, make_private, memory_root
 from pyrite.cluster.sim.copies import Copies
 from pyrite.cluster.sim.executor import SimExecutor
 from pyrite.cluster.sim.faults import Faults
+from pyrite.cluster.sim.fetches import Fetches
 from pyrite.cluster.sim.store import SimNode
 from pyrite.cluster.sim.timeline import Timeline
 from pyrite.cluster.sim.turns import Turns
@@ -82,8 +83,11 @@ class SimCluster:
         self.events.append(ev.NodeJoined(DRIVER_NODE, world.driver_pool_bytes, lends=False))
         for number in range(len(self.nodes)):
             self.join_node(number)
+        # Has the driver forget all that it knows, but for what its journal says.
+        self.restart_driver: Callable[[], None] | None = None
         self.faults = Faults(self)
         self.copies = Copies(self)
+        self.fetches = Fetches(self)
 
     def _make_node(self, id: NodeId, speed: float) -> SimNode:
         return SimNode(id, os.path.join(self.folder, id), speed)
@@ -129,6 +133,9 @@ class SimCluster:
             case do.MoveSegment():
                 copy = self.copies.begin(command)
                 self.timeline.after(copy.cost_s(self.latency_s()), self.copies.finish, copy)
+            case do.FetchParts():
+                fetch = self.fetches.begin(command)
+                self.timeline.after(fetch.cost_s(self.latency_s()), self.fetches.finish, fetch)
             case do.ReleaseNode():
                 self.faults.leave(self.by_name[command.node])
             case do.DropSegments():

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 FLAPS = 4
 SPOILT_BYTES = 16
+# The share of spoilt files that are parcels, where there are any.
+PARCELS = 0.5
 
 
 class Faults:
@@ -68,6 +70,9 @@ class Faults:
                 self.cluster.add_node(dice.choice((0, 1 << 10, 1 << 13)))
             case "remove storage":
                 happened = self._remove_storage(fault.number)
+            case "restart driver":
+                assert self.cluster.restart_driver is not None
+                self.cluster.restart_driver()
             case _:
                 raise AssertionError(fault.kind)
         if happened:
@@ -205,6 +210,10 @@ class Faults:
         ]
         if not found:
             return None
+        parcels = [each for each in found if os.path.basename(each).startswith("m-fetched-")]
+        if parcels and dice.random() < PARCELS:
+            # They don't live for long, and would hardly ever be met.
+            found = parcels
         chosen = dice.choice(found)
         self.spoilt.add(os.path.basename(chosen))
         return chosen

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any, Protocol
 
 from pyrite.blocks.live import LiveStore
+from pyrite.blocks.parts import find_part
 from pyrite.blocks.segments import Folders, SegmentReader, write_all
 from pyrite.blocks.writer import BlockNotWritten, DiskBlock, Lease, OpenSegment, SegmentWriter
 from pyrite.bounded.space import Space
@@ -138,10 +139,26 @@ class SimReader(SegmentReader):
         self.host = host
 
     def view(self, ref: BlockRef) -> memoryview:
-        node = self._reach(ref)
+        return self._view_at(self._reach(ref), ref)
+
+    def _view_at(self, node: SimNode, ref: BlockRef) -> memoryview:
         if node is self.host.place:
             return super().view(ref)
         return SegmentReader(node.folders).view(ref)
+
+    def parts(self, refs: Sequence[BlockRef], part: int) -> Iterator[memoryview | None]:
+        for ref in refs:
+            found = self._find_part(ref, part)
+            self._pass_time(ref.node, 0 if found is None else len(found))
+            # What has become of it, or of its node, while it was on its way?
+            yield self._find_part(ref, part)
+
+    def _find_part(self, ref: BlockRef, part: int) -> memoryview | None:
+        return find_part(self._view_at(self.host.reach(ref.node), ref), part)
+
+    def whole(self, segment: str) -> memoryview:
+        self._pass_time(self.host.place.id, 0)
+        return super().whole(segment)
 
     def rows(self, ref: BlockRef) -> Iterator[list[Any]]:
         node = self._reach(ref)
@@ -150,11 +167,12 @@ class SimReader(SegmentReader):
         return SegmentReader(node.folders).rows(ref)
 
     def _reach(self, ref: BlockRef) -> SimNode:
-        remote = ref.node != self.host.place.id
-        self.host.pause(
-            BLOCK_S + ref.length / (REMOTE_BYTES_PER_S if remote else LOCAL_BYTES_PER_S)
-        )
+        self._pass_time(ref.node, ref.length)
         return self.host.reach(ref.node)
+
+    def _pass_time(self, node: NodeId, length: int) -> None:
+        near = node == self.host.place.id
+        self.host.pause(BLOCK_S + length / (LOCAL_BYTES_PER_S if near else REMOTE_BYTES_PER_S))
 
 
 class SimSpace(Space):

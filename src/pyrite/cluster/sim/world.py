@@ -25,6 +25,8 @@ KINDS = {
     # Drawn for crowded worlds only.
     "add storage": 0,
     "remove storage": 0,
+    # Drawn apart: it changes nothing, so that it may come on top of all others.
+    "restart driver": 0,
 }
 
 
@@ -156,6 +158,16 @@ def crowded(dice: Random, world: World) -> World:
         faults=tuple(sorted((*world.faults, *changes))),
         segment_bytes=dice.choice((1 << 8, 1 << 10, 1 << 12)),
     )
+
+
+def spread(dice: Random, world: World) -> World:
+    """The same cluster on several nodes that have few executors each, and room in their pools."""
+    sizes = (1 << 12, 1 << 13, 1 << 15, 1 << 17, 1 << 30)
+    nodes = list(world.nodes)
+    while sum(node.executors > 0 for node in nodes) < 2:
+        nodes.append(NodePlan(dice.choice((1, 1, 2)), 0))
+    nodes = [node._replace(pool_bytes=dice.choice(sizes)) for node in nodes]
+    return world._replace(nodes=tuple(nodes))
 
 
 def random_fault(dice: Random, latest_event: int) -> Fault:

@@ -33,12 +33,23 @@ class Counting:
                 self.launches[command.attempt] = command
 
     def _count(self, event: Event, counts: list[do.CountAccumulators]) -> None:
-        if not isinstance(event, ev.TaskSucceeded) or len(counts) > 1:
+        if not isinstance(event, ev.TaskSucceeded):
             raise CheckFailed(f"{len(counts)} updates counted at {type(event).__name__}")
         launch = self.launches[event.attempt]
         # A shuffle may be cut into other stages after a checkpoint, and is the same shuffle.
         shuffle = self.writes[launch.stage]
-        where = (("result", launch.stage) if shuffle is None else shuffle), launch.partition
-        if where in self.counted:
-            raise CheckFailed(f"updates of {where} were counted twice")
-        self.counted.add(where)
+        brought = [
+            (partition, made.accumulators)
+            for partition, made in zip(launch.partitions, event.made(), strict=True)
+        ]
+        for count in counts:
+            # In the order of the task's partitions, of which some may not count.
+            while brought and brought[0][1] is not count.updates:
+                del brought[0]
+            if not brought:
+                raise CheckFailed(f"updates counted at attempt {event.attempt} that it told not")
+            partition, _ = brought.pop(0)
+            where = (("result", launch.stage) if shuffle is None else shuffle), partition
+            if where in self.counted:
+                raise CheckFailed(f"updates of {where} were counted twice")
+            self.counted.add(where)

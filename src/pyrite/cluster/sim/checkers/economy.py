@@ -35,7 +35,7 @@ class Economy:
                 for stage in new_stages(event.job.stage, self.stages):
                     self.stages[stage.id] = stage
             case ev.TaskSucceeded() if event.output is not None:
-                self._make(event.attempt, event.output)
+                self._make(event)
             case ev.FetchFailed():
                 for index, ref in event.lost:
                     self._lose(event.shuffle, index, ref)
@@ -55,15 +55,17 @@ class Economy:
                 # What it makes all the same, nobody waits for.
                 self.launches.pop(command.attempt, None)
 
-    def _make(self, attempt: AttemptId, ref: BlockRef) -> None:
-        launch = self.launches.pop(attempt, None)
+    def _make(self, event: ev.TaskSucceeded) -> None:
+        launch = self.launches.pop(event.attempt, None)
         if launch is None:
             return
         stage = self.stages[launch.stage]
         # Outputs of a barrier stage count only once all of its tasks have succeeded.
         if stage.writes is not None and not stage.barrier:
             outputs = self.made.setdefault(stage.writes, {})
-            outputs.setdefault(launch.partition, Made(launch.stage, ref))
+            for partition, made in zip(launch.partitions, event.made(), strict=True):
+                if made.output is not None:
+                    outputs.setdefault(partition, Made(launch.stage, made.output))
 
     def _lose(self, shuffle: ShuffleId, index: int, ref: BlockRef) -> None:
         outputs = self.made.get(shuffle, {})
@@ -86,10 +88,11 @@ class Economy:
         stage = self.stages[launch.stage]
         if stage.writes is None:
             return
-        made = self.made.get(stage.writes, {}).get(launch.partition)
-        # After a checkpoint another stage may make the same shuffle.
-        if made is not None and made.stage == launch.stage:
-            raise CheckFailed(
-                f"map output {launch.partition} of shuffle {stage.writes} is made again, "
-                f"though it lies at {made.ref}"
-            )
+        for partition in launch.partitions:
+            made = self.made.get(stage.writes, {}).get(partition)
+            # After a checkpoint another stage may make the same shuffle.
+            if made is not None and made.stage == launch.stage:
+                raise CheckFailed(
+                    f"map output {partition} of shuffle {stage.writes} is made again, "
+                    f"though it lies at {made.ref}"
+                )

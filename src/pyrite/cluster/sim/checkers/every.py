@@ -10,6 +10,8 @@ from pyrite.cluster.sim.checkers.economy import Economy
 from pyrite.cluster.sim.checkers.executors import Executors
 from pyrite.cluster.sim.checkers.invariants import Invariants
 from pyrite.cluster.sim.checkers.memory import Memory
+from pyrite.cluster.sim.checkers.orders import Orders
+from pyrite.cluster.sim.checkers.parcels import ParcelsRead
 from pyrite.cluster.sim.checkers.snapshots import Snapshots
 from pyrite.cluster.sim.cluster import SimCluster
 from pyrite.schedule.scheduler import Scheduler
@@ -26,4 +28,6 @@ def every_checker(scheduler: Scheduler, cluster: SimCluster) -> list[Checker]:
         Blocks(scheduler),
         Economy(),
         Memory(scheduler, cluster),
+        Orders(scheduler),
+        ParcelsRead(scheduler, cluster),
     ]

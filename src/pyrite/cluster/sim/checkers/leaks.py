@@ -37,6 +37,8 @@ def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
             if not each.live and name not in open_segments
         ],
         "moves": sorted(ledger.moves),
+        "parcels": sorted(scheduler.parcels.by_fetch),
+        "plans": sorted(scheduler.planned),
         "who waits for room": [each.wanted for each in scheduler.waiting],
         "rows in executors": [
             (executor.id, sorted(executor.worker.live.rdds))

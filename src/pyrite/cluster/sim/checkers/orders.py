@@ -1,0 +1,69 @@
+"""What is fetched ahead is known to be there, and no node is sent more at once than the rules say."""
+
+from __future__ import annotations
+
+from pyrite.blocks.parcel import parcel_bytes
+from pyrite.cluster.sim.checkers import CheckFailed
+from pyrite.ids import BlockRef, NodeId
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+from pyrite.schedule.commands import Command
+from pyrite.schedule.events import Event
+from pyrite.schedule.scheduler import Scheduler
+
+
+class Orders:
+    """Follows orders from the moment that they are given until the driver hears of them."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self.nodes: set[NodeId] = set()
+        self.lost: set[BlockRef] = set()
+        self.on_way: dict[int, do.FetchParts] = {}
+
+    def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
+        match event:
+            case ev.NodeJoined():
+                self.nodes.add(event.node)
+                self._forget(event.node)
+            case ev.NodeLost():
+                self.nodes.discard(event.node)
+                self._forget(event.node)
+            case ev.FetchFailed():
+                self.lost.update(ref for _, ref in event.lost)
+            case ev.PartsFetched() | ev.PartsNotFetched():
+                self.on_way.pop(event.fetch, None)
+        for command in commands:
+            if isinstance(command, do.FetchParts):
+                self._check(command)
+                self._send(command)
+
+    def _forget(self, node: NodeId) -> None:
+        self.on_way = {id: each for id, each in self.on_way.items() if each.node != node}
+
+    def _check(self, order: do.FetchParts) -> None:
+        for node in (order.node, order.source):
+            if node not in self.nodes:
+                raise CheckFailed(f"fetch {order.fetch} has to do with {node}, which is lost")
+        if list(order.parts) != sorted(set(order.parts)):
+            raise CheckFailed(f"fetch {order.fetch} asks for parts {order.parts}, out of order")
+        parcel = self.scheduler.parcels.by_fetch[order.fetch]
+        known = self.scheduler.outputs.shuffles[parcel.shuffle].refs
+        for number, ref in zip(order.maps, order.refs, strict=True):
+            if ref in self.lost or ref != known[number]:
+                raise CheckFailed(f"fetch {order.fetch} wants {ref}, which is known to be lost")
+
+    def _send(self, order: do.FetchParts) -> None:
+        self.on_way[order.fetch] = order
+        beside = [each for each in self.on_way.values() if each.node == order.node]
+        if sum(each.source == order.source for each in beside) > 1:
+            raise CheckFailed(f"{order.source} sends {order.node} two parcels at once")
+        on_way = sum(map(frames_bytes, beside))
+        # One that is larger than all that may be on its way goes alone.
+        if len(beside) > 1 and on_way > self.scheduler.rules.fetch_bytes:
+            raise CheckFailed(f"{on_way} bytes are on their way to {order.node} at once")
+
+
+def frames_bytes(order: do.FetchParts) -> int:
+    """What a parcel holds beside its directory and headers."""
+    return order.bytes - parcel_bytes(len(order.maps), len(order.parts), 0)

@@ -1,0 +1,132 @@
+"""What was fetched ahead for a task lies on its node, is what it would fetch, and stays for it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from pyrite.blocks.codec import CorruptBlock
+from pyrite.blocks.parcel import unpack_directory
+from pyrite.blocks.parts import find_part
+from pyrite.blocks.segments import SegmentReader
+from pyrite.cluster.sim.checkers import CheckFailed
+from pyrite.ids import AttemptId, BlockRef, ExecutorId, NodeId
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+from pyrite.schedule.commands import Command
+from pyrite.schedule.events import Event
+from pyrite.schedule.scheduler import Scheduler
+
+if TYPE_CHECKING:
+    from pyrite.cluster.sim.cluster import SimCluster
+
+
+class Ordered(NamedTuple):
+    """A parcel as it was ordered, and in which of its node's lives."""
+
+    order: do.FetchParts
+    life: int
+
+
+class ParcelsRead:
+    """Looks into the parcels that tasks are told to read."""
+
+    def __init__(self, scheduler: Scheduler, cluster: SimCluster) -> None:
+        self.scheduler = scheduler
+        self.cluster = cluster
+        self.ordered: dict[str, Ordered] = {}
+        self.nodes: dict[ExecutorId, NodeId] = {}
+        self.readers: dict[AttemptId, do.LaunchTask] = {}
+
+    def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
+        match event:
+            case ev.TaskSucceeded() | ev.TaskFailed() | ev.TaskCancelled() | ev.FetchFailed():
+                self.readers.pop(event.attempt, None)
+            case ev.ExecutorJoined():
+                self.nodes[event.executor] = event.node
+            case ev.ExecutorLost():
+                self._forget([event.executor])
+            case ev.NodeJoined() | ev.NodeLost():
+                self._forget([each for each, node in self.nodes.items() if node == event.node])
+        for command in commands:
+            match command:
+                case do.FetchParts():
+                    life = self.cluster.by_name[command.node].incarnation
+                    self.ordered[command.segment] = Ordered(command, life)
+                case do.LaunchTask() if command.parcels:
+                    self.readers[command.attempt] = command
+                    self.cluster.reached["task with parcels"] += 1
+                    self._check(command)
+                case do.DropSegments():
+                    self._drop(command)
+
+    def _forget(self, executors: list[ExecutorId]) -> None:
+        for executor in executors:
+            self.nodes.pop(executor, None)
+        launches = self.readers.items()
+        self.readers = {id: each for id, each in launches if each.executor in self.nodes}
+
+    def _drop(self, command: do.DropSegments) -> None:
+        for launch in self.readers.values():
+            if self.nodes[launch.executor] == command.node:
+                read = {name for each in launch.parcels for name in each.segments}
+                if dropped := read.intersection(command.segments):
+                    raise CheckFailed(f"{dropped} go while attempt {launch.attempt} reads them")
+        for segment in command.segments:
+            self.ordered.pop(segment, None)
+
+    def _check(self, launch: do.LaunchTask) -> None:
+        refs = {each.shuffle: each.refs for each in launch.inputs}
+        for each in launch.parcels:
+            outputs = self.scheduler.outputs.shuffles[each.shuffle]
+            for segment in each.segments:
+                self._check_parcel(launch, segment, refs.get(each.shuffle), outputs.made_alike)
+
+    def _check_parcel(
+        self,
+        launch: do.LaunchTask,
+        segment: str,
+        refs: tuple[BlockRef, ...] | None,
+        made_alike: bool,
+    ) -> None:
+        where = self.nodes[launch.executor]
+        found = self.ordered.get(segment)
+        if found is None or found.order.node != where:
+            raise CheckFailed(f"attempt {launch.attempt} is told of {segment}: not for {where}")
+        order = found.order
+        if refs is not None and not made_alike:
+            for number, ref in zip(order.maps, order.refs, strict=True):
+                if refs[number] != ref:
+                    raise CheckFailed(f"{segment} has map output {number} as it is no more")
+        node = self.cluster.by_name[where]
+        spoilt = self.cluster.faults.spoilt
+        if segment in spoilt:
+            self.cluster.reached["task with a spoilt parcel"] += 1
+        elif node.up and node.incarnation == found.life:
+            path = node.folders.path(segment)
+            if not os.path.exists(path):
+                raise CheckFailed(f"attempt {launch.attempt} is told of {segment}: no file")
+            with open(path, "rb") as file:
+                self._compare(order, memoryview(file.read()))
+
+    def _compare(self, order: do.FetchParts, parcel: memoryview) -> None:
+        """With the map outputs themselves, where they still lie as they were written."""
+        entries = unpack_directory(parcel)
+        if tuple(entry.map for entry in entries) != order.maps:
+            raise CheckFailed(f"{order.segment} has the outputs of other maps")
+        source = SegmentReader(self.cluster.by_name[order.source].folders)
+        for entry, ref in zip(entries, order.refs, strict=True):
+            if ref.segment in self.cluster.faults.spoilt:
+                continue
+            try:
+                whole = source.view(ref)
+            except OSError:
+                continue
+            selection = parcel[entry.offset : entry.offset + entry.length]
+            for part in order.parts:
+                try:
+                    alike = find_part(selection, part) == find_part(whole, part)
+                except CorruptBlock as error:
+                    raise CheckFailed(f"{order.segment}, map {entry.map}: {error}") from error
+                if not alike:
+                    raise CheckFailed(f"{order.segment} has other rows of map {entry.map}")

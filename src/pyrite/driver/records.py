@@ -1,0 +1,131 @@
+"""The records of a journal: pickles in checked frames, in which each stage is told once."""
+
+from __future__ import annotations
+
+import copyreg
+import io
+import pickle
+import struct
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+from zlib import crc32
+
+from pyrite.errors import UserError
+from pyrite.ids import StageId
+from pyrite.plan.program import Shape
+from pyrite.plan.stages import StageSpec, new_stages
+
+# A frame is its payload's length and checksum, a checksum of these two, and the payload.
+_LENGTH = struct.Struct("<QI")
+_CHECK = struct.Struct("<I")
+_HEAD_BYTES = _LENGTH.size + _CHECK.size
+
+
+class BadJournal(UserError):
+    """A journal that this Pyrite can't, or should not, go on from."""
+
+
+class StageTeller:
+    """Makes records; a stage goes into one of its own, before the first that refers to it.
+
+    A stage refers to those behind it, which may be thousands: nested, they would not be pickled
+    without recursion, and each job would tell all of its past again.
+    """
+
+    def __init__(self) -> None:
+        self.told: set[StageId] = set()
+
+    def frames(self, value: Any) -> bytes:
+        """The value as a record, after the stages that are new in it."""
+        payload, stages = _pickled(value)
+        found = {new.id: new for each in stages for new in new_stages(each, self.told)}
+        self.told.update(found)
+        told = (_pickled(_fields(found[id]))[0] for id in sorted(found))
+        return b"".join(map(framed, (*told, payload)))
+
+
+class _StagePickler(pickle.Pickler):
+    """Refers to stages by their ids."""
+
+    dispatch_table = copyreg.dispatch_table.copy()
+    dispatch_table[Shape] = lambda shape: (Shape, (shape.nodes,))
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self.met: dict[StageId, StageSpec] = {}
+
+    def persistent_id(self, value: Any) -> StageId | None:
+        if not isinstance(value, StageSpec):
+            return None
+        self.met[value.id] = value
+        return value.id
+
+
+class _StageUnpickler(pickle.Unpickler):
+    """Takes stages from those that have been told."""
+
+    def __init__(self, payload: memoryview, stages: dict[StageId, StageSpec]) -> None:
+        super().__init__(io.BytesIO(payload))
+        self.stages = stages
+
+    def persistent_load(self, id: StageId) -> StageSpec:
+        return self.stages[id]
+
+
+def _pickled(value: Any) -> tuple[bytes, list[StageSpec]]:
+    file = io.BytesIO()
+    pickler = _StagePickler(file)
+    pickler.dump(value)
+    return file.getvalue(), list(pickler.met.values())
+
+
+def _fields(stage: StageSpec) -> dict[str, Any]:
+    return {each.name: getattr(stage, each.name) for each in fields(stage)}
+
+
+def framed(payload: bytes) -> bytes:
+    head = _LENGTH.pack(len(payload), crc32(payload))
+    return b"".join((head, _CHECK.pack(crc32(head)), payload))
+
+
+def read_records(data: memoryview, start: int, path: str) -> Iterator[Any]:
+    """The values from this place on, up to the last that is whole; their stages are not given.
+
+    Who died while it wrote has left a part of a frame at the end. Anything else that is not as it
+    was written is refused: what follows it can't be told apart from it.
+    """
+    stages: dict[StageId, StageSpec] = {}
+    for at, payload in _payloads(data, start, path):
+        try:
+            value = _StageUnpickler(payload, stages).load()
+        except Exception as error:
+            raise BadJournal(f"{path}: the record at byte {at} can't be read: {error!r}") from error
+        if isinstance(value, dict):
+            stages[value["id"]] = StageSpec(**value)
+        else:
+            yield value
+
+
+def _payloads(data: memoryview, start: int, path: str) -> Iterator[tuple[int, memoryview]]:
+    at = start
+    while at + _HEAD_BYTES <= len(data):
+        head = data[at : at + _LENGTH.size]
+        length, check = _LENGTH.unpack(head)
+        first = at + _HEAD_BYTES
+        if _CHECK.unpack(data[at + _LENGTH.size : first]) != (crc32(head),):
+            raise _spoilt(path, at)
+        payload = data[first : first + length]
+        if len(payload) < length:
+            return
+        if crc32(payload) != check:
+            raise _spoilt(path, at)
+        yield at, payload
+        at = first + length
+
+
+def _spoilt(path: str, at: int) -> BadJournal:
+    return BadJournal(
+        f"{path} is damaged: the record at byte {at} is not what was written. Nothing is restored "
+        "from it, since what follows is in doubt; start the application anew"
+    )

@@ -1,0 +1,99 @@
+"""One client's connection as the desk holds it: proves first, then words both ways, never waits."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from typing import Any
+
+from pyrite.remote.handshake import ANSWER_BYTES, counter_proof, fresh_nonce
+
+LENGTH = struct.Struct("<I")
+READ_BYTES = 1 << 16
+# More than the largest shuffle's words take.
+MOST_BYTES = 16 << 20
+
+
+def pack(words: list[Any]) -> bytes:
+    """Words as they travel: their length, then JSON."""
+    body = json.dumps(words, separators=(",", ":")).encode()
+    return LENGTH.pack(len(body)) + body
+
+
+class Guest:
+    """A connection with a name, which its segments carry."""
+
+    def __init__(self, name: str, sock: socket.socket, secret: bytes, now_s: float) -> None:
+        self.name = name
+        self.sock = sock
+        self.secret = secret
+        self.came_s = now_s
+        self.has_proved = False
+        self.nonce = fresh_nonce()
+        self.unheard = bytearray()
+        self.unsent = bytearray()
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # A machine that vanishes says nothing; its leases must come free all the same.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+    def greet(self) -> None:
+        """Sends the nonce: a new connection has room for it."""
+        self.sock.send(self.nonce)
+
+    def hear(self) -> list[Any] | None:
+        """A request, once it has come; raises OSError or ValueError where it is to be closed."""
+        try:
+            data = self.sock.recv(READ_BYTES)
+        except BlockingIOError:
+            return None
+        if not data:
+            raise ConnectionResetError("the client has gone")
+        self.unheard += data
+        if not self.has_proved:
+            self._check_proof()
+            return None
+        return self._request()
+
+    def _check_proof(self) -> None:
+        if len(self.unheard) < ANSWER_BYTES:
+            return
+        if len(self.unheard) > ANSWER_BYTES:
+            raise ValueError("a client that speaks before it has been let in")
+        proof = counter_proof(self.secret, self.nonce, bytes(self.unheard))
+        if proof is None:
+            raise ConnectionRefusedError("the client does not know the secret")
+        self.unheard.clear()
+        self.has_proved = True
+        self.sock.send(proof)
+
+    def _request(self) -> list[Any] | None:
+        if len(self.unheard) < LENGTH.size:
+            return None
+        (length,) = LENGTH.unpack_from(self.unheard)
+        if length > MOST_BYTES:
+            raise ValueError(f"a request of {length} bytes")
+        excess = len(self.unheard) - LENGTH.size - length
+        if excess > 0 or self.unsent:
+            raise ValueError("a client that does not wait for its answer")
+        if excess < 0:
+            return None
+        words: list[Any] = json.loads(self.unheard[LENGTH.size :])
+        self.unheard.clear()
+        return words
+
+    def say(self, words: list[Any]) -> None:
+        """Sends words now, or as soon as there is room for them."""
+        self.unsent += pack(words)
+        self.flush()
+
+    def flush(self) -> None:
+        try:
+            while self.unsent:
+                del self.unsent[: self.sock.send(self.unsent)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            # It will be heard that the client has gone.
+            self.unsent.clear()

@@ -1,0 +1,69 @@
+"""Reading parts out of an exchange: in place, or through its block server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from zlib import crc32
+
+from pyrite.blocks.segments import SegmentReader
+from pyrite.exchange.book import NODE
+from pyrite.exchange.outputs import Stretch
+from pyrite.exchange.visit import VISITS, Place, Visit
+from pyrite.ids import BlockRef
+
+# So much is fetched through the block server before the first of it is used.
+BATCH_BYTES = 8 << 20
+NOTHING = memoryview(b"")
+
+
+class PartReader:
+    """Gives the bytes of stretches; for one thread, and for as long as one reducer reads.
+
+    Not longer: a segment's memory is free when it is removed and nobody maps it any more.
+    """
+
+    def __init__(self, visit: Visit) -> None:
+        self.place: Place = visit.place
+        self.files = SegmentReader(visit.folders) if visit.direct else None
+
+    def parts(self, stretches: Sequence[Stretch]) -> Iterator[memoryview | str]:
+        """Each stretch's bytes, or what is wrong with it."""
+        read = self._map(stretches) if self.files is not None else self._fetch(stretches)
+        for stretch, view in zip(stretches, read, strict=True):
+            if view is None:
+                yield "has gone with its file"
+            elif crc32(view) != stretch.check:
+                yield "is spoilt: its checksum is not that of what was put"
+            else:
+                yield view
+
+    def _map(self, stretches: Sequence[Stretch]) -> Iterator[memoryview | None]:
+        assert self.files is not None
+        for segment, offset, length, _ in stretches:
+            try:
+                yield self.files.view(BlockRef(NODE, segment, offset, length))
+            except OSError:
+                yield None
+
+    def _fetch(self, stretches: Sequence[Stretch]) -> Iterator[memoryview | None]:
+        for batch in batches(stretches):
+            with VISITS.visit(self.place) as visit:
+                found = visit.fetch([each for each in batch if each.length])
+            views = iter(found)
+            for stretch in batch:
+                view = next(views) if stretch.length else NOTHING
+                yield view if isinstance(view, memoryview) else None
+
+
+def batches(stretches: Sequence[Stretch]) -> Iterator[list[Stretch]]:
+    """The stretches in their order, some at a time."""
+    batch: list[Stretch] = []
+    size = 0
+    for stretch in stretches:
+        if batch and size + stretch.length > BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(stretch)
+        size += stretch.length
+    if batch:
+        yield batch

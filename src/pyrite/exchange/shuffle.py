@@ -1,0 +1,157 @@
+"""The handle of one shuffle: small, picklable, of use in any process that it is sent to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import index
+from typing import Any
+from zlib import crc32
+
+from pyrite.exchange.errors import ExchangeFull, NotInShuffle, PartLost
+from pyrite.exchange.outputs import PADDING, Stretch, aligned
+from pyrite.exchange.reader import PartReader
+from pyrite.exchange.visit import VISITS, Place
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle:
+    """One shuffle of an exchange: maps put parts for all reducers, each reducer gets its own.
+
+    A pickled handle holds the exchange's secret: who can read it can read and put parts.
+    """
+
+    address: tuple[str, int]
+    secret: bytes = field(repr=False)
+    id: int
+    maps: int
+    reducers: int
+
+    def put(self, map: int, parts: Iterable[Any], *, replace: bool = False) -> bool:
+        """Puts a map's parts, one per reducer: each bytes-like, or a list of such buffers.
+
+        They appear all at once, or not at all. The same parts put again, as by a retry, are
+        ignored, and False says so; other parts are an error unless they are to replace the first.
+        """
+        # Numbers of numpy's are none to JSON.
+        map, parts = index(map), list(parts)
+        self._check_put(map, parts)
+        buffers, ends, checks = self._laid_out(map, parts)
+        size = ends[-1]
+        with VISITS.visit(self._place) as visit:
+            try:
+                ref = visit.write(buffers, size)
+            except OSError as error:
+                raise ExchangeFull(self.id, map, size, str(error)) from None
+            block = [ref.segment, ref.offset, ref.length]
+            was_kept: bool = visit.ask("put", self.id, map, block, ends, checks, bool(replace))[1]
+        return was_kept
+
+    def get(self, reducer: int, timeout_s: float | None = None) -> Iterator[memoryview]:
+        """The reducer's part of each map, in the order of maps, as read-only memory.
+
+        Waits for maps that are not there yet, for at most `timeout_s` in all; the first parts
+        come while the last maps still run. A view keeps a segment of the pool in memory: copy
+        what you keep for long.
+        """
+        reducer = index(reducer)
+        if not 0 <= reducer < self.reducers:
+            raise NotInShuffle(
+                self.id, f"has no reducer {reducer}", f"It has {self.reducers}, from 0 on."
+            )
+        return self._parts(reducer, timeout_s)
+
+    def missing(self) -> list[int]:
+        """The maps that are not there: not put yet, or found to be lost."""
+        found: list[int] = self._ask("missing")
+        return found
+
+    def sizes(self) -> list[int]:
+        """How many bytes there are for each reducer, of the maps that are there."""
+        found: list[int] = self._ask("sizes")
+        return found
+
+    def forget(self) -> None:
+        """Frees all of the shuffle; who waits for its maps gets UnknownShuffle."""
+        with VISITS.visit(self._place) as visit:
+            visit.ask("forget", self.id)
+
+    @property
+    def _place(self) -> Place:
+        return self.address, self.secret
+
+    def _ask(self, what: str) -> Any:
+        with VISITS.visit(self._place) as visit:
+            return visit.ask(what, self.id)[1]
+
+    def _check_put(self, map: int, parts: Sequence[Any]) -> None:
+        if not 0 <= map < self.maps:
+            raise NotInShuffle(self.id, f"has no map {map}", f"It has {self.maps}, from 0 on.")
+        if len(parts) != self.reducers:
+            raise NotInShuffle(
+                self.id,
+                f"has {self.reducers} reducers, and map {map} was given {len(parts)} parts",
+                "Give one for each reducer; an empty one is b''.",
+            )
+
+    def _laid_out(
+        self, map: int, parts: Sequence[Any]
+    ) -> tuple[list[memoryview | bytes], list[int], list[int]]:
+        """The buffers to write, where each part ends, and their checksums."""
+        buffers: list[memoryview | bytes] = []
+        ends: list[int] = []
+        checks: list[int] = []
+        offset = 0
+        for reducer, part in enumerate(parts):
+            padding = aligned(offset) - offset
+            if padding:
+                buffers.append(PADDING[padding])
+            offset += padding
+            check = 0
+            for view in self._views(map, reducer, part):
+                check = crc32(view, check)
+                buffers.append(view)
+                offset += len(view)
+            ends.append(offset)
+            checks.append(check)
+        return buffers, ends, checks
+
+    def _views(self, map: int, reducer: int, part: Any) -> list[memoryview]:
+        try:
+            pieces = part if isinstance(part, (list, tuple)) else [part]
+            views = [memoryview(each) for each in pieces]
+            return [view.cast("B") for view in views if view.nbytes]
+        except TypeError as error:
+            raise NotInShuffle(
+                self.id,
+                f"was given a part for reducer {reducer} by map {map} that is no bytes: {error}",
+                "Give contiguous bytes-like objects, or lists of them; pickle others first.",
+            ) from None
+
+    def _parts(self, reducer: int, timeout_s: float | None) -> Iterator[memoryview]:
+        reader: PartReader | None = None
+        waited_s = 0.0
+        map = 0
+        while map < self.maps:
+            left_s = None if timeout_s is None else max(0.0, timeout_s - waited_s)
+            with VISITS.visit(self._place) as visit:
+                reader = reader or PartReader(visit)
+                asked_s = time.monotonic()
+                words = ("find", self.id, reducer, map, left_s)
+                found = visit.ask(*words, wait_s=left_s)[1]
+                waited_s += time.monotonic() - asked_s
+            stretches = [Stretch(*each) for each in found]
+            for stretch, part in zip(stretches, reader.parts(stretches), strict=True):
+                if isinstance(part, str):
+                    self._tell_lost(map, reducer, stretch, part)
+                    # It was put anew since, and lies elsewhere now.
+                    break
+                map += 1
+                yield part
+
+    def _tell_lost(self, map: int, reducer: int, stretch: Stretch, reason: str) -> None:
+        with VISITS.visit(self._place) as visit:
+            words = ("lost", self.id, map, reducer, stretch.segment, stretch.offset)
+            if visit.ask(*words)[1]:
+                raise PartLost(self.id, map, reducer, reason)

@@ -1,0 +1,206 @@
+"""A client's visit to an exchange: one connection, and what is written and read under its name."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import select
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyrite.blocks.segments import Folders
+from pyrite.blocks.writer import BlockNotWritten, Want
+from pyrite.errors import PyriteError
+from pyrite.exchange import errors
+from pyrite.exchange.book import NODE
+from pyrite.exchange.forks import not_in_children
+from pyrite.exchange.guest import LENGTH, pack
+from pyrite.exchange.outputs import Stretch
+from pyrite.exchange.writer import OutputWriter
+from pyrite.ids import BlockRef, NodeId
+from pyrite.remote.client import BlockClient
+from pyrite.remote.errors import BlockGone, BlockRefused, PeerLost, shown
+from pyrite.remote.link import Broken, Link
+from pyrite.remote.neighbours import Neighbours
+
+ELSEWHERE = NodeId("elsewhere")
+# How long the desk may take to answer what needs no waiting.
+ANSWER_S = 60.0
+REFUSALS: dict[str, type[PyriteError]] = {
+    each.__name__: each for each in (errors.UnknownShuffle, errors.AlreadyPut, errors.MapsMissing)
+}
+
+Place = tuple[tuple[str, int], bytes]
+
+
+class Visit:
+    """One connection to an exchange; for one thread at a time."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        address, secret = place
+        self.link = Link(address, ANSWER_S)
+        not_in_children(self)
+        # Whether something was said that is not answered: nobody else can use it then.
+        self.is_busy = False
+        self.neighbours = Neighbours()
+        try:
+            self.link.connect(secret)
+            self.link.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            _, name, memory, disk, server, segment_bytes, direct = self.ask("hello")
+        except BaseException as error:
+            self.link.close()
+            if isinstance(error, PeerLost):
+                raise self._lost(error.reason) from None
+            raise
+        self.direct = direct and can_enter(memory) and can_enter(disk)
+        self.folders = Folders(memory, disk, NODE if self.direct else ELSEWHERE)
+        if not self.direct:
+            self.neighbours.meet(secret, {NODE: tuple(server)})
+        self.server: tuple[str, int] = tuple(server)
+        self.writer = OutputWriter(
+            self.folders, name, self._lease, self._announce, self.neighbours, segment_bytes
+        )
+
+    def ask(self, *words: Any, wait_s: float | None = 0.0) -> list[Any]:
+        """The answer; raises what it refuses with, or ExchangeLost."""
+        self.is_busy = True
+        try:
+            self.link.send([pack(list(words))])
+            answer = self._hear(None if wait_s is None else wait_s + ANSWER_S)
+        except (Broken, PeerLost, OSError, EOFError) as error:
+            raise self._lost(str(error)) from None
+        self.is_busy = False
+        if answer[0] == "refused":
+            raise REFUSALS[answer[1]](*answer[2:])
+        return answer
+
+    def _hear(self, timeout_s: float | None) -> list[Any]:
+        sock = self.link.sock
+        waiter = select.poll()
+        waiter.register(sock, select.POLLIN)
+        if not waiter.poll(None if timeout_s is None else timeout_s * 1000):
+            raise TimeoutError("it does not answer")
+        (length,) = LENGTH.unpack(receive(sock, LENGTH.size))
+        answer: list[Any] = json.loads(receive(sock, length))
+        return answer
+
+    def write(self, buffers: Sequence[Any], size: int) -> BlockRef:
+        """Writes a block in one copy; raises OSError where neither memory nor disk takes it."""
+        try:
+            return self.writer.write(buffers, size)
+        except BlockNotWritten as error:
+            raise OSError(str(error.__cause__)) from None
+        except BlockRefused as error:
+            raise OSError(error.reason) from None
+        except (PeerLost, BlockGone) as error:
+            raise self._lost(str(error)) from None
+
+    def fetch(self, stretches: Sequence[Stretch]) -> list[memoryview | BlockGone]:
+        """The stretches' bytes, through the block server."""
+        client = self.neighbours.client
+        assert isinstance(client, BlockClient), "who can enter the folders reads there"
+        try:
+            return client.read_many(self.server, [each[:3] for each in stretches])
+        except (PeerLost, BlockRefused) as error:
+            raise self._lost(str(error)) from None
+
+    def _lease(self, want: Want) -> NodeId | None:
+        return NODE if self.ask("lease", want.segment, want.bytes)[1] else None
+
+    def _announce(self, segment: str) -> None:
+        self.ask("spill", segment)
+
+    def _lost(self, reason: str) -> errors.ExchangeLost:
+        self.is_busy = True
+        return errors.ExchangeLost(shown(self.place[0]), reason)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody can say anything more: an idle connection has nothing to be read."""
+        waiter = select.poll()
+        waiter.register(self.link.sock, select.POLLIN)
+        return self.is_busy or bool(waiter.poll(0))
+
+    def close(self) -> None:
+        self.link.close()
+        self.neighbours.close()
+
+    def let_go(self) -> None:
+        self.is_busy = True
+        self.close()
+
+
+class Visits:
+    """The idle visits of this process, for whichever thread comes next."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.idle: dict[Place, list[Visit]] = {}
+
+    @contextlib.contextmanager
+    def visit(self, place: Place) -> Iterator[Visit]:
+        """A visit of the caller's own while the block runs."""
+        with self.lock:
+            self._close_ended()
+            idle = self.idle.get(place)
+            visit = idle.pop() if idle else None
+        if visit is None:
+            visit = Visit(place)
+        try:
+            yield visit
+        finally:
+            if visit.is_busy:
+                visit.close()
+            else:
+                with self.lock:
+                    self.idle.setdefault(place, []).append(visit)
+
+    def end(self, place: Place) -> None:
+        """Closes the idle visits to an exchange."""
+        with self.lock:
+            for visit in self.idle.pop(place, []):
+                visit.close()
+
+    def end_all(self) -> None:
+        for place in list(self.idle):
+            self.end(place)
+
+    def _close_ended(self) -> None:
+        """Exchanges are closed by their owners: whoever comes next here finds out."""
+        for place, visits in list(self.idle.items()):
+            for visit in [each for each in visits if each.is_over]:
+                visits.remove(visit)
+                visit.close()
+            if not visits:
+                del self.idle[place]
+
+    def let_go(self) -> None:
+        # The lock may have been another thread's when the child was made.
+        self.lock = threading.Lock()
+        self.idle = {}
+
+
+VISITS = Visits()
+not_in_children(VISITS)
+atexit.register(VISITS.end_all)
+
+
+def receive(sock: socket.socket, size: int) -> bytes:
+    """Exactly so many bytes."""
+    data = bytearray()
+    while len(data) < size:
+        piece = sock.recv(size - len(data))
+        if not piece:
+            raise EOFError("it has closed the connection")
+        data += piece
+    return bytes(data)
+
+
+def can_enter(folder: str) -> bool:
+    """Whether this process may read and write there: not on another machine, nor another user."""
+    return os.access(os.path.join(folder, "lock"), os.R_OK | os.W_OK)

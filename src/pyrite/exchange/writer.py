@@ -1,0 +1,60 @@
+"""Writing map outputs into an exchange's pool: in place, or through its block server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyrite.blocks.pool import DISK_PREFIX
+from pyrite.blocks.segments import Folders, write_all
+from pyrite.blocks.writer import DiskBlock, Lease, OpenSegment, Want
+from pyrite.exchange.book import NODE
+from pyrite.ids import BlockRef
+from pyrite.remote.neighbours import Neighbours
+from pyrite.remote.writer import NodeWriter
+
+
+class OutputWriter(NodeWriter):
+    """Writes blocks into leased segments; to disk where there is no room, which it says first.
+
+    `folders` are of the exchange's node where this process can enter them, of another node's name
+    where it can't.
+    """
+
+    def __init__(
+        self,
+        folders: Folders,
+        owner: str,
+        lease: Lease,
+        announce: Callable[[str], None],
+        neighbours: Neighbours,
+        segment_bytes: int,
+    ) -> None:
+        super().__init__(folders, owner, lease, neighbours, segment_bytes)
+        self.announce = announce
+
+    def _open(self, want: Want) -> OpenSegment | None:
+        segment = super()._open(want)
+        if segment is not None:
+            # An open file would hold its memory after the exchange has been closed.
+            segment.close()
+        return segment
+
+    def _fill(self, segment: OpenSegment, buffers: Sequence[Any]) -> None:
+        fd = os.open(self.folders.path(segment.name), os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            write_all(fd, buffers, segment.offset)
+        finally:
+            os.close(fd)
+
+    def write_to_disk(self, buffers: Sequence[Any]) -> BlockRef:
+        name = self._new_name(DISK_PREFIX)
+        self.announce(name)
+        if self.folders.node == NODE:
+            file = DiskBlock(name, self.folders)
+            file.append(buffers)
+            return file.finish()
+        size = sum(map(len, buffers))
+        self.neighbours.write(NODE, name, 0, buffers, size)
+        return BlockRef(NODE, name, 0, size)

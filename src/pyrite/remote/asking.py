@@ -1,0 +1,89 @@
+"""Asking a block server for parts of many map outputs: how far ahead of the replies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pyrite.blocks.parts import selection_header_bytes
+from pyrite.remote.protocol import Kind, pack_parts, pack_request
+
+# So many requests are on their way before their replies are read.
+WINDOW = 32
+# Nor more bytes of them: a server that waits until its replies are read takes no more.
+WINDOW_BYTES = 32 << 10
+
+
+class Stretch(NamedTuple):
+    """Which bytes of a segment are wanted."""
+
+    segment: str
+    offset: int
+    length: int
+
+
+class Enough(Exception):
+    """Far more comes than was to be expected: the rest must wait."""
+
+
+class Asking:
+    """Which requests to send next, so that what comes stays within a limit.
+
+    How large a part is, nobody knows before it comes: the largest so far stands for the next.
+    """
+
+    def __init__(self, blocks: Sequence[Stretch], parts: Sequence[int], most_bytes: int) -> None:
+        self.blocks = blocks
+        self.parts = parts
+        self.most_bytes = most_bytes
+        self.packed_parts = pack_parts(parts)
+        self.header_bytes = selection_header_bytes(len(parts))
+        self.window = max(1, min(WINDOW, WINDOW_BYTES // len(self.packed_parts)))
+        self.asked = self.answered = 0
+        self.came_bytes = self.largest_bytes = 0
+
+    def restart(self, answered: int) -> None:
+        """What was asked and not answered has to be asked again."""
+        self.asked = self.answered = answered
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something was asked that is not answered."""
+        return self.asked > self.answered
+
+    def next_requests(self) -> list[bytes]:
+        """What to send before the next reply is read."""
+        requests: list[bytes] = []
+        if self.asked - self.answered > self.window // 2:
+            return requests
+        last = min(len(self.blocks), self.answered + self.window)
+        while self.asked < last and self._may_ask(self.blocks[self.asked]):
+            block = self.blocks[self.asked]
+            requests += pack_request(Kind.GATHER, *block, len(self.parts)), self.packed_parts
+            self.asked += 1
+        return requests
+
+    def _may_ask(self, block: Stretch) -> bool:
+        if self.asked == 0:
+            return True
+        each = self.most_of(block)
+        if self.answered:
+            each = min(each, self.largest_bytes)
+        expected = (self.asked - self.answered + 1) * each
+        return self.came_bytes + expected <= self.most_bytes
+
+    def most_of(self, block: Stretch) -> int:
+        """What a selection of the block has at most."""
+        return self.header_bytes + block.length
+
+    def accept(self, length: int) -> int:
+        """The length of a reply that is about to be received; raises Enough."""
+        if self.answered and self.came_bytes + length > 2 * self.most_bytes:
+            raise Enough
+        return length
+
+    def came(self, length: int) -> None:
+        """A reply is here."""
+        self.answered += 1
+        self.came_bytes += length
+        self.largest_bytes = max(self.largest_bytes, length)

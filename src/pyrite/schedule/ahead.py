@@ -1,0 +1,125 @@
+"""What is known and done for a stage before it starts: its reducers' places and their input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from pyrite.ids import NodeId, ShuffleId
+from pyrite.place.reducers import Reducer
+from pyrite.schedule.parcels import Unit
+
+Part = tuple[ShuffleId, int]
+
+
+class Forecast(NamedTuple):
+    """What each part of a shuffle is expected to be, by so many of its maps."""
+
+    # "observed", "sampled", or "known" where all maps are there.
+    how: str
+    seen: int
+    parts: Sequence[Reducer]
+    total_bytes: int
+
+    @property
+    def sizes(self) -> list[int]:
+        return [part.size_bytes for part in self.parts]
+
+
+class Ahead:
+    """The plan for one stage: where its reducers go, and in which rounds they run there."""
+
+    def __init__(self, reads: Mapping[int, Sequence[Part]]) -> None:
+        self.reads = reads
+        self.forecasts: dict[ShuffleId, Forecast] = {}
+        self.places: dict[int, NodeId] = {}
+        self.units: list[Unit] = []
+        self.unit_of: dict[int, Unit] = {}
+        # From where to where nothing is fetched any more, since it could not be.
+        self.refused: dict[tuple[NodeId, NodeId], None] = {}
+
+    def reducers(self) -> dict[int, Reducer]:
+        """What each reducer will read of the shuffles that are foreseen."""
+        return {index: self._reducer(parts) for index, parts in self.reads.items()}
+
+    def _reducer(self, parts: Sequence[Part]) -> Reducer:
+        found = [self.forecasts[each].parts[part] for each, part in parts if each in self.forecasts]
+        if len(found) == 1:
+            return found[0]
+        held: dict[NodeId, int] = {}
+        for reducer in found:
+            for node, size in reducer.held_bytes.items():
+                held[node] = held.get(node, 0) + size
+        return Reducer(sum(reducer.size_bytes for reducer in found), held)
+
+    def settle(self, places: Mapping[int, NodeId], executors: Mapping[NodeId, int]) -> None:
+        """Takes in new places; who has moved runs in rounds after the others'."""
+        moved: dict[NodeId, list[int]] = {}
+        for index in sorted(places):
+            node = places[index]
+            if self.places.get(index) != node:
+                self._leave(index)
+                self.places[index] = node
+                moved.setdefault(node, []).append(index)
+        rounds = len(self.units)
+        for node, indices in moved.items():
+            for position, index in enumerate(indices):
+                self._join(rounds + position // executors[node], node, index)
+        self.weigh()
+
+    def _join(self, number: int, node: NodeId, index: int) -> None:
+        while number >= len(self.units):
+            self.units.append(Unit(len(self.units)))
+        unit = self.units[number]
+        unit.reducers.setdefault(node, {})[index] = None
+        unit.unfinished[index] = None
+        self.unit_of[index] = unit
+
+    def _leave(self, index: int) -> None:
+        unit = self.unit_of.pop(index, None)
+        if unit is not None:
+            del unit.reducers[self.places[index]][index]
+            unit.unfinished.pop(index, None)
+
+    def weigh(self) -> None:
+        """Adds up what the units will read, by shuffle and node."""
+        for unit in self.units:
+            unit.parts.clear()
+            unit.expected_bytes.clear()
+            for node, indices in unit.reducers.items():
+                for shuffle, parts in self._parts(indices).items():
+                    sizes = self.forecasts[shuffle].parts
+                    unit.parts[shuffle, node] = parts
+                    expected = sum(sizes[part].size_bytes for part in parts)
+                    unit.expected_bytes[shuffle, node] = expected
+
+    def _parts(self, indices: Mapping[int, None]) -> dict[ShuffleId, tuple[int, ...]]:
+        found: dict[ShuffleId, dict[int, None]] = {}
+        for index in indices:
+            for shuffle, part in self.reads[index]:
+                if shuffle in self.forecasts:
+                    found.setdefault(shuffle, {})[part] = None
+        return {shuffle: tuple(sorted(parts)) for shuffle, parts in found.items()}
+
+    def lose_node(self, node: NodeId) -> None:
+        """Nothing is planned for a node that has gone: its reducers run wherever there is room."""
+        for index in [index for index, place in self.places.items() if place == node]:
+            self._leave(index)
+            del self.places[index]
+        for unit in self.units:
+            unit.reducers.pop(node, None)
+            unit.parts = {key: parts for key, parts in unit.parts.items() if key[1] != node}
+            unit.expected_bytes = {
+                key: size for key, size in unit.expected_bytes.items() if key[1] != node
+            }
+
+    def finish(self, index: int) -> Unit | None:
+        """A reducer is done; gives its unit if it was the last of it."""
+        unit = self.unit_of.get(index)
+        if unit is None or unit.unfinished.pop(index, self) is self or unit.unfinished:
+            return None
+        return unit
+
+    @property
+    def remaining_units(self) -> int:
+        return sum(bool(unit.unfinished) for unit in self.units)

@@ -1,0 +1,235 @@
+"""Places for reducers before they start: by what their input will be, while maps still run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from pyrite.ids import BlockRef, ExecutorId, JobId, NodeId, ShuffleId
+from pyrite.place.accumulate import Gathered, accumulate
+from pyrite.place.predict import error_of, is_enough
+from pyrite.place.reducers import Host, place, weigh
+from pyrite.plan.stages import StageSpec
+from pyrite.rare import rare
+from pyrite.schedule.ahead import Ahead
+from pyrite.schedule.commands import ReducersPlaced, SizesForeseen
+from pyrite.schedule.outputs import ShuffleOutputs
+from pyrite.schedule.prefetch import Prefetching
+from pyrite.schedule.reducing import Reducing
+from pyrite.schedule.runs import StageRun
+
+# Above so many nodes each holds so little of a reducer's input that its place hardly matters.
+MOST_HOSTS = 1000
+# The first map outputs say less of the others where a user's function deals out the rows.
+CUSTOM_SHARE = 0.25
+# Places are given up if those by the truth would make the heaviest node so much lighter.
+WRONG = 1.25
+NOT_PLACED = Gathered(NodeId(""), 0)
+
+
+class Foreseeing(Prefetching):
+    """Plans for stages ahead of their start, and says afterwards how good the plans were."""
+
+    def _unfinished(self, run: StageRun) -> list[int]:
+        if run.spec.writes is None:
+            return list(self.jobs[JobId(run.job)].unfinished)
+        return self.outputs.of(run.spec).missing()
+
+    def _output_appeared(self, stage: StageSpec, outputs: ShuffleOutputs, ref: BlockRef) -> None:
+        """A map output is there: maybe enough to foresee the others, or to fetch."""
+        if not self.rules.prefetch:
+            return
+        if not outputs.foreseen:
+            is_first = outputs.absent == len(outputs.refs) - 1
+            outputs.foreseen = self._is_enough(stage, outputs)
+            if is_first or outputs.foreseen:
+                waiting = [run for run in self.runs.values() if outputs.shuffle in run.missing]
+                for run in waiting:
+                    if run.tasks is None and (outputs.foreseen or self._has_places(run)):
+                        self._plan_ahead(run, [outputs.shuffle])
+        if outputs.complete:
+            self._want_fetches(None, None)
+        else:
+            self._want_fetches(ref.node, None)
+
+    def _is_enough(self, stage: StageSpec, outputs: ShuffleOutputs) -> bool:
+        """Whether so many maps are done that the others can be foreseen: a share of all, and as
+        many as there are nodes."""
+        share = self.rules.observed_share
+        if stage.routing == "custom":
+            share = max(share, CUSTOM_SHARE)
+        maps = len(outputs.refs)
+        seen = maps - outputs.absent
+        return is_enough(seen, maps, share) and seen >= min(maps, len(self._hosts()))
+
+    def _has_places(self, run: StageRun) -> bool:
+        """Whether all reducers would go where they go whatever their sizes are."""
+        partitions = self._unfinished(run)
+        return len(self._known_places(run.spec, partitions)) == len(partitions)
+
+    def _preferences(
+        self, spec: StageSpec, partitions: Iterable[int]
+    ) -> dict[int, Sequence[ExecutorId]]:
+        live = self.kept.live.keys()
+        if spec.shape.rdds.isdisjoint(live):
+            return {}
+        found: dict[int, Sequence[ExecutorId]] = {}
+        for index in partitions:
+            holders: list[ExecutorId] = []
+            for partition in spec.shape.kept_partitions(index, live, self.kept.is_live):
+                holders += self.kept.executors(partition)
+            if holders:
+                # Where most of the task's kept partitions are.
+                best = max(map(holders.count, holders))
+                found[index] = [
+                    each for each in dict.fromkeys(holders) if holders.count(each) == best
+                ]
+        return found
+
+    def _places_of_blocks(self, spec: StageSpec, partitions: Iterable[int]) -> dict[int, NodeId]:
+        kept = self.kept.blocks
+        if not kept or spec.shape.rdds.isdisjoint(kept.keys()):
+            return {}
+        places: dict[int, NodeId] = {}
+        for index in partitions:
+            wanted = spec.shape.kept_partitions(index, kept.keys(), self.kept.has_block)
+            blocks = [ref for each in wanted if (ref := self.kept.block(each)) is not None]
+            if blocks:
+                places[index] = blocks[0].node
+        return places
+
+    def _known_places(self, spec: StageSpec, partitions: Iterable[int]) -> dict[int, NodeId]:
+        """Where reducers go in any case: to what they read beside their shuffles."""
+        partitions = list(partitions)
+        places = self._places_of_blocks(spec, partitions)
+        for index, executors in self._preferences(spec, partitions).items():
+            places[index] = self.executors[executors[0]].node
+        return places
+
+    def _hosts(self) -> dict[NodeId, list[int]]:
+        """The nodes that run reducers, with the slots of their executors."""
+        hosts: dict[NodeId, list[int]] = {}
+        for executor in self.executors.values():
+            hosts.setdefault(executor.node, []).append(executor.slot)
+        return hosts
+
+    def _plan_ahead(self, run: StageRun, shuffles: Collection[ShuffleId]) -> None:
+        """Places the reducers of a stage by what is foreseen of these shuffles, and known of all
+        that are complete; one that has places gets others only if that is better in all."""
+        hosts = [Host(node, len(slots)) for node, slots in self._hosts().items()]
+        if run.spec.barrier or not 2 <= len(hosts) <= MOST_HOSTS or not run.spec.shape.shuffles:
+            return
+        reducing = Reducing(self.outputs, self.kept)
+        ahead = run.ahead or Ahead(reducing.reads(run.spec, self._unfinished(run)))
+        fresh = Ahead(ahead.reads)
+        for shuffle in run.spec.shape.shuffles:
+            is_wanted = shuffle in shuffles or self.outputs.is_complete(shuffle)
+            if is_wanted and shuffle not in ahead.forecasts:
+                forecast = reducing.forecast(run.spec.parents[shuffle], shuffle)
+                if forecast is not None:
+                    fresh.forecasts[shuffle] = forecast
+        if not fresh.forecasts:
+            return
+        ahead.forecasts.update(fresh.forecasts)
+        run.ahead = ahead
+        if (
+            sum(each.size_bytes for each in ahead.reducers().values())
+            < self.rules.small_shuffle_bytes
+        ):
+            return
+        self._settle(run, ahead, fresh if ahead.places else ahead, hosts)
+
+    def _settle(self, run: StageRun, ahead: Ahead, fresh: Ahead, hosts: list[Host]) -> None:
+        reducers = fresh.reducers()
+        if ahead.places:
+            rare("a stage is placed anew with a further shuffle")
+            before = Ahead(ahead.reads)
+            before.forecasts = {
+                shuffle: each
+                for shuffle, each in ahead.forecasts.items()
+                if shuffle not in fresh.forecasts
+            }
+            gathered = [
+                Gathered(ahead.places[index], each.size_bytes)
+                if index in ahead.places
+                else NOT_PLACED
+                for index, each in before.reducers().items()
+            ]
+            nodes = accumulate(hosts, list(reducers.values()), gathered).places
+        else:
+            nodes = place(hosts, list(reducers.values()))
+        places = dict(zip(reducers, nodes, strict=True))
+        places.update(self._known_places(run.spec, reducers))
+        self._take_places(run, ahead, hosts, places)
+
+    def _take_places(
+        self, run: StageRun, ahead: Ahead, hosts: list[Host], places: dict[int, NodeId]
+    ) -> None:
+        on = {host.node for host in hosts}
+        places = {index: node for index, node in places.items() if node in on}
+        moved = sum(ahead.places.get(index, node) != node for index, node in places.items())
+        ahead.settle(places, {host.node: host.executors for host in hosts})
+        self._give_up_idle(ahead)
+        reducers = ahead.reducers()
+        everything = [reducers[index] for index in places]
+        self.commands.append(
+            ReducersPlaced(
+                run.spec.id,
+                *weigh(hosts, everything, list(places.values())),
+                tuple(ahead.forecasts),
+                tuple(each.how for each in ahead.forecasts.values()),
+                moved,
+            )
+        )
+        if self.rules.prefetch:
+            self.planned[run.spec.id] = run
+            self._admit_units()
+
+    def _place_reducers(self, run: StageRun) -> None:
+        """The stage starts: reducers that have no places get them by what is known now."""
+        if run.ahead is not None and run.ahead.places:
+            self._judge(run, run.ahead)
+        else:
+            # It may have had places, and all of their nodes have gone.
+            self._forget_ahead(run)
+            self._plan_ahead(run, ())
+        self._want_fetches(None, None)
+
+    def _judge(self, run: StageRun, ahead: Ahead) -> None:
+        """Tells how true the forecasts were, and goes on with the truth."""
+        reducing = Reducing(self.outputs, self.kept)
+        for shuffle, forecast in ahead.forecasts.items():
+            known = reducing.forecast(run.spec.parents[shuffle], shuffle)
+            if forecast.how == "known" or known is None or known.how != "known":
+                continue
+            predicted, true = forecast.sizes, known.sizes
+            self.commands.append(
+                SizesForeseen(
+                    shuffle,
+                    forecast.how,
+                    forecast.seen,
+                    known.seen,
+                    *error_of(predicted, true),
+                    tuple(predicted),
+                    tuple(true),
+                )
+            )
+            ahead.forecasts[shuffle] = known
+        ahead.weigh()
+        self._correct(run, ahead)
+
+    def _correct(self, run: StageRun, ahead: Ahead) -> None:
+        """Places reducers anew where the forecasts were far from true."""
+        hosts = [Host(node, len(slots)) for node, slots in self._hosts().items()]
+        reducers = ahead.reducers()
+        if not hosts or any(index not in ahead.places for index in reducers):
+            return
+        sizes = list(reducers.values())
+        before = [ahead.places[index] for index in reducers]
+        if not {*before} <= {host.node for host in hosts}:
+            # A node whose executors have ended has more of them soon.
+            return
+        after = place(hosts, sizes)
+        best = weigh(hosts, sizes, after)
+        if weigh(hosts, sizes, before).heaviest_bytes > WRONG * best.heaviest_bytes:
+            rare("reducers are placed anew since their sizes were foreseen wrongly")
+            self._take_places(run, ahead, hosts, dict(zip(reducers, after, strict=True)))

@@ -1,0 +1,132 @@
+"""Tiny reducers are computed as one task: launching each alone would cost more than its work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyrite.ids import NodeId
+from pyrite.rare import rare
+from pyrite.schedule.commands import ReducersGrouped
+from pyrite.schedule.runs import StageRun
+from pyrite.schedule.staging import Staging
+from pyrite.schedule.state import Executor
+from pyrite.schedule.taskset import TaskSet
+
+# A group should not take longer, by what the stage's tasks took so far: how much a reducer reads
+# does not say how long its functions run, and who waits behind a long one could run elsewhere.
+LONGEST_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the reducers of a stage read: each as it was told, or all alike in a small shuffle."""
+
+    how: str
+    total_bytes: float
+    each_bytes: float = 0.0
+    by_reducer: Mapping[int, int] | None = None
+
+    def of(self, index: int) -> float | None:
+        """What one of them reads, if that is known."""
+        return self.each_bytes if self.by_reducer is None else self.by_reducer.get(index)
+
+
+class Grouping(Staging):
+    """Chooses reducers that an executor computes together with one that it gets."""
+
+    def _companions(
+        self, run: StageRun, tasks: TaskSet, executor: Executor, first: int, own: bool
+    ) -> tuple[int, ...]:
+        """Takes further partitions for the executor's task: of its own, or of what any may take."""
+        most = self._most_together(run, tasks)
+        inputs = self._inputs(run, tasks) if most > 1 else None
+        if inputs is None:
+            return ()
+        group = Group(self, run, tasks, inputs, executor.node)
+        if not group.takes(first):
+            return ()
+        slot = executor.slot if own else None
+        also = tuple(tasks.take_more(slot, most - 1, group.takes))
+        if also and not tasks.grouped:
+            rare("tiny reducers are computed as one task")
+            tasks.grouped = True
+            self.commands.append(
+                ReducersGrouped(
+                    run.spec.id,
+                    inputs.how,
+                    inputs.total_bytes,
+                    len(tasks.pending) + 1 + len(also),
+                    1 + len(also),
+                    group.bytes,
+                    tasks.pace_s or 0.0,
+                )
+            )
+        return also
+
+    def _most_together(self, run: StageRun, tasks: TaskSet) -> int:
+        """How many partitions may go together: half of an executor's share of those that wait, so
+        that what is left evens out who was faster; and no more than take a moment."""
+        pace_s = tasks.pace_s
+        if pace_s is None or run.spec.barrier or not run.spec.shape.shuffles:
+            return 1
+        share = (len(tasks.pending) + 1) // (2 * len(self.executors))
+        return share if pace_s * share <= LONGEST_S else int(LONGEST_S / pace_s)
+
+    def _inputs(self, run: StageRun, tasks: TaskSet) -> Inputs | None:
+        """What the stage's reducers read; nothing where they are not to be grouped."""
+        # Kept partitions are told of, and looked for, one by one.
+        if not self.rules.tiny_reducers_bytes or not run.spec.shape.rdds.isdisjoint(self.persisted):
+            return None
+        if not tasks.weighed:
+            tasks.weighed = True
+            tasks.inputs = self._weigh_inputs(run)
+        return tasks.inputs
+
+    def _weigh_inputs(self, run: StageRun) -> Inputs | None:
+        shape = run.spec.shape
+        # What is read of a file beside the shuffles, or computed from nothing, is not known.
+        if not all(node.inputs for node in shape.nodes):
+            return None
+        shuffles = shape.shuffles
+        forecasts = {} if run.ahead is None else run.ahead.forecasts
+        known = [each for each in shuffles if each in forecasts and forecasts[each].how == "known"]
+        if run.ahead is not None and len(known) == len(shuffles):
+            sizes = {index: each.size_bytes for index, each in run.ahead.reducers().items()}
+            return Inputs("known", sum(sizes.values()), by_reducer=sizes)
+        total = 0
+        for shuffle in shuffles:
+            for ref in self.outputs.of(run.spec.parents[shuffle]).refs:
+                total += 0 if ref is None else ref.length
+        # One of them may read nearly all: that must not be much.
+        if total >= self.rules.small_shuffle_bytes:
+            return None
+        return Inputs("small", total, total / run.spec.partitions)
+
+
+class Group:
+    """Reducers that are about to become one task, while they read little enough together."""
+
+    def __init__(
+        self, grouping: Grouping, run: StageRun, tasks: TaskSet, inputs: Inputs, node: NodeId
+    ) -> None:
+        self.grouping = grouping
+        self.run = run
+        self.tasks = tasks
+        self.inputs = inputs
+        self.node = node
+        self.bytes = 0.0
+
+    def takes(self, index: int) -> bool:
+        """Whether one more joins: not where something was fetched for it, nor where it was tried
+        before, in a group that has failed maybe for its sake."""
+        size = self.inputs.of(index)
+        if (
+            size is None
+            or self.bytes + size > self.grouping.rules.tiny_reducers_bytes
+            or index in self.tasks.attempts
+            or self.grouping._parcels_for(self.run, index, self.node)
+        ):
+            return False
+        self.bytes += size
+        return True

@@ -1,0 +1,107 @@
+"""Parcels: what is fetched ahead for reducers, in units that are there wholly or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pyrite.blocks.pool import Segment
+from pyrite.ids import NodeId, ShuffleId
+
+
+@dataclass(slots=True, eq=False)
+class Parcel:
+    """Parts of map outputs, on their way to the node that will reduce them, or there."""
+
+    fetch: int
+    segment: Segment
+    source: NodeId
+    shuffle: ShuffleId
+    maps: tuple[int, ...]
+    unit: Unit
+    is_here: bool = False
+    # It is dropped as soon as it is here.
+    unwanted: bool = False
+
+    @property
+    def node(self) -> NodeId:
+        return self.segment.place
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """The reducers of a stage that run in one round: what they read is fetched for all or none."""
+
+    number: int
+    reducers: dict[NodeId, dict[int, None]] = field(default_factory=dict)
+    unfinished: dict[int, None] = field(default_factory=dict)
+    # Which parts of a shuffle its reducers on a node read, and about how many bytes these are.
+    parts: dict[tuple[ShuffleId, NodeId], tuple[int, ...]] = field(default_factory=dict)
+    expected_bytes: dict[tuple[ShuffleId, NodeId], int] = field(default_factory=dict)
+    # Whether there was room for all of it when this was last asked.
+    admitted: bool = False
+    # Whether it has had to make room for something else.
+    given_up: bool = False
+    fetched_bytes: dict[NodeId, int] = field(default_factory=dict)
+    parcels: dict[int, Parcel] = field(default_factory=dict)
+    # How many of the map outputs that appeared on a node, in memory or on disk, were looked at.
+    seen: dict[tuple[ShuffleId, NodeId, bool, NodeId], int] = field(default_factory=dict)
+
+    def missing_bytes(self) -> dict[NodeId, int]:
+        """What is still to come to each node, about."""
+        found: dict[NodeId, int] = {}
+        for (_, node), size in self.expected_bytes.items():
+            found[node] = found.get(node, 0) + size
+        for node, size in self.fetched_bytes.items():
+            found[node] = found.get(node, 0) - size
+        return {node: size for node, size in found.items() if size > 0}
+
+    def maps_of(self, shuffle: ShuffleId, node: NodeId) -> dict[int, None]:
+        """The map outputs of which the node has the parts, or will have."""
+        return {
+            number: None
+            for parcel in self.parcels.values()
+            if parcel.node == node and parcel.shuffle == shuffle and not parcel.unwanted
+            for number in parcel.maps
+        }
+
+    def at(self, node: NodeId, shuffle: ShuffleId) -> Iterator[Parcel]:
+        """What a reducer on the node can take of the shuffle."""
+        for parcel in self.parcels.values():
+            if parcel.is_here and parcel.node == node and parcel.shuffle == shuffle:
+                yield parcel
+
+
+class Parcels:
+    """All parcels, and what is on its way between which nodes."""
+
+    def __init__(self) -> None:
+        self.last = 0
+        self.by_fetch: dict[int, Parcel] = {}
+        self.to_node: dict[NodeId, int] = {}
+        self.from_node: dict[NodeId, int] = {}
+        self.busy: dict[tuple[NodeId, NodeId], int] = {}
+
+    def begin(self, parcel: Parcel) -> None:
+        self.by_fetch[parcel.fetch] = parcel
+        parcel.unit.parcels[parcel.fetch] = parcel
+        size = parcel.segment.bytes
+        fetched = parcel.unit.fetched_bytes
+        fetched[parcel.node] = fetched.get(parcel.node, 0) + size
+        self.busy[parcel.source, parcel.node] = parcel.fetch
+        self.to_node[parcel.node] = self.to_node.get(parcel.node, 0) + size
+        self.from_node[parcel.source] = self.from_node.get(parcel.source, 0) + size
+
+    def arrive(self, parcel: Parcel) -> None:
+        """It travels no more, whatever became of it."""
+        if parcel.is_here or parcel.fetch not in self.by_fetch:
+            return
+        del self.busy[parcel.source, parcel.node]
+        self.to_node[parcel.node] -= parcel.segment.bytes
+        self.from_node[parcel.source] -= parcel.segment.bytes
+
+    def forget(self, parcel: Parcel) -> None:
+        self.arrive(parcel)
+        if self.by_fetch.pop(parcel.fetch, None) is not None:
+            del parcel.unit.parcels[parcel.fetch]
+            parcel.unit.fetched_bytes[parcel.node] -= parcel.segment.bytes

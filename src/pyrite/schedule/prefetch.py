@@ -1,0 +1,299 @@
+"""Fetching ahead: what reducers will read travels to their nodes while maps still run."""
+
+from __future__ import annotations
+
+from pyrite.blocks.parcel import parcel_bytes
+from pyrite.ids import NodeId, ShuffleId
+from pyrite.place.sizes import most
+from pyrite.rare import rare
+from pyrite.schedule import events as ev
+from pyrite.schedule.ahead import Ahead
+from pyrite.schedule.blockbook import BlockBook
+from pyrite.schedule.commands import FetchParts
+from pyrite.schedule.commands import Parcels as ParcelsToRead
+from pyrite.schedule.outputs import Place, ShuffleOutputs
+from pyrite.schedule.parcels import Parcel, Unit
+from pyrite.schedule.runs import StageRun
+
+# Of what may be on its way to a node, an order has so much at most; while maps run it waits until
+# it is worth so much at least.
+MOST_SHARE = 4
+LEAST_SHARE = 64
+
+
+class Prefetching(BlockBook):
+    """Orders parcels for stages whose reducers have places, within the room that there is."""
+
+    # What is to be fetched
+
+    def _fetch_ahead(self) -> None:
+        """Gives the orders that have become possible."""
+        if self.has_more_room:
+            self._admit_units()
+        wishes, self.to_fetch = self.to_fetch, {}
+        if not wishes:
+            return
+        aheads = self._by_priority()
+        nodes = list(self.ledger.pools)
+        for source, target in wishes:
+            sources = nodes if source is None else [source]
+            targets = nodes if target is None else [target]
+            for to in targets:
+                # Each begins with another one, so that all links are used from the start.
+                for by in rotated(sources, to):
+                    self._fetch_between(aheads, by, to)
+
+    def _fetch_between(
+        self, aheads: list[tuple[StageRun, Ahead]], source: NodeId, target: NodeId
+    ) -> None:
+        """One order from one node to another, the most urgent."""
+        if (source, target) in self.parcels.busy or self._in_flight_left(source, target) <= 0:
+            return
+        for run, ahead in aheads:
+            if (source, target) in ahead.refused:
+                continue
+            for unit in ahead.units:
+                if unit.admitted and self._is_awaited(run, unit, target):
+                    for shuffle in ahead.forecasts:
+                        if self._order(unit, shuffle, source, target):
+                            return
+
+    def _is_awaited(self, run: StageRun, unit: Unit, target: NodeId) -> bool:
+        """Whether a reducer of the unit has not been launched: those that were fetch themselves."""
+        reducers = unit.reducers.get(target, {})
+        if run.tasks is None:
+            return bool(reducers)
+        pending = run.tasks.pending
+        return any(index in pending for index in reducers)
+
+    def _order(
+        self,
+        unit: Unit,
+        shuffle: ShuffleId,
+        source: NodeId,
+        target: NodeId,
+    ) -> bool:
+        outputs = self.outputs.shuffles.get(shuffle)
+        parts = unit.parts.get((shuffle, target))
+        if outputs is None or not parts:
+            return False
+        for on_disk in (False, True):
+            # What lies in the own node's memory is where it should be.
+            if source == target and not on_disk:
+                continue
+            came = outputs.came.get(Place(source, on_disk), [])
+            key = shuffle, source, on_disk, target
+            first = unit.seen.get(key, 0)
+            fresh = len(came) - first
+            if fresh <= 0 or not self._is_worth(unit, outputs, shuffle, target, fresh):
+                continue
+            had = unit.maps_of(shuffle, target) if outputs.epoch else {}
+            maps, size, last = self._collect(outputs, came, first, source, parts, target, had)
+            if maps:
+                needed = parcel_bytes(len(maps), len(parts), size)
+                if not self._has_room(target, needed):
+                    rare("a unit of reducers has no room for all of its input")
+                    self._give_up_unit(unit)
+                    return False
+                unit.seen[key] = last
+                self._send_for(unit, shuffle, source, target, parts, maps, needed)
+                return True
+            unit.seen[key] = last
+        return False
+
+    def _is_worth(
+        self, unit: Unit, outputs: ShuffleOutputs, shuffle: ShuffleId, target: NodeId, fresh: int
+    ) -> bool:
+        """Whether so many outputs are enough for an order; all that is left always is."""
+        if outputs.complete:
+            return True
+        expected = unit.expected_bytes[shuffle, target] * fresh / len(outputs.refs)
+        return expected >= self.rules.fetch_bytes / LEAST_SHARE
+
+    def _collect(
+        self,
+        outputs: ShuffleOutputs,
+        came: list[int],
+        first: int,
+        source: NodeId,
+        parts: tuple[int, ...],
+        target: NodeId,
+        had: dict[int, None],
+    ) -> tuple[list[int], int, int]:
+        """Which outputs an order takes, how large their parts are at most, and up to where.
+
+        One that was made again after its parts had been fetched need not be fetched again.
+        """
+        limit = self._in_flight_left(source, target)
+        maps: list[int] = []
+        total = 0
+        last = first
+        while last < len(came):
+            ref, code = outputs.refs[came[last]], outputs.sizes[came[last]]
+            # It may have been lost since, and made again elsewhere.
+            is_there = ref is not None and code is not None and ref.node == source
+            if is_there and code is not None and came[last] not in had:
+                size = most(code, parts)
+                if total + size > limit and (maps or self.parcels.to_node.get(target)):
+                    break
+                maps.append(came[last])
+                total += size
+                if outputs.epoch:
+                    # It has appeared here twice, if it was made again here.
+                    had[came[last]] = None
+            last += 1
+        return maps, total, last
+
+    def _in_flight_left(self, source: NodeId, target: NodeId) -> int:
+        most_bytes = self.rules.fetch_bytes
+        on_way = self.parcels.to_node.get(target, 0), self.parcels.from_node.get(source, 0)
+        return min(most_bytes // MOST_SHARE, most_bytes - max(on_way))
+
+    def _has_room(self, node: NodeId, size: int) -> bool:
+        pool = self.ledger.pools.get(node)
+        return pool is not None and pool.unused_bytes >= size
+
+    def _send_for(
+        self,
+        unit: Unit,
+        shuffle: ShuffleId,
+        source: NodeId,
+        target: NodeId,
+        parts: tuple[int, ...],
+        maps: list[int],
+        size: int,
+    ) -> None:
+        outputs = self.outputs.shuffles[shuffle]
+        self.parcels.last += 1
+        fetch = self.parcels.last
+        segment = self.ledger.begin_parcel(target, f"fetched-{fetch}", size)
+        self.parcels.begin(Parcel(fetch, segment, source, shuffle, tuple(maps), unit))
+        refs = tuple(ref for each in maps if (ref := outputs.refs[each]) is not None)
+        self.commands.append(
+            FetchParts(fetch, target, segment.name, size, source, parts, tuple(maps), refs)
+        )
+
+    # What became of it
+
+    def _on_fetched(self, event: ev.PartsFetched) -> None:
+        parcel = self.parcels.by_fetch.get(event.fetch)
+        if parcel is None:
+            rare("a parcel arrives that nobody waits for")
+            return
+        self.parcels.arrive(parcel)
+        parcel.is_here = True
+        parcel.segment.sealed = True
+        self.book.fetched_bytes += parcel.segment.bytes
+        self._want_fetches(parcel.source, None)
+        self._want_fetches(None, parcel.node)
+        if parcel.unwanted:
+            rare("a parcel arrives that nobody wants any more")
+            self._drop_parcel(parcel)
+
+    def _on_not_fetched(self, event: ev.PartsNotFetched) -> None:
+        parcel = self.parcels.by_fetch.get(event.fetch)
+        if parcel is None:
+            return
+        rare("a parcel can't be fetched")
+        for run in self.planned.values():
+            if run.ahead is not None and parcel.unit in run.ahead.units and not parcel.unwanted:
+                # The reducers fetch what they miss, and tell what is lost.
+                run.ahead.refused[parcel.source, parcel.node] = None
+        self._want_fetches(parcel.source, None)
+        self._want_fetches(None, parcel.node)
+        self.parcels.forget(parcel)
+        self._drop(self.ledger.end_parcel(parcel.segment))
+
+    def _parcels_for(self, run: StageRun, index: int, node: NodeId) -> tuple[ParcelsToRead, ...]:
+        """What has been fetched for a reducer that is launched on the node."""
+        if run.ahead is None or index not in run.ahead.unit_of:
+            return ()
+        unit = run.ahead.unit_of[index]
+        found = (
+            ParcelsToRead(shuffle, tuple(parcel.segment.name for parcel in unit.at(node, shuffle)))
+            for shuffle in run.ahead.forecasts
+            if run.ahead.places[index] == node
+        )
+        return tuple(each for each in found if each.segments)
+
+    # What makes room
+
+    def _admit_units(self) -> None:
+        """Lets units be fetched for which there is room on all of their nodes, by priority."""
+        self.has_more_room = False
+        aheads = self._by_priority()
+        room = self._room_ahead(aheads)
+        for _, ahead in aheads:
+            for unit in ahead.units:
+                if unit.admitted or not unit.unfinished:
+                    continue
+                missing = unit.missing_bytes()
+                # Who had to give way once comes back when there is room to spare.
+                factor = 2 if unit.given_up else 1
+                if any(size * factor > room.get(node, 0) for node, size in missing.items()):
+                    rare("a unit of reducers is not fetched for want of room")
+                    return
+                unit.admitted = True
+                for node, size in missing.items():
+                    room[node] -= size
+                self._want_fetches(None, None)
+
+    def _room_ahead(self, aheads: list[tuple[StageRun, Ahead]]) -> dict[NodeId, int]:
+        """The room in the pools without what is meant for admitted units, and for the outputs of
+        maps that still run."""
+        room = {node: pool.unused_bytes for node, pool in self.ledger.pools.items()}
+        hosts = {executor.node: None for executor in self.executors.values()}
+        to_come = 0
+        for _, ahead in aheads:
+            for unit in ahead.units:
+                if unit.admitted:
+                    for node, size in unit.missing_bytes().items():
+                        room[node] = room.get(node, 0) - size
+            for shuffle, forecast in ahead.forecasts.items():
+                outputs = self.outputs.shuffles.get(shuffle)
+                if outputs is not None:
+                    to_come += round(forecast.total_bytes * outputs.to_come_share())
+        for node in hosts:
+            room[node] = room.get(node, 0) - to_come // len(hosts)
+        return room
+
+    # What is over
+
+    def _forget_ahead(self, run: StageRun) -> None:
+        """The stage has ended, or nobody waits for it."""
+        if run.ahead is not None:
+            for unit in run.ahead.units:
+                self._give_up_unit(unit)
+            run.ahead = None
+            self.planned.pop(run.spec.id, None)
+
+    def _reducer_done(self, run: StageRun, index: int) -> None:
+        unit = None if run.ahead is None else run.ahead.finish(index)
+        if unit is not None:
+            self._give_up_unit(unit)
+            self._admit_units()
+
+    def _spoil_parcels(self, outputs: ShuffleOutputs, lost: list[int]) -> None:
+        """Outputs were lost that may be dealt out differently when they are made again."""
+        if outputs.made_alike:
+            return
+        gone = dict.fromkeys(lost)
+        for parcel in list(self.parcels.by_fetch.values()):
+            if parcel.shuffle == outputs.shuffle and any(each in gone for each in parcel.maps):
+                rare("a parcel holds what will be dealt out anew")
+                self._give_up_unit(parcel.unit)
+
+    def _lose_parcels(self, node: NodeId) -> None:
+        """A node has gone, with the parcels that it has and those on their way to it."""
+        for parcel in [each for each in self.parcels.by_fetch.values() if each.node == node]:
+            self.parcels.forget(parcel)
+        for run in self.runs.values():
+            if run.ahead is not None:
+                run.ahead.lose_node(node)
+                self._give_up_idle(run.ahead)
+
+
+def rotated(nodes: list[NodeId], after: NodeId) -> list[NodeId]:
+    """The nodes, beginning behind this one."""
+    place = nodes.index(after) + 1 if after in nodes else 0
+    return nodes[place:] + nodes[:place]

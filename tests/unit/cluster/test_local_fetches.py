@@ -1,0 +1,171 @@
+"""A local cluster of real block servers, without executors, is told to fetch parts of outputs."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from pyrite import SparkConf
+from pyrite.blocks.parcel import parcel_bytes, unpack_directory
+from pyrite.blocks.parts import find_part, pack_header
+from pyrite.cluster.local.cluster import LocalCluster
+from pyrite.cluster.local.node import NodeShape
+from pyrite.driver.master import parse_master
+from pyrite.driver.start import executor_limits, read_rules
+from pyrite.ids import BlockRef, NodeId
+from pyrite.remote.process import ServerProcess
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+from pyrite.settings import Settings
+
+LIMITS = executor_limits(Settings(SparkConf(loadDefaults=False)))
+HERE, THERE = NodeId("storage-0"), NodeId("storage-1")
+OUTPUTS = [[b"one", b"", b"three"], [b"four", b"five", bytes(100_000)]]
+
+
+class NoStages:
+    """Nobody runs anything here."""
+
+    def closure(self, stage: object) -> bytes:
+        raise AssertionError(stage)
+
+    def header(self, stage: object, job: object) -> bytes:
+        raise AssertionError(stage)
+
+
+Start = Callable[..., LocalCluster]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    started: list[LocalCluster] = []
+
+    def start_one(send_bytes_per_s: int = 0) -> LocalCluster:
+        shapes = [NodeShape(0, 1 << 24)] * 2
+        cluster = LocalCluster(
+            shapes, 1 << 24, str(tmp_path), NoStages(), LIMITS, {}, True, send_bytes_per_s
+        )
+        started.append(cluster)
+        for _ in range(3):
+            assert isinstance(cluster.wait_event(), ev.NodeJoined)
+        return cluster
+
+    yield start_one
+    for cluster in started:
+        cluster.refuse()
+        cluster.release()
+
+
+def lay(cluster: LocalCluster, node: NodeId, segment: str) -> tuple[BlockRef, ...]:
+    refs, data = [], b""
+    for parts in OUTPUTS:
+        block = pack_header([len(part) for part in parts]) + b"".join(parts)
+        refs.append(BlockRef(node, segment, len(data), len(block)))
+        data += block
+    Path(cluster.nodes[node].folders.path(segment)).write_bytes(data)
+    return tuple(refs)
+
+
+def fetch(
+    number: int, source: NodeId, refs: Sequence[BlockRef], parts: tuple[int, ...] = (0, 2)
+) -> do.FetchParts:
+    frames = sum(len(output[part]) for output in OUTPUTS for part in parts)
+    size = parcel_bytes(len(refs), len(parts), frames)
+    maps = tuple(range(4, 4 + len(refs)))
+    return do.FetchParts(
+        number, HERE, f"m-fetched-{number}", size, source, parts, maps, tuple(refs)
+    )
+
+
+def in_memory(cluster: LocalCluster) -> list[str]:
+    names = os.listdir(cluster.nodes[HERE].folders.memory)
+    return sorted(name for name in names if name.startswith("m-"))
+
+
+@pytest.mark.parametrize("source", [HERE, THERE])
+@pytest.mark.parametrize("kind", ["m", "d"])
+def test_parts_become_a_parcel(start: Start, source: NodeId, kind: str) -> None:
+    cluster = start()
+    refs = lay(cluster, source, f"{kind}-e0-1")
+    cluster.perform(fetch(7, source, refs))
+    assert cluster.wait_event() == ev.PartsFetched(7)
+    parcel = memoryview(Path(cluster.nodes[HERE].folders.path("m-fetched-7")).read_bytes())
+    found = {}
+    for entry in unpack_directory(parcel):
+        selection = parcel[entry.offset : entry.offset + entry.length]
+        found[entry.map] = [find_part(selection, part) for part in (0, 2)]
+    assert found == {4: [b"one", b"three"], 5: [b"four", bytes(100_000)]}
+    cluster.perform(do.DropSegments(HERE, ("m-fetched-7",)))
+    assert "m-fetched-7" not in in_memory(cluster)
+
+
+def test_moves_and_fetches_are_told_apart(start: Start) -> None:
+    cluster = start()
+    refs = lay(cluster, THERE, "m-e0-1")
+    cluster.perform(fetch(1, THERE, refs))
+    assert cluster.wait_event() == ev.PartsFetched(1)
+    cluster.perform(do.MoveSegment(1, HERE, "m-e9-1", HERE, "d-m0-1", 100))
+    assert cluster.wait_event() == ev.SegmentNotMoved(1, "segment m-e9-1 is gone")
+
+
+def test_outputs_that_are_gone(start: Start) -> None:
+    cluster = start()
+    (first, _) = lay(cluster, THERE, "m-e0-1")
+    cluster.perform(fetch(1, THERE, [first, BlockRef(THERE, "m-e0-2", 0, 100)], (0,)))
+    event = cluster.wait_event()
+    assert isinstance(event, ev.PartsNotFetched) and event.fetch == 1
+    assert "m-e0-2 any more" in event.reason
+    assert in_memory(cluster) == []
+
+
+@pytest.mark.parametrize("gone", [HERE, THERE])
+def test_a_node_that_has_gone(start: Start, gone: NodeId) -> None:
+    cluster = start()
+    refs = lay(cluster, THERE, "m-e0-1")
+    cluster.perform(do.ReleaseNode(gone))
+    assert isinstance(cluster.wait_event(), ev.NodeLost)
+    cluster.perform(fetch(1, THERE, refs))
+    assert cluster.wait_event() == ev.PartsNotFetched(1, "its node has gone")
+
+
+def test_a_source_that_dies_before_anybody_knows(start: Start) -> None:
+    cluster = start()
+    refs = lay(cluster, THERE, "m-e0-1")
+    server = cluster.nodes[THERE].server
+    assert server is not None
+    server.process.kill()
+    server.process.wait()
+    cluster.perform(fetch(1, THERE, refs))
+    heard = [cluster.wait_event() for _ in range(3)]
+    (event,) = [event for event in heard if isinstance(event, ev.PartsNotFetched)]
+    assert event.fetch == 1 and "is lost" in event.reason
+    assert {type(event) for event in heard} == {ev.PartsNotFetched, ev.NodeLost, ev.NodeJoined}
+    # It has come back, with nothing.
+    cluster.perform(fetch(2, THERE, refs))
+    event = cluster.wait_event()
+    assert isinstance(event, ev.PartsNotFetched) and "any more" in event.reason
+    assert in_memory(cluster) == []
+
+
+def test_how_fast_servers_may_send(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    rates, whole = [], ServerProcess.start
+
+    def note(folders, secret, limits):  # type: ignore[no-untyped-def]
+        rates.append(limits.send_bytes_per_s)
+        return whole(folders, secret, limits=limits)
+
+    monkeypatch.setattr(ServerProcess, "start", note)
+    cluster = start(send_bytes_per_s=5 << 20)
+    cluster.add_node(1 << 20)
+    assert rates == [5 << 20] * 4
+
+
+def test_the_rules_of_fetching_ahead() -> None:
+    conf = SparkConf(loadDefaults=False)
+    rules = read_rules(parse_master("local-cluster[2,1,512m]"), Settings(conf))
+    assert (rules.prefetch, rules.observed_share, rules.fetch_bytes) == (True, 0.05, 48 << 20)
+    conf.set("pyrite.shuffle.prefetch", "false").set("pyrite.shuffle.observe", "0.2")
+    conf.set("pyrite.shuffle.inFlight", "1m")
+    rules = read_rules(parse_master("local-cluster[2,1,512m]"), Settings(conf))
+    assert (rules.prefetch, rules.observed_share, rules.fetch_bytes) == (False, 0.2, 1 << 20)

@@ -1,0 +1,208 @@
+"""Exchanges whose clients, owners and servers are killed."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+import psutil
+import pytest
+from exchange_players import (
+    LONGEST_S,
+    count_right,
+    files_of,
+    folders_of,
+    put_and_stop,
+    put_some,
+    until,
+)
+
+from pyrite.exchange import Exchange, ExchangeLost, Shuffle
+
+OWNER = """
+import os, pickle, sys
+from pyrite.exchange import Exchange
+
+exchange = Exchange(memory="8m")
+shuffle = exchange.register(maps=2, reducers=1)
+shuffle.put(0, [b"there"])
+if "fork" in sys.argv and os.fork() == 0:
+    sys.stdin.read()
+    os._exit(0)
+print(pickle.dumps((shuffle, exchange.desk.process.pid)).hex(), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(params=["spawn", "fork"])
+def processes(request: pytest.FixtureRequest) -> BaseContext:
+    return multiprocessing.get_context(request.param)
+
+
+@pytest.fixture
+def run() -> Iterator[Callable[..., BaseProcess]]:
+    """Starts processes that end with the test."""
+    started: list[BaseProcess] = []
+
+    def start(context: BaseContext, target: Callable[..., Any], *args: Any) -> BaseProcess:
+        process = context.Process(target=target, args=args)  # type: ignore[attr-defined]
+        process.start()
+        started.append(process)
+        found: BaseProcess = process
+        return found
+
+    yield start
+    for process in started:
+        process.kill()
+        process.join()
+        process.close()
+
+
+def test_processes_put_and_get(
+    exchange: Exchange, processes: BaseContext, run: Callable[..., BaseProcess]
+) -> None:
+    shuffle = exchange.register(maps=24, reducers=3)
+    # This process has connections of its own before the others begin.
+    put_some(shuffle, [0])
+    players = [run(processes, put_some, shuffle, range(1 + k, 24, 3)) for k in range(3)]
+    assert [count_right(shuffle, reducer) for reducer in range(3)] == [24] * 3
+    for player in players:
+        player.join(LONGEST_S)
+        assert player.exitcode == 0
+    shuffle.forget()
+
+
+@pytest.mark.parametrize(
+    ("moment", "size"),
+    [
+        ("half of it is written", 100_000),
+        ("all is written", 100_000),
+        ("all is written", 20 << 20),
+    ],
+)
+def test_a_client_that_is_killed_while_it_puts(
+    exchange: Exchange, run: Callable[..., BaseProcess], moment: str, size: int
+) -> None:
+    shuffle = exchange.register(maps=1, reducers=1)
+    before = files_of(exchange)
+    kill_in_the_middle(run, shuffle, size, moment)
+    assert shuffle.missing() == [0]
+    until(lambda: files_of(exchange) == before)
+    assert shuffle.put(0, [b"by another"])
+    assert [bytes(each) for each in shuffle.get(0)] == [b"by another"]
+    shuffle.forget()
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_a_client_that_is_killed_while_it_puts_to_disk(
+    run: Callable[..., BaseProcess], direct: bool
+) -> None:
+    with Exchange(memory="1m", direct=direct) as exchange:
+        shuffle = exchange.register(maps=1, reducers=1)
+        # Its last words to the server may be read after it is known to have died.
+        moment = "a file on disk is written" if direct else "all is written"
+        kill_in_the_middle(run, shuffle, 2 << 20, moment)
+        until(lambda: files_of(exchange) == [])
+        assert shuffle.missing() == [0]
+
+
+def kill_in_the_middle(
+    run: Callable[..., BaseProcess], shuffle: Shuffle, size: int, moment: str
+) -> None:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    before = files_of(shuffle)
+    player = run(context, put_and_stop, shuffle, 0, size, moment, theirs)
+    assert ours.poll(LONGEST_S) and ours.recv() == "there"
+    # A half that was sent to the server may be on its way yet.
+    until(lambda: files_of(shuffle) != before)
+    player.kill()
+    player.join()
+    ours.close()
+    theirs.close()
+
+
+@pytest.fixture(params=["", "fork"])
+def owner(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that owns an exchange, alone or with a child that it has forked."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", OWNER, request.param],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def met(owner: subprocess.Popen[bytes]) -> tuple[Shuffle, psutil.Process]:
+    assert owner.stdout is not None
+    shuffle, pid = pickle.loads(bytes.fromhex(owner.stdout.readline().decode()))
+    return shuffle, psutil.Process(pid)
+
+
+def test_an_owner_that_is_killed_takes_all_along(owner: subprocess.Popen[bytes]) -> None:
+    shuffle, desk = met(owner)
+    folders = folders_of(shuffle)
+    servers = desk.children()
+    assert len(servers) == 1
+    parts = shuffle.get(0)
+    assert bytes(next(parts)) == b"there"
+    waiter = ThreadPoolExecutor(1)
+    waited = waiter.submit(lambda: list(parts))
+    owner.kill()
+    with pytest.raises(ExchangeLost, match="open another Exchange and put all maps"):
+        waited.result(LONGEST_S)
+    waiter.shutdown()
+    with pytest.raises(ExchangeLost):
+        shuffle.missing()
+    assert psutil.wait_procs([desk, *servers], timeout=LONGEST_S)[1] == []
+    assert not os.path.exists(folders.memory) and not os.path.exists(folders.disk)
+
+
+def test_a_desk_that_is_killed_is_swept_up_after(owner: subprocess.Popen[bytes]) -> None:
+    shuffle, desk = met(owner)
+    folders = folders_of(shuffle)
+    servers = desk.children()
+    desk.kill()
+    with pytest.raises(ExchangeLost):
+        list(shuffle.get(0, timeout_s=LONGEST_S))
+    # The owner has not waited for the dead, who is a zombie.
+    until(lambda: desk.status() == psutil.STATUS_ZOMBIE)
+    assert psutil.wait_procs(servers, timeout=LONGEST_S)[1] == []
+    Exchange(memory="1m").close()
+    assert not os.path.exists(folders.memory) and not os.path.exists(folders.disk)
+
+
+def test_signals_that_stop_everybody_are_left_to_the_owner() -> None:
+    with Exchange(memory="1m") as exchange:
+        shuffle = exchange.register(maps=1, reducers=1)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            exchange.desk.process.send_signal(number)
+        shuffle.put(0, [b"still there"])
+        assert [bytes(each) for each in shuffle.get(0)] == [b"still there"]
+
+
+def test_a_block_server_that_is_killed_is_replaced() -> None:
+    with Exchange(memory="1m", direct=False) as exchange:
+        shuffle = exchange.register(maps=3, reducers=1)
+        shuffle.put(0, [b"before"])
+        desk = psutil.Process(exchange.desk.process.pid)
+        [server] = desk.children()
+        server.kill()
+        until(lambda: [each.pid for each in desk.children()] not in ([server.pid], []))
+        with pytest.raises(ExchangeLost, match="block server"):
+            shuffle.put(1, [b"to the dead"])
+        shuffle.put(1, [b"after"])
+        shuffle.put(2, [b"at last"])
+        assert [bytes(each) for each in shuffle.get(0)] == [b"before", b"after", b"at last"]

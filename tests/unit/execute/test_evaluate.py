@@ -1,0 +1,47 @@
+"""A task reads its shuffles through the parcels that it was launched with."""
+
+from pathlib import Path
+
+from pyrite.blocks.codec import encode_bytes
+from pyrite.blocks.live import LiveStore
+from pyrite.blocks.parcel import Entry, directory_bytes, pack_directory
+from pyrite.blocks.parts import pack_header, select
+from pyrite.blocks.segments import Folders, SegmentReader
+from pyrite.blocks.writer import SegmentWriter
+from pyrite.bounded.space import Space
+from pyrite.execute.evaluate import Evaluator
+from pyrite.execute.keeper import Keeper
+from pyrite.ids import BlockRef, NodeId, RddId, ShuffleId
+from pyrite.plan.program import Node, Program, ShuffleInput
+from pyrite.rdd.wide import Shuffled
+
+NODE = NodeId("node-0")
+
+
+def test_parcels_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:
+    folders = Folders(str(tmp_path), str(tmp_path), NODE)
+    parts = [encode_bytes(["first"]), encode_bytes(["second"])]
+    output = pack_header([len(part) for part in parts]) + b"".join(parts)
+    head, [(start, size)] = select(lambda at, n: output[at : at + n], len(output), [1])
+    selection = head + output[start : start + size]
+    directory = pack_directory([Entry(0, directory_bytes(1), len(selection))])
+    parcel = directory.ljust(directory_bytes(1), b"\0") + selection
+    Path(folders.path("m-f0-1")).write_bytes(parcel)
+    Path(folders.path("m-e0-1")).write_bytes(output)
+
+    # One's output is gone, the other's is there: each has a parcel, of which one is gone.
+    gone = BlockRef(NODE, "m-e9-1", 0, len(output))
+    there = BlockRef(NODE, "m-e0-1", 0, len(output))
+    shuffles = {ShuffleId(4): (gone,), ShuffleId(5): (there,)}
+    parcels = {ShuffleId(4): ["m-f0-1"], ShuffleId(5): ["m-f9-1"]}
+
+    reader = SegmentReader(folders)
+    writer = SegmentWriter(folders, "e7", lambda _want: NODE)
+    keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
+    space = Space(1 << 40, str(tmp_path))
+    for shuffle in shuffles:
+        node = Node(RddId(1), (ShuffleInput(shuffle),), 2)
+        program = Program([node], [Shuffled(2)])
+        evaluator = Evaluator(program, {}, shuffles, keeper, space, parcels)
+        assert list(evaluator.compute(1)) == ["second"]
+    space.close()

@@ -1,0 +1,52 @@
+"""A node with a block server of its own, as its parent holds it."""
+
+import os
+import select
+import signal
+from pathlib import Path
+
+from peers import PATIENCE_S
+
+from pyrite.blocks.segments import Folders
+from pyrite.ids import NodeId
+from pyrite.remote.process import LOOPBACK, ServerProcess
+from pyrite.remote.server import Limits
+from pyrite.remote.words import Done
+
+
+class Node:
+    """Folders and a server."""
+
+    def __init__(self, root: Path, number: int, secret: bytes, **limits: int) -> None:
+        memory, disk = root / f"memory-{number}", root / f"disk-{number}"
+        memory.mkdir()
+        disk.mkdir()
+        self.folders = Folders(str(memory), str(disk), NodeId(f"node-{number}"))
+        self.server = ServerProcess.start(self.folders, secret, LOOPBACK, Limits(**limits))
+
+    def fill(self, segment: str, size: int) -> bytes:
+        data = os.urandom(min(size, 1 << 20)) * -(-size // (1 << 20))
+        Path(self.folders.path(segment)).write_bytes(data)
+        return data
+
+    def bytes_of(self, segment: str) -> bytes:
+        return Path(self.folders.path(segment)).read_bytes()
+
+    def segments(self) -> list[str]:
+        return sorted(os.listdir(self.folders.memory) + os.listdir(self.folders.disk))
+
+    def heard(self, count: int) -> list[Done]:
+        """So many results, waited for as a parent does."""
+        found: list[Done] = []
+        while len(found) < count and not self.server.closed:
+            assert select.select([self.server.control], [], [], PATIENCE_S)[0]
+            found += self.server.hear()
+        return found
+
+    def signal(self, number: int) -> None:
+        os.kill(self.server.process.pid, number)
+
+    def end(self) -> None:
+        if self.server.process.poll() is None:
+            self.signal(signal.SIGCONT)
+        self.server.stop()

@@ -1,0 +1,55 @@
+"""Map outputs made by hand, and parcels looked into."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+from pyrite.blocks.parcel import ALIGNMENT, parcel_bytes, unpack_directory
+from pyrite.blocks.parts import find_part, pack_header
+from pyrite.blocks.segments import Folders
+from pyrite.remote.asking import Stretch
+
+Parts = list[bytes]
+
+
+def random_parts(random: Random, count: int, most_bytes: int = 5000) -> Parts:
+    """The frames of an output's parts, some of them empty."""
+    return [
+        random.randbytes(random.choice([0, 1, random.randrange(most_bytes)])) for _ in range(count)
+    ]
+
+
+def lay(folders: Folders, segment: str, outputs: Sequence[Parts]) -> list[Stretch]:
+    """Writes the outputs into one segment, one behind another; where each lies."""
+    blocks, data = [], b""
+    for parts in outputs:
+        block = pack_header([len(part) for part in parts]) + b"".join(parts)
+        blocks.append(Stretch(segment, len(data), len(block)))
+        data += block
+    Path(folders.path(segment)).write_bytes(data)
+    return blocks
+
+
+def room_for(outputs: Sequence[Parts], parts: Sequence[int]) -> int:
+    """How large a parcel is ordered that shall hold the parts of the outputs."""
+    frames = sum(len(output[part]) for output in outputs for part in parts)
+    return parcel_bytes(len(outputs), len(parts), frames)
+
+
+def unpack(folders: Folders, segment: str, parts: Sequence[int]) -> dict[int, Parts]:
+    """What a parcel holds: of each map output, the parts."""
+    path = Path(folders.path(segment))
+    assert path.stat().st_mode & 0o777 == 0o600
+    parcel = memoryview(path.read_bytes())
+    found, end = {}, 0
+    for map, offset, length in unpack_directory(parcel):
+        assert offset % ALIGNMENT == 0 and offset >= end
+        selection, end = parcel[offset : offset + length], offset + length
+        found[map] = [bytes(find_part(selection, part) or b"") for part in parts]
+    assert end == len(parcel)
+    return found
+
+
+def segments(folders: Folders) -> list[str]:
+    return sorted(os.listdir(folders.memory) + os.listdir(folders.disk))

@@ -1,0 +1,434 @@
+"""A fetcher in this process: parcels arrive whole, or nothing of them does."""
+
+import os
+import resource
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from random import Random
+
+import pytest
+from outputs import lay, random_parts, room_for, segments, unpack
+from peers import PATIENCE_S, exactly
+
+from pyrite.blocks.parcel import directory_bytes
+from pyrite.blocks.segments import Folders
+from pyrite.ids import NodeId
+from pyrite.remote import client as client_module
+from pyrite.remote import fetcher as module
+from pyrite.remote.asking import Stretch
+from pyrite.remote.client import BlockClient
+from pyrite.remote.errors import Address
+from pyrite.remote.fetcher import Fetcher, FetchOrder, joined
+from pyrite.remote.handshake import ANSWER_BYTES, counter_proof, fresh_nonce
+from pyrite.remote.process import ServerProcess
+
+Start = Callable[..., ServerProcess]
+
+
+class Bench:
+    """A fetcher with folders of its own, and what it says."""
+
+    def __init__(self, root: Path, secret: bytes | None) -> None:
+        (root / "memory").mkdir()
+        (root / "disk").mkdir()
+        self.folders = Folders(str(root / "memory"), str(root / "disk"), NodeId("node-9"))
+        self.said: SimpleQueue[tuple[int, str | None]] = SimpleQueue()
+        self.forgotten: set[str] = set()
+        self.fetcher = Fetcher(
+            self.folders, secret, lambda *result: self.said.put(result), self.forgotten
+        )
+        self.targets = 0
+
+    def order(
+        self,
+        blocks: Sequence[Stretch],
+        parts: Sequence[int],
+        size: int = 1 << 20,
+        address: Address | None = None,
+        id: int = 7,
+    ) -> FetchOrder:
+        self.targets += 1
+        maps = tuple(range(10, 10 + len(blocks)))
+        target = f"m-fetched-{self.targets}"
+        return FetchOrder(id, target, size, address, tuple(parts), maps, tuple(blocks))
+
+    def fetch(self, order: FetchOrder) -> str | None:
+        self.fetcher.fetch(order)
+        id, reason = self.said.get(timeout=PATIENCE_S)
+        assert id == order.id
+        return reason
+
+    def fails(self, order: FetchOrder) -> str:
+        """Why it could not be; nothing is left of it."""
+        before = segments(self.folders)
+        reason = self.fetch(order)
+        assert reason is not None
+        assert segments(self.folders) == before
+        return reason
+
+
+@pytest.fixture
+def bench(tmp_path: Path, secret: bytes) -> Iterator[Bench]:
+    made = Bench(tmp_path, secret)
+    yield made
+    made.fetcher.close()
+
+
+@pytest.fixture(params=["own memory", "own disk", "other's memory", "other's disk"])
+def source(
+    request: pytest.FixtureRequest, bench: Bench, folders: Folders, start: Start
+) -> tuple[Folders, str, Address | None]:
+    """Where map outputs lie: whose folders, in a segment of which kind, at which address."""
+    whose, kind = request.param.split()
+    if whose == "own":
+        return bench.folders, kind[0], None
+    return folders, kind[0], start().address
+
+
+Source = tuple[Folders, str, Address | None]
+
+
+def test_parts_of_several_outputs(bench: Bench, source: Source, segment: str) -> None:
+    where, kind, address = source
+    random = Random(3)
+    outputs = [random_parts(random, 20) for _ in range(30)]
+    blocks = lay(where, kind + segment[1:], outputs)
+    for _ in range(20):
+        parts = sorted(random.sample(range(20), random.randint(1, 20)))
+        chosen = random.sample(range(30), random.randint(1, 30))
+        size = room_for([outputs[each] for each in chosen], parts)
+        order = bench.order([blocks[each] for each in chosen], parts, size, address)
+        assert bench.fetch(order) is None
+        found = unpack(bench.folders, order.target, parts)
+        assert list(found) == list(order.maps)
+        for output, got in zip(chosen, found.values(), strict=True):
+            assert got == [outputs[output][part] for part in parts]
+
+
+def test_a_large_parcel(bench: Bench, source: Source, segment: str) -> None:
+    where, kind, address = source
+    random = Random(4)
+    outputs = [[random.randbytes(6 << 20), b"", random.randbytes(100), b"x"] for _ in range(2)]
+    blocks = lay(where, kind + segment[1:], outputs)
+    order = bench.order(blocks, [0, 2], 16 << 20, address)
+    assert bench.fetch(order) is None
+    found = unpack(bench.folders, order.target, [0, 2])
+    assert found == {10 + each: [outputs[each][0], outputs[each][2]] for each in range(2)}
+    blocks_bytes = os.stat(bench.folders.path(order.target)).st_blocks * 512
+    assert blocks_bytes < 13 << 20
+
+
+def test_outputs_that_are_gone(bench: Bench, source: Source, segment: str) -> None:
+    where, kind, address = source
+    name = kind + segment[1:]
+    good, other = lay(where, name, [[b"one", b"two"], [b"three"]])
+    for lost, said in [
+        (Stretch(f"{name}9", 0, 100), "is gone"),
+        (Stretch(name, other.offset, other.length + 1), "is shorter than its block"),
+    ]:
+        reason = bench.fails(bench.order([good, lost], [0], address=address))
+        assert lost.segment in reason
+        assert (said if address is None else "any more") in reason
+    assert bench.fetch(bench.order([good], [0], address=address)) is None
+
+
+def test_an_output_that_is_spoilt(bench: Bench, source: Source, segment: str) -> None:
+    where, kind, address = source
+    name = kind + segment[1:]
+    good, bad = lay(where, name, [[b"one", b"two"]] * 2)
+    with open(where.path(name), "r+b") as file:
+        file.seek(bad[1] + 16)
+        file.write(b"\xff")
+    assert name in bench.fails(bench.order([good, bad], [0, 1], address=address))
+    order = bench.order([good], [0, 1], address=address)
+    assert bench.fetch(order) is None
+    assert unpack(bench.folders, order.target, [0, 1]) == {10: [b"one", b"two"]}
+
+
+def test_parts_that_there_are_not(bench: Bench, source: Source, segment: str) -> None:
+    where, kind, address = source
+    name = kind + segment[1:]
+    blocks = lay(where, name, [[b"one", b"two"]])
+    assert name in bench.fails(bench.order(blocks, [1, 2], address=address))
+    assert bench.fetch(bench.order(blocks, [0, 1], address=address)) is None
+
+
+def test_a_parcel_that_is_too_small(bench: Bench, source: Source, segment: str) -> None:
+    where, kind, address = source
+    outputs = [[bytes(500_000), b"x"], [bytes(300_000), b"y"]]
+    blocks = lay(where, kind + segment[1:], outputs)
+    for size in 1, directory_bytes(2), 70_000, 600_000, 800_100:
+        reason = bench.fails(bench.order(blocks, [0], size, address))
+        assert "do not fit" in reason or "there is room for" in reason
+    size = room_for(outputs, [0])
+    assert bench.fetch(bench.order(blocks, [0], size, address)) is None
+
+
+def test_a_target_that_exists_stays_as_it_is(bench: Bench) -> None:
+    order = bench.order(lay(bench.folders, "m-e0-1", [[b"one"]]), [0])
+    path = Path(bench.folders.path(order.target))
+    path.write_bytes(b"other")
+    assert bench.fails(order) == f"a segment {order.target} was made by somebody else"
+    assert path.read_bytes() == b"other"
+
+
+def test_memory_that_is_full(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = lay(bench.folders, "m-e0-1", [[b"one"]])
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
+    try:
+        reason = bench.fails(bench.order(blocks, [0], 2 << 20))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert reason == f"{bench.folders.memory} did not take it: File too large"
+    assert bench.fetch(bench.order(blocks, [0], 2 << 20)) is None
+
+
+def test_what_is_no_file(bench: Bench) -> None:
+    os.mkfifo(bench.folders.path("m-e0-3"))
+    assert bench.fails(bench.order([Stretch("m-e0-3", 0, 100)], [0])) == "m-e0-3 is no segment"
+
+
+def test_other_nodes_want_a_secret(tmp_path: Path, server: ServerProcess) -> None:
+    alone = Bench(tmp_path, secret=None)
+    blocks = lay(alone.folders, "d-e0-1", [[b"one"]])
+    assert "no secret" in alone.fails(alone.order(blocks, [0], address=server.address))
+    assert alone.fetch(alone.order(blocks, [0])) is None
+    alone.fetcher.close()
+
+
+def test_what_was_dropped_is_not_made(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = lay(bench.folders, "d-e0-1", [[bytes(1000)], [bytes(2000)]])
+    order = bench.order(blocks, [0])
+    bench.forgotten.add(order.target)
+    assert bench.fails(order) == f"segment {order.target} was dropped before it was made"
+    whole = os.preadv
+    for drop in bench.forgotten.add, lambda name: os.unlink(bench.folders.path(name)):
+        order, reads = bench.order(blocks, [0]), []
+
+        def drop_meanwhile(fd, views, offset, drop=drop, target=order.target, reads=reads):  # type: ignore[no-untyped-def]
+            if not reads:
+                drop(target)
+            reads.append(offset)
+            return whole(fd, views, offset)
+
+        monkeypatch.setattr(module.os, "preadv", drop_meanwhile)
+        assert bench.fails(order) == f"segment {order.target} was dropped while it was made"
+        # Who is told in time does not read the rest.
+        assert len(reads) == (1 if order.target in bench.forgotten else 2)
+
+
+def test_an_own_file_that_is_cut_meanwhile(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = lay(bench.folders, "m-e0-1", [[bytes(6 << 20)]])
+    whole = os.preadv
+
+    def cut(fd: int, views: list[memoryview], offset: int) -> int:
+        os.truncate(bench.folders.path("m-e0-1"), 1 << 20)
+        return whole(fd, views, offset)
+
+    monkeypatch.setattr(module.os, "preadv", cut)
+    reason = bench.fails(bench.order(blocks, [0], 7 << 20))
+    assert reason == "segment m-e0-1 is shorter than its block"
+
+
+def test_orders_for_one_source_are_done_in_their_order(
+    bench: Bench, server: ServerProcess, folders: Folders, segment: str
+) -> None:
+    random = Random(8)
+    outputs = [random_parts(random, 4, 300) for _ in range(10)]
+    addresses: dict[Address | None, list[Stretch]] = {
+        None: lay(bench.folders, "d-e0-1", outputs),
+        server.address: lay(folders, segment, outputs),
+    }
+    orders = {}
+    for id in range(300):
+        address = random.choice(list(addresses))
+        chosen = random.sample(range(10), 3)
+        blocks = [addresses[address][each] for each in chosen]
+        if random.random() < 0.1:
+            blocks[1] = Stretch("m-e7-1", 0, 100)
+        parts = sorted(random.sample(range(4), 2))
+        orders[id] = bench.order(blocks, parts, address=address, id=id), chosen
+        bench.fetcher.fetch(orders[id][0])
+    said = [bench.said.get(timeout=PATIENCE_S) for _ in range(300)]
+    for address in addresses:
+        ids = [id for id, _ in said if orders[id][0].address == address]
+        assert ids == sorted(ids)
+    for id, reason in said:
+        order, chosen = orders[id]
+        if order.blocks[1][0] == "m-e7-1":
+            assert reason is not None and "m-e7-1" in reason
+            assert not os.path.exists(bench.folders.path(order.target))
+        else:
+            assert reason is None
+            found = unpack(bench.folders, order.target, order.parts)
+            assert list(found.values()) == [
+                [outputs[each][part] for part in order.parts] for each in chosen
+            ]
+    bench.fetcher.close()
+    assert bench.fetcher.waiting == {} and not bench.fetcher.ready
+    assert len(bench.fetcher.threads) == 2
+
+
+class Stalled:
+    """A peer that proves itself, and answers nothing until it may go on."""
+
+    def __init__(self, secret: bytes) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address: Address = self.listener.getsockname()
+        self.secret = secret
+        self.asked, self.ended = threading.Event(), threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        sock, _ = self.listener.accept()
+        nonce = fresh_nonce()
+        sock.sendall(nonce)
+        sock.sendall(counter_proof(self.secret, nonce, exactly(sock, ANSWER_BYTES)) or b"")
+        assert exactly(sock, 1)
+        self.asked.set()
+        self.ended.wait(PATIENCE_S)
+        sock.close()
+        self.listener.close()
+
+    def end(self) -> None:
+        self.ended.set()
+        self.thread.join()
+
+
+def test_several_sources_are_pulled_from_at_once(bench: Bench, secret: bytes) -> None:
+    blocks = lay(bench.folders, "d-e0-1", [[b"one"]])
+    peers = [Stalled(secret) for _ in range(module.MOST_THREADS)]
+    for id, peer in enumerate(peers):
+        bench.fetcher.fetch(bench.order(blocks, [0], address=peer.address, id=id))
+        assert len(bench.fetcher.threads) == id + 1
+    assert all(peer.asked.wait(PATIENCE_S) for peer in peers)
+    # All are busy, so that this one waits for the first that is free.
+    bench.fetcher.fetch(bench.order(blocks, [0], id=100))
+    assert bench.said.empty()
+    for peer in peers:
+        peer.end()
+    said = dict(bench.said.get(timeout=PATIENCE_S) for _ in range(len(peers) + 1))
+    assert said.pop(100) is None
+    assert all(reason is not None and "is lost" in reason for reason in said.values())
+    assert len(bench.fetcher.threads) == module.MOST_THREADS
+    assert segments(bench.folders) == ["d-e0-1", f"m-fetched-{len(peers) + 1}"]
+
+
+def test_a_slow_source_does_not_hold_up_others(
+    bench: Bench, server: ServerProcess, folders: Folders, segment: str, secret: bytes
+) -> None:
+    blocks = lay(folders, segment, [[b"one"]])
+    slow = Stalled(secret)
+    for id in range(10):
+        bench.fetcher.fetch(bench.order(blocks, [0], address=slow.address, id=id))
+    assert slow.asked.wait(PATIENCE_S)
+    for id in range(10, 20):
+        assert bench.fetch(bench.order(blocks, [0], address=server.address, id=id)) is None
+    slow.end()
+    said = [bench.said.get(timeout=PATIENCE_S) for _ in range(10)]
+    assert sorted(id for id, _ in said) == list(range(10))
+    assert all(reason is not None and "is lost" in reason for _, reason in said)
+
+
+def test_who_waits_for_a_lost_node_is_told_at_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, server: ServerProcess, folders: Folders
+) -> None:
+    """A dead node costs its timeout once, not for each of its orders."""
+    monkeypatch.setattr(client_module, "BlockClient", partial(BlockClient, timeout_s=0.05))
+    blocks = lay(bench.folders, "d-e0-1", [[b"one"]])
+    all_waiting, results = threading.Event(), {}
+
+    def done(id: int, reason: str | None) -> None:
+        all_waiting.wait(PATIENCE_S)
+        results[id] = reason
+        bench.said.put((id, reason))
+
+    bench.fetcher.done = done
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        silent: Address = listener.getsockname()
+        for id in range(9):
+            address = None if id == 5 else silent
+            bench.fetcher.fetch(bench.order(blocks, [0], address=address, id=id))
+        all_waiting.set()
+        for _ in range(9):
+            bench.said.get(timeout=PATIENCE_S)
+        listener.accept()[0].close()
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+    assert results.pop(5) is None
+    assert set(results.values()) == {
+        f"the block server at 127.0.0.1:{silent[1]} is lost: it did not answer within 0.05 s"
+    }
+
+
+def test_closed_while_a_node_does_not_answer(bench: Bench, secret: bytes) -> None:
+    blocks = lay(bench.folders, "d-e0-1", [[b"one"]])
+    peers = [Stalled(secret) for _ in range(3)]
+    for id in range(6):
+        peer = peers[id % 3]
+        bench.fetcher.fetch(bench.order(blocks, [0], address=peer.address, id=id))
+    assert all(peer.asked.wait(PATIENCE_S) for peer in peers)
+    bench.fetcher.close()
+    assert len(bench.fetcher.threads) == 3
+    assert not any(thread.is_alive() for thread in bench.fetcher.threads)
+    for peer in peers:
+        peer.end()
+    assert bench.said.empty()
+    assert segments(bench.folders) == ["d-e0-1"]
+
+
+def test_closed_while_it_copies(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = lay(bench.folders, "d-e0-1", [[bytes(9 << 20)]])
+    whole, copies, goes_on = os.preadv, threading.Event(), threading.Event()
+
+    def pause(fd: int, views: list[memoryview], offset: int) -> int:
+        copies.set()
+        goes_on.wait(PATIENCE_S)
+        return whole(fd, views, offset)
+
+    monkeypatch.setattr(module.os, "preadv", pause)
+    for id in range(3):
+        bench.fetcher.fetch(bench.order(blocks, [0], 10 << 20, id=id))
+    assert copies.wait(PATIENCE_S)
+    closer = threading.Thread(target=bench.fetcher.close)
+    closer.start()
+    while not bench.fetcher.closed:
+        pass
+    goes_on.set()
+    closer.join()
+    assert segments(bench.folders) == ["d-e0-1"]
+    assert bench.said.empty()
+
+
+def test_memory_and_descriptors_are_free_when_it_is_said(
+    bench: Bench, source: Source, segment: str
+) -> None:
+    where, kind, address = source
+    name = kind + segment[1:]
+    blocks = lay(where, name, [[b"one", b"two"]] * 2)
+    assert bench.fetch(bench.order(blocks, [0], address=address)) is None
+    before = len(os.listdir("/proc/self/fd"))
+    gone = [blocks[0], Stretch(f"{name}9", 0, 100)]
+    for size in (1 << 20, 1 << 10, directory_bytes(2)) * 10:
+        for wanted in blocks, gone:
+            reason = bench.fetch(order := bench.order(wanted, [0], size, address))
+            assert (reason is None) == (wanted is blocks and size >= 1 << 10)
+            assert order.target not in Path("/proc/self/maps").read_text()
+    assert bench.fetch(bench.order(blocks, [0], address=address)) is None
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_fetcher_that_never_fetched_has_no_thread(bench: Bench) -> None:
+    assert bench.fetcher.threads == []
+    bench.fetcher.close()
+
+
+def test_stretches_are_read_together_where_they_touch() -> None:
+    assert joined([(5, 2), (7, 0), (7, 3), (12, 0), (13, 1)]) == [(5, 5), (13, 1)]

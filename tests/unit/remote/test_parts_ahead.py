@@ -1,0 +1,196 @@
+"""Reducers that read from several nodes: rows in the order of the maps, and losses as they are."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from outputs import lay
+
+from pyrite.blocks.codec import encode_bytes
+from pyrite.blocks.segments import Folders
+from pyrite.ids import BlockRef, NodeId, ShuffleId
+from pyrite.remote import ahead
+from pyrite.remote.ahead import PartsAhead
+from pyrite.remote.neighbours import Neighbours
+from pyrite.remote.process import LOOPBACK, ServerProcess
+from pyrite.remote.reader import NodeReader
+from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
+
+PARTS = 3
+SHUFFLE = ShuffleId(5)
+
+
+class Nodes:
+    """A node that reads, and others with a block server each."""
+
+    def __init__(self, root: Path, secret: bytes, count: int) -> None:
+        self.folders: list[Folders] = []
+        self.servers: list[ServerProcess] = []
+        for number in range(count):
+            memory, disk = root / f"m{number}", root / f"d{number}"
+            memory.mkdir()
+            disk.mkdir()
+            self.folders.append(Folders(str(memory), str(disk), NodeId(f"node-{number}")))
+        for folders in self.folders[1:]:
+            self.servers.append(ServerProcess.start(folders, secret, LOOPBACK))
+        self.neighbours = Neighbours()
+        addresses = {
+            folders.node: server.address
+            for folders, server in zip(self.folders[1:], self.servers, strict=True)
+        }
+        self.neighbours.meet(secret, addresses)
+        self.reader = NodeReader(self.folders[0], self.neighbours)
+        self.made = 0
+
+    def write(self, node: int, outputs: list[list[list[Any]]]) -> list[BlockRef]:
+        """Outputs in one segment of the node: of each its parts, of each of these its batches."""
+        self.made += 1
+        frames = [[b"".join(map(encode_bytes, part)) for part in parts] for parts in outputs]
+        blocks = lay(self.folders[node], f"{'md'[self.made % 2]}-e0-{self.made}", frames)
+        return [BlockRef(self.folders[node].node, *block) for block in blocks]
+
+    def read(self, refs: list[BlockRef], part: int) -> list[Any]:
+        return list(ShuffleRows(SHUFFLE, tuple(refs), part, self.reader).rows())
+
+    def lost(self, refs: list[BlockRef], part: int = 0) -> list[int]:
+        """Which outputs are said to be missing."""
+        with pytest.raises(MissingMapOutput) as caught:
+            self.read(refs, part)
+        assert caught.value.shuffle == SHUFFLE
+        assert all(refs[index] == ref for index, ref in caught.value.lost)
+        return [index for index, _ in caught.value.lost]
+
+    def close(self) -> None:
+        self.reader.close()
+        for server in self.servers:
+            server.stop()
+
+
+@pytest.fixture
+def nodes(tmp_path: Path, secret: bytes) -> Iterator[Nodes]:
+    made = Nodes(tmp_path, secret, 4)
+    yield made
+    made.close()
+
+
+def outputs_of(maps: range, rows: int = 3) -> list[list[list[Any]]]:
+    """Of each map, parts of two batches, some of them empty."""
+    return [
+        [
+            [] if (map + part) % 4 == 0 else [[(map, part, 0)] * rows, [(map, part, 1)]]
+            for part in range(PARTS)
+        ]
+        for map in maps
+    ]
+
+
+def rows_of(outputs: list[list[list[Any]]], part: int) -> list[Any]:
+    return [row for parts in outputs for batch in parts[part] for row in batch]
+
+
+def shuffled(nodes: Nodes, rows: int = 3) -> tuple[list[BlockRef], list[list[list[Any]]]]:
+    """Sixty maps, whose outputs lie anywhere."""
+    random, refs, outputs = Random(9), [], []
+    for first in range(0, 60, 5):
+        made = outputs_of(range(first, first + 5), rows)
+        refs += nodes.write(random.randrange(4), made)
+        outputs += made
+    places = list(range(60))
+    random.shuffle(places)
+    return [refs[place] for place in places], [outputs[place] for place in places]
+
+
+@pytest.mark.parametrize("ahead_bytes", [0, 100, 1000, 1 << 20])
+def test_rows_come_in_the_order_of_the_maps(
+    nodes: Nodes, monkeypatch: pytest.MonkeyPatch, ahead_bytes: int
+) -> None:
+    monkeypatch.setattr(PartsAhead.__init__, "__defaults__", (ahead_bytes,))
+    monkeypatch.setattr(ahead, "AHEAD_BLOCKS", 7)
+    refs, outputs = shuffled(nodes)
+    for part in range(PARTS):
+        assert nodes.read(refs, part) == rows_of(outputs, part)
+        assert nodes.read(refs[:1], part) == rows_of(outputs[:1], part)
+    assert nodes.read([], 0) == []
+
+
+def test_no_more_is_held_than_is_allowed(nodes: Nodes) -> None:
+    outputs = [[[[os.urandom(50_000)]]] for _ in range(60)]
+    refs = [ref for node in (1, 2, 3) for ref in nodes.write(node, outputs[node * 20 - 20 :][:20])]
+    limit = 1_000_000
+    parts = PartsAhead(nodes.neighbours, refs, 0, limit)
+    most = 0
+    for place in range(60):
+        node = refs[place % 3 * 20].node
+        assert parts.take(node) is not None
+        most = max(most, parts.held_bytes)
+    assert limit / 3 < most <= limit
+    assert parts.held_bytes == 0
+
+
+def test_a_segment_that_is_gone_is_lost_with_all_in_it(nodes: Nodes) -> None:
+    first = nodes.write(1, outputs_of(range(3)))
+    second = nodes.write(1, outputs_of(range(3, 6)))
+    refs = [first[0], second[0], first[1], second[1], first[2], second[2]]
+    os.unlink(nodes.folders[1].path(second[0].segment))
+    assert nodes.lost(refs) == [1, 3, 5]
+
+
+def test_rows_before_a_loss_come_all(nodes: Nodes) -> None:
+    outputs = outputs_of(range(1, 4))
+    refs = [*nodes.write(1, outputs), BlockRef(NodeId("node-1"), "m-e0-99", 0, 100)]
+    rows = ShuffleRows(SHUFFLE, tuple(refs), 0, nodes.reader).rows()
+    expected = rows_of(outputs, 0)
+    assert [next(rows) for _ in expected] == expected
+    with pytest.raises(MissingMapOutput):
+        next(rows)
+
+
+def test_a_node_that_does_not_answer_is_lost_with_all_on_it(nodes: Nodes) -> None:
+    refs = [
+        *nodes.write(1, outputs_of(range(2))),
+        *nodes.write(2, outputs_of(range(2, 4))),
+        *nodes.write(1, outputs_of(range(4, 6))),
+        *nodes.write(2, outputs_of(range(6, 8))),
+    ]
+    nodes.servers[1].stop()
+    assert nodes.lost(refs) == [2, 3, 6, 7]
+
+
+def test_a_node_that_nobody_knows_any_more(nodes: Nodes) -> None:
+    refs = nodes.write(1, outputs_of(range(2)))
+    far = [ref._replace(node=NodeId("node-9")) for ref in nodes.write(2, outputs_of(range(2)))]
+    assert nodes.lost([refs[0], *far, refs[1]]) == [1, 2]
+
+
+def spoil(nodes: Nodes, ref: BlockRef, place: int) -> None:
+    number = int(ref.node.split("-")[1])
+    path = Path(nodes.folders[number].path(ref.segment))
+    data = bytearray(path.read_bytes())
+    data[ref.offset + place] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("node", [0, 1])
+@pytest.mark.parametrize("place", ["count", "offset", "frame"])
+def test_a_spoilt_output_is_lost_alone(nodes: Nodes, node: int, place: str) -> None:
+    refs = nodes.write(node, outputs_of(range(1, 4)))
+    spoil(nodes, refs[1], {"count": 4, "offset": 10, "frame": 8 * (PARTS + 2) + 20}[place])
+    assert nodes.lost(refs) == [1]
+
+
+def test_others_are_not_troubled_by_a_reader_that_stops(nodes: Nodes) -> None:
+    refs, outputs = shuffled(nodes)
+    rows = ShuffleRows(SHUFFLE, tuple(refs), 1, nodes.reader).rows()
+    assert next(rows) == rows_of(outputs, 1)[0]
+    del rows
+    assert nodes.read(refs, 2) == rows_of(outputs, 2)
+
+
+def test_two_shuffles_are_read_at_once(nodes: Nodes) -> None:
+    refs, outputs = shuffled(nodes)
+    readers = [ShuffleRows(SHUFFLE, tuple(refs), 1, nodes.reader).rows() for _ in range(2)]
+    both = list(zip(*readers, strict=True))
+    assert both == [(row, row) for row in rows_of(outputs, 1)]

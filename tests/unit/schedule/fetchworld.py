@@ -1,0 +1,87 @@
+"""Parcels for random walks: fetched when they are ordered, late, twice or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from random import Random
+from typing import TYPE_CHECKING
+
+from pyrite.ids import BlockRef, NodeId, ShuffleId
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+
+if TYPE_CHECKING:
+    from walkworld import Files
+
+
+class Fetching:
+    """What is on its way to which node, and the parcels that lie there."""
+
+    def __init__(self, dice: Random) -> None:
+        self.dice = dice
+        self.on_way: dict[int, do.FetchParts] = {}
+        # Words of nodes that have gone since, and words that come twice.
+        self.late: list[ev.PartsFetched | ev.PartsNotFetched] = []
+        self.parcels: dict[tuple[NodeId, str], do.FetchParts] = {}
+        self.made: dict[BlockRef, tuple[ShuffleId, int]] = {}
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.on_way or self.late)
+
+    def begin(self, order: do.FetchParts, files: Files) -> None:
+        assert order.node in files.capacities, f"nobody is there to fetch: {order}"
+        assert order.maps and len(order.maps) == len(order.refs), f"maps without places: {order}"
+        assert list(order.parts) == sorted(set(order.parts)), f"out of order: {order}"
+        for number, ref in zip(order.maps, order.refs, strict=True):
+            assert ref in files and ref.node == order.source, f"{ref} is not there: {order}"
+            assert self.made[ref][1] == number, f"{ref} is not map output {number}"
+        shuffles = {self.made[ref][0] for ref in order.refs}
+        assert len(shuffles) == 1, f"several shuffles in one parcel: {order}"
+        self.on_way[order.fetch] = order
+
+    def end(self, files: Files, faults: bool) -> ev.PartsFetched | ev.PartsNotFetched | None:
+        """A parcel arrives, or does not; gives what is heard of it, if anything."""
+        dice = self.dice
+        if self.late and (not self.on_way or dice.random() < 0.3):
+            return self.late.pop(dice.randrange(len(self.late)))
+        order = self.on_way.pop(dice.choice(list(self.on_way)))
+        told: ev.PartsFetched | ev.PartsNotFetched = ev.PartsFetched(order.fetch)
+        if not all(ref in files for ref in order.refs) or (faults and dice.random() < 0.15):
+            told = ev.PartsNotFetched(order.fetch, "it is not there")
+        else:
+            self.parcels[order.node, order.segment] = order
+            files.sizes[order.node, order.segment] = order.bytes
+        if faults and dice.random() < 0.1:
+            self.late.append(told)
+        return told
+
+    def end_node(self, node: NodeId) -> None:
+        """Nothing of the node is left; what it said last may come late."""
+        for fetch in [id for id, order in self.on_way.items() if order.node == node]:
+            del self.on_way[fetch]
+            if self.dice.random() < 0.5:
+                self.late.append(ev.PartsFetched(fetch))
+        self.parcels = {key: order for key, order in self.parcels.items() if key[0] != node}
+
+    def drop(self, node: NodeId, segment: str) -> None:
+        for order in self.on_way.values():
+            assert (order.node, order.segment) != (node, segment), "dropped on its way"
+        self.parcels.pop((node, segment), None)
+
+    def check_launch(
+        self, launch: do.LaunchTask, node: NodeId, files: Files, alike: Container[ShuffleId]
+    ) -> None:
+        """What a task is told to read lies on its own node, and is what it would fetch."""
+        now = {each.shuffle: each.refs for each in launch.inputs}
+        for each in launch.parcels:
+            for segment in each.segments:
+                order = self.parcels.get((node, segment))
+                assert order is not None, f"{segment} is told, and is not on {node}"
+                assert (node, segment) in files.sizes
+                for number, ref in zip(order.maps, order.refs, strict=True):
+                    assert self.made[ref] == (each.shuffle, number), "of another shuffle"
+                    refs = now.get(each.shuffle)
+                    assert each.shuffle in alike or refs is None or refs[number] == ref, (
+                        f"{segment} holds map output {number} of {each.shuffle} as it was once"
+                    )

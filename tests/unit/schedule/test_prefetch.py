@@ -1,0 +1,426 @@
+"""Reducers have places, and their input travels, while maps still run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from conversation import Talk, map_stage, of_type, result_stage
+
+from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, NodeId, ShuffleId
+from pyrite.place.sizes import encode
+from pyrite.plan.stages import StageSpec
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+
+NODES = [NodeId(f"node-{number}") for number in range(3)]
+MIB = 1 << 20
+
+
+class Nodes(Talk):
+    """Three nodes with an executor each; map outputs lie where their tasks ran."""
+
+    def __init__(self, pool_bytes: int = 1 << 30, **rules: object) -> None:
+        super().__init__(executors=1, pool_bytes=pool_bytes, **rules)
+        for number in (1, 2):
+            self.tell(ev.NodeJoined(NODES[number], pool_bytes))
+            self.tell(ev.ExecutorJoined(ExecutorId(number), NODES[number]))
+
+    def make(self, *sizes: int, attempt: int | None = None) -> list[do.Command]:
+        """Lets the task that was launched first succeed, with a map output of these parts."""
+        attempt = next(iter(self.running)) if attempt is None else attempt
+        launch = self.running.pop(AttemptId(attempt))
+        output = BlockRef(NODES[launch.executor], f"d-e{launch.executor}-{attempt}", 0, sum(sizes))
+        return self.tell(ev.TaskSucceeded(AttemptId(attempt), output=output, sizes=encode(sizes)))
+
+    def finish(self, attempt: int | None = None) -> list[do.Command]:
+        attempt = next(iter(self.running)) if attempt is None else attempt
+        self.running.pop(AttemptId(attempt))
+        return self.tell(ev.TaskSucceeded(AttemptId(attempt), b"r"))
+
+    def orders(self) -> list[do.FetchParts]:
+        return of_type(self.log, do.FetchParts)
+
+    def arrive(self, *orders: do.FetchParts) -> list[do.Command]:
+        return [each for order in orders for each in self.tell(ev.PartsFetched(order.fetch))]
+
+    def arrive_all(self) -> None:
+        """Lets all that is ordered, and all that is ordered then, arrive."""
+        arrived: set[int] = set()
+        while fresh := [each for each in self.orders() if each.fetch not in arrived]:
+            arrived.update(each.fetch for each in fresh)
+            self.arrive(*fresh)
+
+    def parcels(self) -> list[str]:
+        return [parcel.segment.name for parcel in self.scheduler.parcels.by_fetch.values()]
+
+
+def begun(maps: int = 9, reducers: int = 3, **rules: object) -> Nodes:
+    """Three of the maps are done: as many as there are nodes, and so the others are foreseen."""
+    talk = Nodes(**rules)
+    talk.submit(result_stage(1, reducers, map_stage(0, maps)))
+    for _ in range(3):
+        talk.make(*[MIB] * reducers)
+    return talk
+
+
+def test_reducers_are_placed_before_the_maps_have_ended() -> None:
+    talk = begun()
+    [placed] = of_type(talk.log, do.ReducersPlaced)
+    assert placed.stage == 1 and placed.how == ("observed",) and placed.shuffles == (0,)
+    assert placed.heaviest_bytes == placed.mean_bytes
+    run = talk.scheduler.runs[1]
+    assert run.tasks is None and run.ahead is not None
+    assert sorted(run.ahead.places.values()) == NODES
+
+
+def test_each_node_fetches_the_parts_of_its_reducers() -> None:
+    talk = begun()
+    run = talk.scheduler.runs[1]
+    assert run.ahead is not None
+    pairs = {(each.source, each.node) for each in talk.orders()}
+    assert pairs >= {(s, t) for s in NODES for t in NODES if s != t}
+    for order in talk.orders():
+        assert [run.ahead.places[part] for part in order.parts] == [order.node]
+        assert {ref.node for ref in order.refs} == {order.source}
+        assert order.bytes >= MIB * len(order.maps)
+        assert order.segment.startswith("m-fetched-")
+
+
+def test_a_reducer_is_launched_with_what_is_there() -> None:
+    talk = begun()
+    while talk.scheduler.runs[1].tasks is None:
+        talk.arrive_all()
+        talk.make(MIB, MIB, MIB)
+    for launch in talk.running.values():
+        node = NODES[launch.executor]
+        [parcels] = launch.parcels
+        here = [each for each in talk.orders() if each.node == node]
+        assert set(parcels.segments) <= {each.segment for each in here}
+        # All but the last outputs, which appeared when the reducers started.
+        told = [each for each in here if each.segment in parcels.segments]
+        assert sum(len(each.maps) for each in told) >= 7
+
+
+def test_what_has_not_arrived_is_not_told() -> None:
+    talk = begun()
+    while talk.scheduler.runs[1].tasks is None:
+        talk.make(MIB, MIB, MIB)
+    assert talk.orders() and not any(launch.parcels for launch in talk.running.values())
+
+
+def test_a_pair_of_nodes_has_one_order_at_a_time() -> None:
+    talk = begun(maps=12)
+    for _ in range(4):
+        talk.make(MIB, MIB, MIB)
+    pairs = [(each.source, each.node) for each in talk.orders()]
+    assert len(pairs) == len(set(pairs))
+    first = talk.orders()[0]
+    [more] = [
+        each
+        for each in of_type(talk.arrive(first), do.FetchParts)
+        if (each.source, each.node) == (first.source, first.node)
+    ]
+    assert not set(more.maps) & set(first.maps)
+
+
+def test_bytes_in_flight_are_bounded_for_each_node() -> None:
+    talk = begun(fetch_bytes=2 * MIB)
+    for _ in range(4):
+        for node in NODES:
+            for counts in (talk.scheduler.parcels.to_node, talk.scheduler.parcels.from_node):
+                assert counts.get(node, 0) < 3.2 * MIB
+        talk.make(MIB, MIB, MIB)
+
+
+def test_little_waits_for_more() -> None:
+    talk = Nodes(small_shuffle_bytes=0)
+    talk.submit(result_stage(1, 3, map_stage(0, 9)))
+    for _ in range(8):
+        talk.make(90, 90, 90)
+    assert of_type(talk.log, do.ReducersPlaced) and not talk.orders()
+
+
+def test_small_shuffles_and_those_that_should_not_are_not_fetched() -> None:
+    talk = Nodes()
+    talk.submit(result_stage(1, 3, map_stage(0, 9)))
+    for _ in range(8):
+        talk.make(90, 90, 90)
+    assert not of_type(talk.log, do.ReducersPlaced) and not talk.orders()
+    talk = begun(prefetch=False)
+    assert not of_type(talk.log, do.ReducersPlaced) and not talk.orders()
+    while talk.scheduler.runs[1].tasks is None:
+        talk.make(MIB, MIB, MIB)
+    assert of_type(talk.log, do.ReducersPlaced) and not talk.orders()
+
+
+def test_a_fetch_that_fails_is_not_tried_again() -> None:
+    talk = begun(maps=12)
+    first = talk.orders()[0]
+    talk.tell(ev.PartsNotFetched(first.fetch, "its node is lost"))
+    for _ in range(6):
+        talk.make(MIB, MIB, MIB)
+    pairs = [(each.source, each.node) for each in talk.orders()]
+    assert pairs.count((first.source, first.node)) == 1
+    assert first.segment not in talk.scheduler.ledger.segments
+    talk.tell(ev.PartsNotFetched(first.fetch, "said twice"))
+
+
+def test_the_story_tells_how_true_the_forecast_was() -> None:
+    talk = Nodes()
+    talk.submit(result_stage(1, 3, map_stage(0, 6)))
+    for sizes in [(MIB, MIB, MIB)] * 3 + [(MIB, MIB, 3 * MIB)] * 3:
+        talk.make(*sizes)
+    [told] = of_type(talk.log, do.SizesForeseen)
+    assert told.shuffle == 0 and told.how == "observed" and (told.seen, told.maps) == (3, 6)
+    assert told.predicted_bytes[0] == told.predicted_bytes[2]
+    assert told.true_bytes[2] > 1.8 * told.true_bytes[0]
+    assert 0.05 < told.mean_error < 0.5 and told.heaviest_error < -0.3
+
+
+def test_places_that_prove_wrong_are_given_up() -> None:
+    # All seems to go to the first reducers, and goes to the last ones.
+    talk = Nodes()
+    talk.submit(result_stage(1, 6, map_stage(0, 12)))
+    for sizes in [(MIB, MIB, 0, 0, 0, 0)] * 3 + [(0, 0, 2 * MIB, 2 * MIB, 2 * MIB, 0)] * 9:
+        talk.make(*sizes)
+    first, second = of_type(talk.log, do.ReducersPlaced)
+    assert second.moved and second.how == ("known",)
+    assert second.heaviest_bytes < 1.3 * second.mean_bytes
+
+
+# Rounds
+
+
+def rounds(**rules: object) -> Nodes:
+    """Six reducers for three executors: two rounds."""
+    return begun(maps=9, reducers=6, **rules)
+
+
+def test_reducers_are_fetched_for_in_rounds() -> None:
+    talk = rounds()
+    ahead = talk.scheduler.runs[1].ahead
+    assert ahead is not None and [len(unit.unfinished) for unit in ahead.units] == [3, 3]
+    assert all(len(order.parts) == 1 for order in talk.orders())
+    assert {index for unit in ahead.units for index in unit.unfinished} == set(range(6))
+
+
+def test_what_a_round_has_read_goes() -> None:
+    talk = rounds()
+    while talk.scheduler.runs[1].tasks is None:
+        talk.arrive_all()
+        talk.make(*[MIB] * 6)
+    ahead = talk.scheduler.runs[1].ahead
+    assert ahead is not None
+    first = [each.segment.name for each in ahead.units[0].parcels.values()]
+    assert first
+    for attempt in list(talk.running):
+        talk.finish(attempt)
+    dropped = [name for each in of_type(talk.log, do.DropSegments) for name in each.segments]
+    assert set(first) <= set(dropped)
+    assert not ahead.units[0].parcels and ahead.units[1].parcels
+
+
+def test_later_rounds_are_fetched_while_the_first_runs() -> None:
+    talk = rounds()
+    while talk.scheduler.runs[1].tasks is None:
+        talk.make(*[MIB] * 6)
+    ahead = talk.scheduler.runs[1].ahead
+    assert ahead is not None
+    before = len(talk.orders())
+    talk.arrive_all()
+    fresh = talk.orders()[before:]
+    second = {index for index in ahead.units[1].unfinished}
+    assert fresh and all(set(order.parts) <= second for order in fresh)
+
+
+def test_a_stage_that_ends_leaves_no_parcels() -> None:
+    talk = rounds()
+    while talk.scheduler.runs[1].tasks is None:
+        talk.arrive_all()
+        talk.make(*[MIB] * 6)
+    while talk.running:
+        talk.finish()
+    talk.arrive_all()
+    assert talk.ended() == {0: None} and not talk.parcels() and not talk.scheduler.planned
+
+
+def test_a_job_that_is_cancelled_leaves_no_parcels() -> None:
+    talk = begun()
+    on_way = talk.orders()[0]
+    talk.arrive(*talk.orders()[1:3])
+    talk.tell(ev.CancelRequested("enough"))
+    assert on_way.segment in talk.parcels()
+    for each in talk.orders():
+        talk.tell(ev.PartsFetched(each.fetch))
+    assert not talk.parcels()
+    assert not [name for name in talk.scheduler.ledger.segments if "fetched" in name]
+
+
+# Room
+
+
+def test_a_round_for_which_there_is_no_room_is_not_fetched() -> None:
+    # The outputs lie on disks, so that the pools are for parcels alone: 6 MiB and more for each
+    # reducer, of which a pool has room for one.
+    talk = rounds(pool_bytes=14 * MIB)
+    ahead = talk.scheduler.runs[1].ahead
+    assert ahead is not None
+    while talk.scheduler.runs[1].tasks is None:
+        talk.arrive_all()
+        talk.make(*[MIB] * 6)
+    assert [unit.admitted for unit in ahead.units] == [True, False]
+    assert not ahead.units[1].parcels
+    # When the first round has ended, the second one's turn has come.
+    for attempt in list(talk.running):
+        talk.finish(attempt)
+    assert ahead.units[1].admitted
+
+
+def test_parcels_make_room_for_whoever_wants_it() -> None:
+    talk = rounds(pool_bytes=40 * MIB)
+    talk.arrive_all()
+    ahead = talk.scheduler.runs[1].ahead
+    assert ahead is not None
+    later = [each.segment.name for each in ahead.units[1].parcels.values()]
+    pool = talk.scheduler.ledger.pools[NODES[0]]
+    wanted = pool.unused_bytes + 1
+    answer = talk.tell(ev.SpaceWanted(NODES[0], "e0", "m-e0-1", wanted))
+    dropped = [name for each in of_type(answer, do.DropSegments) for name in each.segments]
+    [granted] = of_type(answer, do.GrantSpace)
+    assert granted.place == NODES[0]
+    # All of the later round, on every node, and nothing of the first one.
+    assert set(dropped) == set(later) and ahead.units[0].parcels
+    assert not ahead.units[1].admitted
+
+
+def test_incomplete_rounds_make_room_first() -> None:
+    talk = rounds(pool_bytes=40 * MIB)
+    orders = talk.orders()
+    ahead = talk.scheduler.runs[1].ahead
+    assert ahead is not None
+    talk.arrive_all()
+    while talk.scheduler.runs[1].tasks is None and talk.scheduler.outputs.shuffles[0].absent > 1:
+        talk.make(*[MIB] * 6)
+        talk.arrive_all()
+    assert orders
+    # The first round is said to need more than it has; the second is complete.
+    for key in ahead.units[0].expected_bytes:
+        ahead.units[0].expected_bytes[key] *= 3
+    for key in ahead.units[1].expected_bytes:
+        ahead.units[1].expected_bytes[key] = 1
+    wanted = talk.scheduler.ledger.pools[NODES[0]].unused_bytes + 1
+    talk.tell(ev.SpaceWanted(NODES[0], "e0", "m-e0-1", wanted))
+    assert not ahead.units[0].parcels and ahead.units[1].parcels
+
+
+def test_a_parcel_that_is_read_stays_until_its_reader_ends() -> None:
+    talk = begun(pool_bytes=60 * MIB)
+    while talk.scheduler.runs[1].tasks is None:
+        talk.arrive_all()
+        talk.make(MIB, MIB, MIB)
+    [attempt] = [a for a, each in talk.running.items() if each.executor == 0]
+    [read] = talk.running[attempt].parcels
+    pool = talk.scheduler.ledger.pools[NODES[0]]
+    answer = talk.tell(ev.SpaceWanted(NODES[0], "e0", "m-e0-1", pool.unused_bytes + 1))
+    dropped = [name for each in of_type(answer, do.DropSegments) for name in each.segments]
+    assert not set(read.segments) & set(dropped)
+    answer = talk.finish(attempt)
+    dropped = [name for each in of_type(answer, do.DropSegments) for name in each.segments]
+    assert set(read.segments) <= set(dropped)
+
+
+# Losses
+
+
+def test_a_lost_node_loses_its_parcels_and_its_plans() -> None:
+    talk = begun()
+    talk.arrive(*talk.orders())
+    lost = [each for each in talk.orders() if each.node == NODES[2]]
+    for attempt in [a for a, each in talk.running.items() if each.executor == 2]:
+        del talk.running[attempt]
+    talk.tell(ev.NodeLost(NODES[2], "gone"))
+    assert not {each.segment for each in lost} & set(talk.parcels())
+    ahead = talk.scheduler.runs[1].ahead
+    assert ahead is not None and NODES[2] not in ahead.places.values()
+    for each in talk.orders():
+        talk.tell(ev.PartsFetched(each.fetch))
+    while talk.scheduler.runs[1].tasks is None:
+        talk.make(MIB, MIB, MIB)
+    while talk.running:
+        talk.finish()
+    assert talk.ended() == {0: None}
+
+
+def lose_first_output(talk: Nodes) -> None:
+    outputs = talk.scheduler.outputs.shuffles[ShuffleId(0)]
+    ref = outputs.refs[0]
+    assert ref is not None
+    attempt = next(iter(talk.running))
+    del talk.running[attempt]
+    talk.tell(ev.FetchFailed(attempt, ShuffleId(0), ((0, ref),), "gone"))
+
+
+def started(stage: StageSpec) -> Nodes:
+    talk = Nodes()
+    talk.submit(result_stage(1, 6, stage))
+    while 1 not in {launch.stage for launch in talk.running.values()}:
+        talk.arrive_all()
+        talk.make(*[MIB] * 6)
+    return talk
+
+
+def test_what_is_made_again_alike_need_not_be_fetched_again() -> None:
+    talk = started(map_stage(0, 9))
+    before = talk.parcels()
+    lose_first_output(talk)
+    assert talk.parcels() == before
+
+
+def test_what_may_be_dealt_out_anew_is_dropped() -> None:
+    talk = started(replace(map_stage(0, 9), barrier=False, replayable=False))
+    with_first = [each.segment for each in talk.orders() if 0 in each.maps]
+    lose_first_output(talk)
+    assert with_first and not set(with_first) & set(talk.parcels())
+
+
+# Several shuffles, several jobs
+
+
+def test_a_stage_of_two_shuffles_is_placed_with_each_of_them() -> None:
+    talk = Nodes()
+    talk.submit(result_stage(2, 3, map_stage(0, 6), map_stage(1, 6)))
+    while talk.scheduler.runs[2].tasks is None:
+        launch = next(iter(talk.running.values()))
+        talk.make(*([MIB, 2 * MIB, MIB] if launch.stage == 0 else [2 * MIB, MIB, MIB]))
+        talk.arrive_all()
+    placed = of_type(talk.log, do.ReducersPlaced)
+    assert len(placed) >= 2 and placed[-1].shuffles in ((0, 1), (1, 0))
+    shuffles = {launch.parcels[0].shuffle for launch in talk.running.values() if launch.parcels}
+    assert shuffles and all(
+        {each.shuffle for each in launch.parcels} == {0, 1} for launch in talk.running.values()
+    )
+
+
+def test_the_job_that_came_first_is_fetched_for_first() -> None:
+    talk = Nodes(fetch_bytes=2 * MIB)
+    talk.submit(result_stage(1, 3, map_stage(0, 6)), id=0)
+    talk.submit(result_stage(3, 3, map_stage(2, 6)), id=1)
+    first = [run.spec.id for run, _ in talk.scheduler._by_priority()]
+    assert first == []
+    for _ in range(9):
+        talk.make(MIB, MIB, MIB)
+    assert [run.job for run, _ in talk.scheduler._by_priority()] == sorted(
+        run.job for run, _ in talk.scheduler._by_priority()
+    )
+
+
+def test_where_jobs_share_fairly_who_has_more_left_is_fetched_for_first() -> None:
+    talk = Nodes(fair=True)
+    talk.submit(result_stage(1, 3, map_stage(0, 6)), id=0)
+    talk.submit(result_stage(3, 9, map_stage(2, 6)), id=1)
+    while len(talk.scheduler.planned) < 2:
+        # Those whose maps are few so far, so that no stage ends.
+        made = {id: 6 - each.absent for id, each in talk.scheduler.outputs.shuffles.items()}
+        attempt = min(talk.running, key=lambda each: made[ShuffleId(talk.running[each].stage)])
+        talk.make(*[MIB] * (3 if talk.running[attempt].stage == 0 else 9), attempt=attempt)
+    assert [run.job for run, _ in talk.scheduler._by_priority()] == [JobId(1), JobId(0)]
