@@ -108,12 +108,14 @@ class World:
             self._tell(ev.TaskFailed(launch.attempt, ev.Failure("ValueError", "bad")))
             return
         rdd = self._keeps.get(launch.stage)
-        stored = () if rdd is None else ((Partition(rdd, launch.partition), None),)
-        if self._writes[launch.stage]:
-            output = self._block(launch.executor)
-            self._tell(ev.TaskSucceeded(launch.attempt, None, output, stored=stored))
-        else:
-            self._tell(ev.TaskSucceeded(launch.attempt, b"result", stored=stored))
+        stored = () if rdd is None else (ev.Stored(Partition(rdd, launch.partition), None, 0),)
+        writes = self._writes[launch.stage]
+        first, *more = (
+            ev.Made(None, self._block(launch.executor)) if writes else ev.Made(b"result")
+            for _ in launch.partitions
+        )
+        done = ev.TaskSucceeded(launch.attempt, first.result, first.output, more=tuple(more))
+        self._tell(done._replace(kept=ev.KeptNews(stored)))
 
     def _block(self, executor: ExecutorId) -> BlockRef:
         """A map output, packed into the executor's segment with others."""

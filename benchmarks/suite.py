@@ -52,7 +52,15 @@ SUITES = {
         "skewed_keys",
     ],
     "r3s": ["whole", "half", "blocks", "switches"],
-    "scache": ["group_by", "map_times", "traces", "prediction"],
+    "scache": [
+        "group_by",
+        "map_times",
+        "traces",
+        "prediction",
+        "cluster",
+        "gigabyte",
+        "wide",
+    ],
 }
 
 
@@ -217,12 +225,25 @@ def run_r3s(options: argparse.Namespace, command: str) -> tuple[str, bool]:
 
 def run_scache(options: argparse.Namespace, command: str) -> tuple[str, bool]:
     """The report on the shuffle, and whether it shows what it must; plots go beside the report."""
+    from benchmarks import scache_real
     from benchmarks.scache import Scache
 
     scache = Scache(options.scale, options.out.parent)
+    runner = Runner(options)
+    real = scache_real.Real(
+        options.repeat,
+        options.scale,
+        options.timeout,
+        _environment(sys.executable),
+        runner.run,
+        runner.results,
+    )
     for name in options.only or SUITES[options.suite]:
-        scache.run(name)
-    return scache.markdown(command), scache.is_well
+        if name in scache_real.PARTS:
+            real.run(name)
+        else:
+            scache.run(name)
+    return scache.markdown(command) + real.markdown(), scache.is_well and real.is_well
 
 
 if __name__ == "__main__":

@@ -137,6 +137,11 @@ TABLE: tuple[Setting, ...] = (
             "Reducers that read less together are not placed by where their input lies."),
     Setting("pyrite.shuffle.tiny", "bytes", "256k",
             "Reducers that read less together are computed as one task; 0 computes each alone."),
+    Setting("pyrite.shuffle.divide", "bytes", "32m",
+            "A reducer that reads more, and much more than others, is divided over several tasks "
+            "where its operator allows it; 0 divides none."),
+    Setting("pyrite.shuffle.copies", "int", "1",
+            "On how many nodes a map output lies, 1 or 2: with 2, losing a node redoes no maps."),
     Setting("pyrite.shuffle.prefetch", "bool", "true",
             "Whether reducers are placed and their input is fetched while maps still run."),
     Setting("pyrite.shuffle.observe", "float", "0.05",

@@ -365,4 +365,26 @@ KEPT = (
             FOUR_FAILURES,
         ),
     ),
+    Kept(
+        "a spoilt parcel is left in the middle",
+        "A map output was made again with its rows in other frames. A reducer had read some frames "
+        "from what was fetched of the first one, found the next spoilt, and went on with the "
+        "second one behind as many frames: some rows came twice, and others never.",
+        Case(
+            Program(
+                (Source("parallelize", tuple((n % 37, n) for n in range(240)), 6),),
+                (Step("distinct", (0,), (7,)), Step("partitionBy", (1,), (3,))),
+                ((Ask("collect", 2),),),
+            ),
+            World(
+                0,
+                (NodePlan(1, LARGE),) * 3,
+                (Fault("crash node", 48, 1, lasting_s=0.02),),
+                chunk_rows=1,
+                spill_chance=0.5,
+                spoilt_parcels=0.8,
+            ),
+            (("pyrite.shuffle.inFlight", "1k"), ("pyrite.shuffle.small", "0"), *FOUR_FAILURES),
+        ),
+    ),
 )

@@ -89,6 +89,16 @@ def decode_frames(data: memoryview | bytes, writable: bool = False) -> Iterator[
         start = end
 
 
+def check_frames(data: memoryview | bytes) -> None:
+    """Raises CorruptBlock where one of these frames is not what was written."""
+    view = _bytes_view(data)
+    start = 0
+    while start < len(view):
+        end = _frame_end(view, start)
+        _check_frame(view[start:end])
+        start = end
+
+
 def read_frames(read: Callable[[int], bytes], size: int) -> Iterator[list[Any]]:
     """The rows of frames that `read` brings piece by piece, one frame in memory at a time."""
     while size > 0:
@@ -257,14 +267,19 @@ def _frame_end(view: memoryview, start: int) -> int:
     return start + length
 
 
-def _decode_frame(view: memoryview, writable: bool = False) -> list[Any]:
+def _check_frame(view: memoryview) -> int:
+    """How long its payload is."""
     tag, checksum, size = _HEADER.unpack_from(view)
     payload = view[_HEADER.size : _HEADER.size + size]
     if crc32(payload, crc32(_SEALED.pack(tag, size))) != checksum:
         raise CorruptBlock(f"wrong checksum over {size} bytes: they changed since written")
     if tag != _PICKLE:
         raise CorruptBlock(f"unknown frame tag {tag!r}: written by another version of Pyrite?")
-    return _load_pickle(view, size, writable)
+    return int(size)
+
+
+def _decode_frame(view: memoryview, writable: bool = False) -> list[Any]:
+    return _load_pickle(view, _check_frame(view), writable)
 
 
 def _load_pickle(view: memoryview, size: int, writable: bool) -> list[Any]:

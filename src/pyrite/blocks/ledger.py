@@ -190,13 +190,14 @@ class Ledger:
 
     def begin_parcel(self, node: NodeId, name: str, size: int) -> Segment:
         """A node begins to fetch into a segment of its own."""
-        segment = Segment(f"{MEMORY_PREFIX}{name}", node, node, size, live=1)
+        segment = Segment(name, node, node, size, live=1)
         self._add(segment)
         return segment
 
-    def end_parcel(self, segment: Segment) -> list[Drop]:
-        """Nobody needs it any more, or it did not come into being; gives it, if it can go."""
-        segment.live, segment.sealed = 0, True
+    def end_parcel(self, segment: Segment, live: int = 0) -> list[Drop]:
+        """So many blocks in it are needed from now on, none if it did not come into being; gives
+        it, if it can go."""
+        segment.live, segment.sealed = live, True
         return self._drop_if_dead(segment)
 
     # Moves

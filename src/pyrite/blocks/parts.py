@@ -37,6 +37,11 @@ def selection_header_bytes(parts: int) -> int:
     return 16 * (parts + 1)
 
 
+def selection_bytes(output_bytes: int, parts: int) -> int:
+    """How long the selection of all parts of a map output is."""
+    return output_bytes - 8 * (parts + 2) + selection_header_bytes(parts)
+
+
 def find_part(block: memoryview, part: int) -> memoryview | None:
     """One reducer's stretch of a map output, or of a selection of it; None where it is empty."""
     if len(block) < 16:
@@ -68,28 +73,42 @@ def select(
 ) -> tuple[bytes, list[Stretch]]:
     """The header of a selection of a map output, and which stretches of the output follow it.
 
-    `read` gives bytes of the output by where they begin and how many; `parts` ascend.
+    `read` gives bytes of the output by where they begin and how many; `parts` ascend. The output
+    may itself be a selection: a copy of an output is one of all its parts.
     """
     if length < 16:
         raise CorruptBlock("a map output ends within its header")
     (count,) = _WORD.unpack(read(0, 8))
-    start = 8 * (count + 2)
-    if not parts or parts[-1] >= count or length < start:
+    table, places = 8, parts
+    if count & SELECTION:
+        count ^= SELECTION
+        table += 8 * count
+        if length >= table:
+            places = _places(read(8, 8 * count), parts)
+    start = table + 8 * (count + 1)
+    if not places or places[-1] >= count or length < start:
         raise CorruptBlock(f"a map output of {count} parts has no part {parts[-1:]}")
-    low = parts[0]
-    offsets = memoryview(read(8 + 8 * low, 8 * (parts[-1] + 2 - low))).cast("B").cast("Q")
+    low = places[0]
+    offsets = memoryview(read(table + 8 * low, 8 * (places[-1] + 2 - low))).cast("B").cast("Q")
     stretches: list[Stretch] = []
     before, last = -1, 0
-    for part in parts:
+    for place in places:
         # Neighbours share an offset, which is checked once.
-        first = last if part == before + 1 and stretches else unsealed(part, offsets[part - low])
-        last, before = unsealed(part + 1, offsets[part + 1 - low]), part
+        first = last if place == before + 1 and stretches else unsealed(place, offsets[place - low])
+        last, before = unsealed(place + 1, offsets[place + 1 - low]), place
         if not first <= last <= length - start:
-            raise CorruptBlock(f"part {part} of a map output is said to end behind it")
+            raise CorruptBlock(f"part {place} of a map output is said to end behind it")
         stretches.append((start + first, last - first))
     numbers = array("Q", map(sealed, range(len(parts)), parts))
     head = _WORD.pack(SELECTION | len(parts)) + numbers.tobytes()
     return head + _offsets([size for _, size in stretches]), stretches
+
+
+def _places(numbers: Any, parts: Sequence[int]) -> list[int]:
+    """Where the parts are in a selection of these numbers."""
+    entries = memoryview(numbers).cast("B").cast("Q")
+    known = {unsealed(place, entry): place for place, entry in enumerate(entries)}
+    return [known.get(part, len(known)) for part in parts]
 
 
 def _offsets(sizes: Sequence[int]) -> bytes:

@@ -47,7 +47,7 @@ def combine_values(
 
 
 def combine_combiners(
-    batches: Iterable[list[tuple[K, C]]], aggregator: Aggregator[Any, C], space: Space
+    batches: Iterable[Iterable[tuple[K, C]]], aggregator: Aggregator[Any, C], space: Space
 ) -> Iterator[tuple[K, C]]:
     """One combiner per key from combiners made elsewhere, in the same order."""
     return _merge(batches, aggregator.merge_combiners, space, 0)
@@ -70,7 +70,7 @@ _hash = hash if NATIVE else _portable_hash
 
 
 def _merge(
-    batches: Iterable[list[tuple[K, C]]], merge: Callable[[C, C], C], space: Space, split: int
+    batches: Iterable[Iterable[tuple[K, C]]], merge: Callable[[C, C], C], space: Space, split: int
 ) -> Iterator[tuple[K, C]]:
     def fold(combined: dict[K, C], rows: Iterable[tuple[K, C]]) -> None:
         for key, combiner in rows:

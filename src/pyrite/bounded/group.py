@@ -23,30 +23,56 @@ V = TypeVar("V")
 # A group with more than this part of all values held is large.
 _LARGE_PART = 8
 
+# So many rows tell whether keys come again, and where fewer than a tenth of them do, grouping
+# before the shuffle costs more than it saves: with 1.0, 1.2, 3.6 and 18 rows a key it took 190 %,
+# 180 %, 100 % and 75 % of the time that rows as they come take, from the map to the reducer.
+_TELLING_ROWS = 32_768
+_FEW_PART = 10
+
 # The values of a key: a ResultIterable, or a SpilledValues where they don't fit in memory.
 Values = Collection[V]
 
+# What a map task knows of a key: one value, or several in place of the third.
+LocalGroup = tuple[K, V] | tuple[K, None, list[V]]
 
-def group_locally(rows: Iterable[tuple[K, V]], space: Space) -> Iterator[tuple[K, list[V]]]:
-    """Lists of values by key; when memory runs out, a key may come again with more values."""
+
+def group_locally(rows: Iterable[tuple[K, V]], space: Space) -> Iterator[LocalGroup[K, V]]:
+    """Values by key; a key may come again where memory runs out or most keys come once."""
     rows = iter(rows)
     groups: defaultdict[K, list[V]] = defaultdict(list)
+    taken = 0
     for key, value in rows:
         groups[key].append(value)
-        for key, value in islice(rows, space.stride_rows):
+        stride = space.stride_rows
+        for key, value in islice(rows, stride):
             groups[key].append(value)
+        taken += 1 + stride
         if space.over():
-            yield from groups.items()
+            yield from _local_groups(groups)
             groups.clear()
             space.relieved()
-    yield from groups.items()
+            taken = 0
+        elif taken >= _TELLING_ROWS and (taken - len(groups)) * _FEW_PART < taken:
+            break
+    yield from _local_groups(groups)
+    groups.clear()
+    for key, value in rows:
+        yield key, value
+
+
+def _local_groups(groups: dict[K, list[V]]) -> Iterator[LocalGroup[K, V]]:
+    for key, values in groups.items():
+        if len(values) == 1:
+            yield key, values[0]
+        else:
+            yield key, None, values
 
 
 def group_values(
-    batches: Iterable[list[tuple[K, list[V]]]], space: Space
+    batches: Iterable[list[LocalGroup[K, V]]], space: Space
 ) -> Iterator[tuple[K, Values[V]]]:
     """All values of each key, in the order in which keys were first seen unless rows spilled."""
-    gathered: _Gathered[K, V] = _gather([batches], space, 0)
+    gathered: _Gathered[K, V] = _gather([batches], space, 0, _add_local_groups)
     if isinstance(gathered, _SpilledGroups):
         return ((key, values) for key, (values,) in gathered.read())
     return iter(gathered[0].items())
@@ -102,6 +128,23 @@ _Groups = defaultdict[K, ResultIterable[V]]
 _Gathered = Union[list[_Groups[K, V]], "_SpilledGroups[K, V]"]
 
 
+def _add_local_groups(held: _Groups[K, V], rows: Iterable[LocalGroup[K, V]]) -> None:
+    for row in rows:
+        if len(row) == 2:
+            key, value = row
+            if key in held:
+                held[key].append(value)
+            else:
+                held[key] = ResultIterable((value,))
+        else:
+            key, _, values = row
+            if key in held:
+                held[key].extend(values)
+            else:
+                # A copy, since whoever made the list may give it to others too.
+                held[key] = ResultIterable(values)
+
+
 def _add_lists(held: _Groups[K, V], rows: Iterable[tuple[K, list[V]]]) -> None:
     for key, values in rows:
         if key in held:
@@ -120,10 +163,10 @@ def _add_values(held: _Groups[K, V], rows: Iterable[tuple[K, V]]) -> None:
 
 
 def _gather(
-    sides: Sequence[Iterable[Iterable[tuple[K, Any]]]],
+    sides: Sequence[Iterable[Iterable[Any]]],
     space: Space,
     split: int,
-    add: Callable[[_Groups[K, V], Iterable[tuple[K, Any]]], None] = _add_lists,
+    add: Callable[[_Groups[K, V], Iterable[Any]], None] = _add_lists,
 ) -> "_Gathered[K, V]":
     """The groups of each side, in memory if they fit there."""
     groups: list[_Groups[K, V]] = [defaultdict(ResultIterable) for _ in sides]

@@ -94,6 +94,7 @@ class Conversation:
                 [(*partition, *ref) for partition, ref in command.blocks],
                 [(each.shuffle, list(each.segments)) for each in command.parcels],
                 command.also,
+                None if command.divided is None else in_words(command.divided),
             )
         )
         peer.flush()
@@ -107,6 +108,10 @@ class Conversation:
     def _tell_all(self, message: Message) -> None:
         for peer in self.peers.values():
             peer.put(message)
+
+
+def in_words(divided: do.Divided) -> Message:
+    return (*divided[:-1], [tuple(ref) for ref in divided.blocks])
 
 
 def heard(peer: Peer, message: Message) -> Iterator[Event]:

@@ -11,12 +11,13 @@ import pickle
 import re
 import stat
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, get_args
 
-from pyrite.driver.records import BadJournal, StageTeller, framed, read_records
+from pyrite.driver.records import PROTOCOL, BadJournal, StageTeller, framed, read_records
 from pyrite.schedule.commands import Command, CountAccumulators, DeliverResult
-from pyrite.schedule.events import Event, JobSubmitted, Made, TaskFailed, TaskSucceeded
+from pyrite.schedule.events import Event, JobSubmitted, KeptNews, Made, TaskFailed, TaskSucceeded
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.version import __version__
 
@@ -24,7 +25,9 @@ from pyrite.version import __version__
 MOST_EVENTS = 20_000
 MOST_BYTES = 8 << 20
 
-Told = TypeVar("Told", TaskSucceeded, Made)
+KINDS = get_args(Event)
+NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
+NO_NEWS = KeptNews()
 
 _PYTHON = ".".join(map(str, sys.version_info[:3]))
 HEADLINE = f"journal of Pyrite {__version__} on Python {_PYTHON}\n".encode()
@@ -71,7 +74,8 @@ class Journal:
             os.close(self.file)
             self.file = -1
             if not keep:
-                os.unlink(self.path)
+                with suppress(FileNotFoundError):
+                    os.unlink(self.path)
 
     def _is_long(self) -> bool:
         # What it begins with is written seldom enough to cost no more than the events do.
@@ -102,11 +106,11 @@ class Journal:
         self.grown_bytes = self.events = 0
 
     def _append(self, now_s: float, event: Event, commands: list[Command]) -> None:
+        record = now_s, plain(event, commands)
         if isinstance(event, JobSubmitted):
-            data = self.teller.frames((now_s, event))
+            data = self.teller.frames(record)
         else:
-            record = now_s, without_rows(event, commands)
-            data = framed(pickle.dumps(record, pickle.HIGHEST_PROTOCOL))
+            data = framed(pickle.dumps(record, PROTOCOL))
         write_all(self.file, data)
         self.grown_bytes += len(data)
         self.events += 1
@@ -139,7 +143,7 @@ def read_journal(path: str) -> tuple[Scheduler, float]:
             scheduler = Scheduler.__new__(Scheduler)
             vars(scheduler).update(told)
         else:
-            scheduler.handle(told, now_s)
+            scheduler.handle(whole(*told), now_s)
     if scheduler is None:
         raise BadJournal(f"{path} ends before it tells anything: start the application anew")
     return scheduler, now_s
@@ -149,31 +153,48 @@ def journal_path(folder: str, application: str) -> str:
     return os.path.join(folder, f"{application}.journal")
 
 
-def without_rows(event: Event, commands: list[Command]) -> Event:
-    """The event without what the scheduler has passed on, and does not look at again."""
-    if isinstance(event, TaskFailed):
-        return event._replace(failure=event.failure._replace(error=None))
-    if not isinstance(event, TaskSucceeded):
-        return event
-    passed: set[int] = set()
+def plain(event: Event, commands: list[Command]) -> tuple[int, Sequence[Any]]:
+    """An event as a number for its kind and its fields, which is pickled faster than by names.
+
+    What the scheduler has passed on, and does not look at again, is left out.
+    """
+    fields: Sequence[Any] = event
+    if isinstance(event, TaskSucceeded):
+        passed = passed_on(commands)
+        more = event.more and tuple(Made(*without(each, passed)) for each in event.more)
+        kept = None if event.kept == NO_NEWS else event.kept
+        result, output, updates, sizes = without(event, passed)
+        fields = event.attempt, result, output, updates, kept, sizes, more
+    elif isinstance(event, TaskFailed):
+        fields = event._replace(failure=event.failure._replace(error=None))
+    return NUMBERS[type(event)], tuple(fields)
+
+
+def whole(number: int, fields: Sequence[Any]) -> Event:
+    """The event of which `plain` made these."""
+    event: Event = KINDS[number](*fields)
+    if isinstance(event, TaskSucceeded) and event.kept is None:
+        return event._replace(kept=NO_NEWS)
+    return event
+
+
+def passed_on(commands: list[Command]) -> set[int]:
+    """The identities of what is handed to the user's threads."""
+    passed = set()
     for command in commands:
         if isinstance(command, DeliverResult):
-            passed.add(id(command.result))
+            if isinstance(command.result, bytes):
+                passed.add(id(command.result))
         elif isinstance(command, CountAccumulators):
             passed.add(id(command.updates))
-    if not passed:
-        return event
-    more = tuple(_without(each, passed) for each in event.more)
-    return _without(event, passed)._replace(more=more)
+    return passed
 
 
-def _without(told: Told, passed: set[int]) -> Told:
-    """The same without those bytes that have been passed on, by their identities."""
-    result, updates = told.result, told.accumulators
-    return told._replace(
-        result=None if isinstance(result, bytes) and id(result) in passed else result,
-        accumulators=None if id(updates) in passed else updates,
-    )
+def without(made: TaskSucceeded | Made, passed: set[int]) -> tuple[Any, Any, Any, Any]:
+    """What was made of a partition, without those bytes that have been passed on."""
+    result = None if id(made.result) in passed else made.result
+    updates = None if id(made.accumulators) in passed else made.accumulators
+    return result, made.output, updates, made.sizes
 
 
 def write_all(file: int, data: bytes) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
 import io
 import pickle
 import struct
@@ -16,10 +15,11 @@ from pyrite.ids import StageId
 from pyrite.plan.program import Shape
 from pyrite.plan.stages import StageSpec, new_stages
 
-# A frame is its payload's length and checksum, a checksum of these two, and the payload.
-_LENGTH = struct.Struct("<QI")
-_CHECK = struct.Struct("<I")
-_HEAD_BYTES = _LENGTH.size + _CHECK.size
+PROTOCOL = pickle.HIGHEST_PROTOCOL
+# A frame is its payload's length and checksum, both of them mixed as a check, and the payload: a
+# spoilt length must not be taken for that of a record which was not written to its end.
+_HEAD = struct.Struct("<QIQ")
+_SALT = 0x9E3779B97F4A7C15
 
 
 class BadJournal(UserError):
@@ -38,21 +38,22 @@ class StageTeller:
 
     def frames(self, value: Any) -> bytes:
         """The value as a record, after the stages that are new in it."""
-        payload, stages = _pickled(value)
-        found = {new.id: new for each in stages for new in new_stages(each, self.told)}
-        self.told.update(found)
-        told = (_pickled(_fields(found[id]))[0] for id in sorted(found))
-        return b"".join(map(framed, (*told, payload)))
+        file = io.BytesIO()
+        pickler = _StagePickler(file)
+        pickler.dump(value)
+        found = [new for each in pickler.met.values() for new in new_stages(each, self.told)]
+        stages = {each.id: each for each in found}
+        self.told.update(stages)
+        # Parents have the lower ids.
+        told = [pickle.dumps(_fields(stages[id]), PROTOCOL) for id in sorted(stages)]
+        return b"".join(map(framed, (*told, file.getvalue())))
 
 
 class _StagePickler(pickle.Pickler):
     """Refers to stages by their ids."""
 
-    dispatch_table = copyreg.dispatch_table.copy()
-    dispatch_table[Shape] = lambda shape: (Shape, (shape.nodes,))
-
     def __init__(self, file: io.BytesIO) -> None:
-        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        super().__init__(file, PROTOCOL)
         self.met: dict[StageId, StageSpec] = {}
 
     def persistent_id(self, value: Any) -> StageId | None:
@@ -73,20 +74,21 @@ class _StageUnpickler(pickle.Unpickler):
         return self.stages[id]
 
 
-def _pickled(value: Any) -> tuple[bytes, list[StageSpec]]:
-    file = io.BytesIO()
-    pickler = _StagePickler(file)
-    pickler.dump(value)
-    return file.getvalue(), list(pickler.met.values())
-
-
 def _fields(stage: StageSpec) -> dict[str, Any]:
-    return {each.name: getattr(stage, each.name) for each in fields(stage)}
+    told = {each.name: getattr(stage, each.name) for each in fields(stage)}
+    told["shape"] = stage.shape.nodes
+    told["parents"] = {shuffle: parent.id for shuffle, parent in stage.parents.items()}
+    return told
+
+
+def _stage(told: dict[str, Any], stages: dict[StageId, StageSpec]) -> StageSpec:
+    parents = {shuffle: stages[id] for shuffle, id in told["parents"].items()}
+    return StageSpec(**{**told, "shape": Shape(told["shape"]), "parents": parents})
 
 
 def framed(payload: bytes) -> bytes:
-    head = _LENGTH.pack(len(payload), crc32(payload))
-    return b"".join((head, _CHECK.pack(crc32(head)), payload))
+    length, check = len(payload), crc32(payload)
+    return _HEAD.pack(length, check, length ^ check ^ _SALT) + payload
 
 
 def read_records(data: memoryview, start: int, path: str) -> Iterator[Any]:
@@ -102,18 +104,17 @@ def read_records(data: memoryview, start: int, path: str) -> Iterator[Any]:
         except Exception as error:
             raise BadJournal(f"{path}: the record at byte {at} can't be read: {error!r}") from error
         if isinstance(value, dict):
-            stages[value["id"]] = StageSpec(**value)
+            stages[value["id"]] = _stage(value, stages)
         else:
             yield value
 
 
 def _payloads(data: memoryview, start: int, path: str) -> Iterator[tuple[int, memoryview]]:
     at = start
-    while at + _HEAD_BYTES <= len(data):
-        head = data[at : at + _LENGTH.size]
-        length, check = _LENGTH.unpack(head)
-        first = at + _HEAD_BYTES
-        if _CHECK.unpack(data[at + _LENGTH.size : first]) != (crc32(head),):
+    while at + _HEAD.size <= len(data):
+        length, check, mixed = _HEAD.unpack_from(data, at)
+        first = at + _HEAD.size
+        if mixed != length ^ check ^ _SALT:
             raise _spoilt(path, at)
         payload = data[first : first + length]
         if len(payload) < length:

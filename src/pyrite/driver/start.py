@@ -29,6 +29,7 @@ STORAGE_PART = 0.7
 EXCLUDE = "spark.excludeOnFailure"
 # A pool has room for so many segments at least, unless they became too small.
 SEGMENTS = 32
+ONE_NODE_TOLD_BYTES = 1 << 20
 LEAST_SEGMENT_BYTES = 1 << 20
 # Simulated runs are short: their journals begin anew more often.
 SIM_JOURNAL_EVENTS = 25
@@ -37,8 +38,7 @@ SIM_JOURNAL_EVENTS = 25
 def start_engine(master: Master, settings: Settings) -> Engine:
     """An engine on the cluster that the master names."""
     scheduler = Scheduler(read_rules(master, settings))
-    one_node = master.world is None and master.memory_bytes is None
-    limits = executor_limits(settings)._replace(tells_sizes=not one_node)
+    limits = executor_limits(settings)._replace(told_bytes=told_bytes(master))
 
     def make_cluster(engine: Engine) -> Cluster:
         if folder := settings.str("pyrite.journal.dir"):
@@ -53,6 +53,14 @@ def start_engine(master: Master, settings: Settings) -> Engine:
             raise
 
     return Engine(scheduler, make_cluster, settings.bytes("spark.driver.maxResultSize"))
+
+
+def told_bytes(master: Master) -> int | None:
+    """How large a map output is that tells the sizes of its parts: on one node all reducers are
+    near, and only heavy ones matter, if there are others to help."""
+    if master.world is not None or master.memory_bytes is not None:
+        return 0
+    return ONE_NODE_TOLD_BYTES if master.executors > 1 else None
 
 
 def start_journal(folder: str, settings: Settings, scheduler: Scheduler) -> Journal:
@@ -157,6 +165,8 @@ def read_rules(master: Master, settings: Settings) -> Rules:
         foresight=settings.bool("pyrite.pool.foresight"),
         reserve=settings.bool("pyrite.pool.reserve"),
         small_shuffle_bytes=settings.bytes("pyrite.shuffle.small"),
+        output_copies=settings.int("pyrite.shuffle.copies"),
+        divide_bytes=settings.bytes("pyrite.shuffle.divide"),
         tiny_reducers_bytes=settings.bytes("pyrite.shuffle.tiny"),
         prefetch=settings.bool("pyrite.shuffle.prefetch"),
         observed_share=settings.float("pyrite.shuffle.observe"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import index
+from time import monotonic
 from typing import Any
 from zlib import crc32
 
@@ -137,10 +137,10 @@ class Shuffle:
             left_s = None if timeout_s is None else max(0.0, timeout_s - waited_s)
             with VISITS.visit(self._place) as visit:
                 reader = reader or PartReader(visit)
-                asked_s = time.monotonic()
+                asked_s = monotonic()
                 words = ("find", self.id, reducer, map, left_s)
                 found = visit.ask(*words, wait_s=left_s)[1]
-                waited_s += time.monotonic() - asked_s
+                waited_s += monotonic() - asked_s
             stretches = [Stretch(*each) for each in found]
             for stretch, part in zip(stretches, reader.parts(stretches), strict=True):
                 if isinstance(part, str):

@@ -124,7 +124,7 @@ class Visit:
         """Whether nobody can say anything more: an idle connection has nothing to be read."""
         waiter = select.poll()
         waiter.register(self.link.sock, select.POLLIN)
-        return self.is_busy or bool(waiter.poll(0))
+        return bool(waiter.poll(0))
 
     def close(self) -> None:
         self.link.close()

@@ -36,6 +36,10 @@ class Evaluator:
         self.keeper = keeper
         self.space = space
         self.parcels = parcels
+        # Of a task that does a piece of a reducer's work: which maps of which shuffle it reads.
+        self.maps: dict[ShuffleId, range] = {}
+        # What pieces have made of the RDD at a place.
+        self.pieces: dict[int, list[ShuffleRows]] = {}
 
     def read_block(self, ref: BlockRef) -> memoryview:
         return self.keeper.reader.view(ref)
@@ -43,6 +47,19 @@ class Evaluator:
     def compute(self, index: int) -> Iterator[Any]:
         """The rows of a partition of the stage's last RDD."""
         return self.rows(len(self.nodes) - 1, index)
+
+    def compute_piece(
+        self, place: int, shuffle: ShuffleId, maps: range, index: int
+    ) -> Iterator[Any]:
+        """What the RDD at the place is made of by the outputs of some maps only."""
+        self.maps[shuffle] = maps
+        return self.rows(place, index)
+
+    def take_pieces(self, place: int, shuffle: ShuffleId, blocks: list[BlockRef]) -> None:
+        """Has `compute` merge the RDD at the place from what pieces have made: the only part of
+        a block each."""
+        reader = self.keeper.reader
+        self.pieces[place] = [ShuffleRows(shuffle, (ref,), 0, reader) for ref in blocks]
 
     def rows(self, place: int, index: int) -> Iterator[Any]:
         """The rows of one partition of one RDD.
@@ -64,6 +81,8 @@ class Evaluator:
         return self._apply(rows, chained)
 
     def _find_kept(self, place: int, index: int) -> Iterator[Any] | None:
+        if place in self.pieces:
+            return self.ops[place].merge([each.rows() for each in self.pieces[place]], self)
         rdd = self.nodes[place].rdd
         return self.keeper.find(Partition(rdd, index)) if rdd in self.plans else None
 
@@ -117,7 +136,8 @@ class Evaluator:
             rare("kept rows are gone that hid a shuffle")
             raise MissingMapOutput(each.shuffle, [], "they have not been computed")
         parcels = self.parcels.get(each.shuffle, ())
-        return ShuffleRows(each.shuffle, snapshot, index, self.keeper.reader, parcels)
+        maps = self.maps.get(each.shuffle)
+        return ShuffleRows(each.shuffle, snapshot, index, self.keeper.reader, parcels, maps)
 
 
 class Batches:

@@ -24,7 +24,7 @@ from pyrite.ids import BlockRef, NodeId, Partition, RddId, ShuffleId
 from pyrite.place.sizes import encode as encode_sizes
 from pyrite.plan.program import Program
 from pyrite.rare import rare
-from pyrite.rdd.partitioner import Router
+from pyrite.rdd.partitioner import Router, ToOne
 from pyrite.shuffle.read import MissingMapOutput
 from pyrite.shuffle.write import write_map_output
 from pyrite.taskcontext import TaskContext, TaskInfo
@@ -57,8 +57,8 @@ class Limits(NamedTuple):
     # Kept rows are encoded so many at a time.
     chunk_rows: int = 4096
     segment_bytes: int = SEGMENT_BYTES
-    # Whether the sizes of a map output's parts matter: on one node all reducers are near.
-    tells_sizes: bool = False
+    # Map outputs of so many bytes or more tell the sizes of their parts; none where it is None.
+    told_bytes: int | None = None
 
 
 class Header(NamedTuple):
@@ -118,6 +118,8 @@ class Task(NamedTuple):
     parcels: list[tuple[ShuffleId, list[str]]]
     # Tiny partitions that are computed with the first, one after another.
     also: list[int]
+    # Where it does a piece of a heavy reducer's work, or the whole after its pieces.
+    divided: tuple[int, ShuffleId, tuple[int, int] | None, list[Any]] | None
 
 
 class Worker:
@@ -252,13 +254,21 @@ class Worker:
         )
         plans, parcels = stage.header.plans, dict(task.parcels)
         evaluator = Evaluator(program, plans, shuffles, self.keeper, space, parcels)
+        if task.divided is not None:
+            place, shuffle, maps, blocks = task.divided
+            if maps is not None:
+                rows = evaluator.compute_piece(place, shuffle, range(*maps), partition)
+                piece, _ = write_map_output(rows, partition, ToOne(), 1, space, self.writer)
+                return (None, tuple(piece), None, take_updates())
+            evaluator.take_pieces(place, shuffle, [BlockRef(*each) for each in blocks])
         rows = evaluator.compute(partition)
         if isinstance(work, MapWork):
             output, sizes = write_map_output(
                 rows, partition, work.router, work.parts, space, self.writer
             )
             self.keeper.finish_task()
-            code = encode_sizes(sizes) if self.limits.tells_sizes else None
+            least = self.limits.told_bytes
+            code = None if least is None or output.length < least else encode_sizes(sizes)
             return (None, tuple(output), code, take_updates())
         result = self._encode_result(work(partition, rows))
         self.keeper.finish_task()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyrite.ids import JobId, RddId, ShuffleId, StageId
 from pyrite.place.predict import Sample
+from pyrite.plan.dividing import Divisible, find_divisible
 from pyrite.plan.program import Program, Shape, flatten
 from pyrite.rdd.dependency import ShuffleDependency
 from pyrite.rdd.partitioner import Routing
@@ -33,6 +34,8 @@ class StageSpec:
     routing: Routing | None = None
     # How the rows of each partition fall to the reducers, where the ranges were cut by a sample.
     samples: tuple[Sample, ...] | None = None
+    # What of a heavy reducer's work can be done by several tasks.
+    divisible: Divisible | None = None
 
     def __repr__(self) -> str:
         return f"StageSpec({self.id}, {self.name!r}, {self.partitions} partitions)"
@@ -118,6 +121,7 @@ class StageCutter:
             or not any(op.order_varies for op in program.ops),
             routing=None if writes is None else writes.router.kind,
             samples=None if writes is None else samples_of_maps(writes),
+            divisible=find_divisible(program),
         )
 
 

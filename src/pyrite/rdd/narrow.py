@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice, product
 from typing import Any
@@ -11,7 +12,7 @@ from pyrite.bounded.group import group_locally
 from pyrite.bounded.sort import sort_rows
 from pyrite.rdd.dependency import UnionIndex
 from pyrite.rdd.fuse import run_steps
-from pyrite.rdd.op import Env, Input, Op
+from pyrite.rdd.op import Division, Env, Input, Op
 
 
 class RecordOp(Op):
@@ -90,6 +91,7 @@ class SortLocally(Op):
     """Sorts each partition on its own, on disk where it does not fit in memory."""
 
     name = "sortLocally"
+    division = Division()
 
     def __init__(self, key: Callable[[Any], Any] | None, reverse: bool) -> None:
         self.key = key
@@ -97,6 +99,10 @@ class SortLocally(Op):
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         return sort_rows(inputs[0].rows(), self.key, self.reverse, env.space)
+
+    def merge(self, pieces: list[Iterator[Any]], env: Env) -> Iterator[Any]:
+        # Rows that compare equal stay in the order of the pieces.
+        return heapq.merge(*pieces, key=self.key, reverse=self.reverse)
 
 
 class Union(Op):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from pyrite.bounded.space import Space
@@ -29,6 +30,17 @@ class Env(Protocol):
         """The bytes of a block that lies in the pool or on disk."""
 
 
+class Division(NamedTuple):
+    """Along which of its inputs an operator's work on one partition can be divided.
+
+    `merge` then makes the partition of what it has made of the pieces.
+    """
+
+    input: int = 0
+    # Its rows are those of its input, as they come.
+    passes_on: bool = False
+
+
 class Op:
     """One operator; subclasses are small, picklable and know nothing of the driver."""
 
@@ -36,10 +48,17 @@ class Op:
 
     # Whether the rows come in another order where some of them go to disk.
     order_varies = False
+    # Whether, and how, several tasks can work on one partition.
+    division: Division | None = None
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         """The rows of partition `index`, given one input per dependency."""
         raise NotImplementedError
+
+    def merge(self, pieces: list[Iterator[Any]], env: Env) -> Iterator[Any]:
+        """The rows of a partition, from those of pieces of its input: one behind another, if the
+        operator does not say otherwise."""
+        return chain.from_iterable(pieces)
 
     def partitions(self) -> int | None:
         """How many partitions a source has; None where the dependencies decide."""

@@ -90,6 +90,13 @@ class Router:
         """Called once at the start of the map task for partition `index`."""
 
 
+class ToOne(Router):
+    """All rows go to the only reducer there is."""
+
+    def deal(self, rows: list[Any], buckets: list[list[Any]]) -> None:
+        buckets[0] += rows
+
+
 class ByKey(Router):
     """Sends (key, value) rows where the partitioner says."""
 

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from pyrite.bounded.aggregate import Aggregator, combine_combiners
 from pyrite.bounded.group import cogroup, group_values
-from pyrite.bounded.join import Join
-from pyrite.rdd.op import Env, Input, Op
+from pyrite.bounded.join import (
+    Join,
+    join,
+    left_outer_join,
+    right_outer_join,
+    subtract_by_key,
+)
+from pyrite.rdd.op import Division, Env, Input, Op
 
 
 class Shuffled(Op):
     """The rows as they come out of the shuffle."""
 
     name = "shuffled"
+    division = Division(passes_on=True)
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -31,12 +39,16 @@ class Combined(Op):
 
     name = "combined"
     order_varies = True
+    division = Division()
 
     def __init__(self, aggregator: Aggregator[Any, Any]) -> None:
         self.aggregator = aggregator
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         return combine_combiners(inputs[0].batches(), self.aggregator, env.space)
+
+    def merge(self, pieces: list[Iterator[Any]], env: Env) -> Iterator[Any]:
+        return combine_combiners([chain.from_iterable(pieces)], self.aggregator, env.space)
 
 
 class Grouped(Op):
@@ -49,19 +61,30 @@ class Grouped(Op):
         return group_values(inputs[0].batches(), env.space)
 
 
+# Each row of one side is looked up in all of the other: that side can be divided.
+DIVIDED_SIDE: dict[Join, int] = {
+    join: 0,
+    left_outer_join: 0,
+    subtract_by_key: 0,
+    right_outer_join: 1,
+}
+
+
 class Joined(Op):
     """The rows of two parents brought together by key, as the kind of join says."""
 
     order_varies = True
 
-    def __init__(self, count: int, name: str, join: Join) -> None:
+    def __init__(self, count: int, name: str, how: Join) -> None:
         self.count = count
         self.name = name
-        self.join = join
+        self.how = how
+        side = DIVIDED_SIDE.get(how)
+        self.division = None if side is None else Division(input=side)
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         left, right = inputs
-        return self.join((left.rows(),), (right.rows(),), env.space)
+        return self.how((left.rows(),), (right.rows(),), env.space)
 
     def partitions(self) -> int:
         return self.count

@@ -34,6 +34,17 @@ class Parcels(NamedTuple):
     segments: tuple[str, ...]
 
 
+class Divided(NamedTuple):
+    """That a task does a piece of a heavy reducer's work: computes the RDD at a place in the
+    program from some maps' outputs of a shuffle. Or, where it names no maps, the whole: merges
+    that RDD from the blocks that pieces have made."""
+
+    place: int
+    shuffle: ShuffleId
+    maps: tuple[int, int] | None
+    blocks: tuple[BlockRef, ...] = ()
+
+
 class LaunchTask(NamedTuple):
     attempt: AttemptId
     executor: ExecutorId
@@ -46,9 +57,14 @@ class LaunchTask(NamedTuple):
     parcels: tuple[Parcels, ...] = ()
     # Tiny partitions that are computed in the same attempt, one after another.
     also: tuple[int, ...] = ()
+    # Where it does a piece of a heavy reducer's work, or the whole after its pieces.
+    divided: Divided | None = None
 
     @property
     def partitions(self) -> tuple[int, ...]:
+        """Those that are done when it is; none where it does a piece of one."""
+        if self.divided is not None and self.divided.maps is not None:
+            return ()
         return self.partition, *self.also
 
 
@@ -188,6 +204,17 @@ class ReducersPlaced(NamedTuple):
     moved: int = 0
 
 
+class ReducerDivided(NamedTuple):
+    """Tells the story that a reducer's work is done in pieces: how many bytes it reads, how many
+    each executor would if all were spread evenly, and how many pieces there are."""
+
+    stage: StageId
+    partition: int
+    bytes: int
+    even_bytes: float
+    pieces: int
+
+
 class SizesForeseen(NamedTuple):
     """Tells the story how true it was what was foreseen of a shuffle's parts by so many of its
     maps; errors as parts of the truth (place/predict.py)."""
@@ -252,6 +279,7 @@ Command = (
     | ReducersPlaced
     | SizesForeseen
     | ReducersGrouped
+    | ReducerDivided
     | ReleaseBarrier
     | SetTimer
 )
@@ -259,4 +287,4 @@ Command = (
 # Those that the user's threads wait for; the cluster performs all others.
 ForDesk = DeliverResult | CountAccumulators | FinishJob | TellMemory
 # Those that nobody performs: they tell what was decided, and by which numbers.
-ForStory = ReducersPlaced | SizesForeseen | ReducersGrouped
+ForStory = ReducersPlaced | SizesForeseen | ReducersGrouped | ReducerDivided

@@ -42,6 +42,7 @@ class Fleet(Outcomes):
             return
         self.leaving.pop(node, None)
         self._lose_parcels(node)
+        self._lose_backups(node)
         self._drop(self.ledger.lose(node))
         self.kept.forget_node(node)
         for outputs in self.outputs.shuffles.values():
@@ -62,6 +63,8 @@ class Fleet(Outcomes):
         # A failure may have ended it.
         if run.spec.id not in self.runs:
             return
+        if run.tasks is not None:
+            self._lose_pieces(run, run.tasks, node)
         made = [ref for event in run.together.values() for ref in event.blocks()]
         if run.tasks is not None and any(ref.node == node for ref in made):
             rare("a node goes with what some tasks of a barrier made")
@@ -140,9 +143,9 @@ class Fleet(Outcomes):
         run = self.runs.get(StageId(tasks.stage))
         if run is None:
             return
-        if attempt.also:
-            # Each is tried alone now: the one that is to blame ends an executor again.
-            rare("an executor dies with a task of several tiny reducers")
+        if attempt.also or self._is_divided(run, attempt):
+            # Each is tried alone now, and as a whole: who is to blame ends an executor again.
+            rare("an executor dies with a task of several tiny reducers, or of a piece of one")
             self._retry(run, tasks, attempt)
             return
         deaths = tasks.deaths.get(attempt.partition, 0) + blamed

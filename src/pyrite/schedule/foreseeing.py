@@ -11,9 +11,9 @@ from pyrite.place.reducers import Host, place, weigh
 from pyrite.plan.stages import StageSpec
 from pyrite.rare import rare
 from pyrite.schedule.ahead import Ahead
+from pyrite.schedule.backups import Backups
 from pyrite.schedule.commands import ReducersPlaced, SizesForeseen
 from pyrite.schedule.outputs import ShuffleOutputs
-from pyrite.schedule.prefetch import Prefetching
 from pyrite.schedule.reducing import Reducing
 from pyrite.schedule.runs import StageRun
 
@@ -26,7 +26,7 @@ WRONG = 1.25
 NOT_PLACED = Gathered(NodeId(""), 0)
 
 
-class Foreseeing(Prefetching):
+class Foreseeing(Backups):
     """Plans for stages ahead of their start, and says afterwards how good the plans were."""
 
     def _unfinished(self, run: StageRun) -> list[int]:
@@ -34,8 +34,11 @@ class Foreseeing(Prefetching):
             return list(self.jobs[JobId(run.job)].unfinished)
         return self.outputs.of(run.spec).missing()
 
-    def _output_appeared(self, stage: StageSpec, outputs: ShuffleOutputs, ref: BlockRef) -> None:
+    def _output_appeared(
+        self, stage: StageSpec, outputs: ShuffleOutputs, index: int, ref: BlockRef
+    ) -> None:
         """A map output is there: maybe enough to foresee the others, or to fetch."""
+        self._want_backup(outputs, index, ref)
         if not self.rules.prefetch:
             return
         if not outputs.foreseen:

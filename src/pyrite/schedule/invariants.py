@@ -184,6 +184,8 @@ def check_parcels(state: State) -> None:
         assert state.runs[id] is run and run.ahead is not None
         places = run.ahead.places
         assert places.keys() == run.ahead.unit_of.keys()
+        gone = [node for node in places.values() if node not in state.ledger.pools]
+        assert not gone, f"reducers of {run.spec} have places on {gone}, which are lost"
         for index, unit in run.ahead.unit_of.items():
             assert index in unit.reducers[places[index]], f"reducer {index} is in no round"
 

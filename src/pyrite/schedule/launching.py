@@ -178,8 +178,9 @@ class Launching(Grouping):
         executor.attempt = attempt
         del self.free[executor.id]
         tasks.start(attempt)
-        attempt.blocks = self._kept_blocks(run.spec, partition)
-        attempt.parcels = self._parcels_for(run, partition, executor.node)
+        index = run.pieces.get(partition, partition)
+        attempt.blocks = self._kept_blocks(run.spec, index)
+        attempt.parcels = self._parcels_for(run, index, executor.node)
         for _, ref in attempt.blocks:
             self.ledger.use(ref.segment)
         for parcels in attempt.parcels:
@@ -196,13 +197,14 @@ class Launching(Grouping):
                 attempt.id,
                 executor.id,
                 run.spec.id,
-                partition,
+                index,
                 attempt.number,
                 JobId(run.job),
                 inputs,
                 attempt.blocks,
                 attempt.parcels,
                 also,
+                self._divided(run, partition),
             )
         )
 

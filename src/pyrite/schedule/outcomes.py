@@ -82,6 +82,9 @@ class Outcomes(Launching):
                 rare("a partition of a group was done by a copy")
                 self._release(late.blocks())
         for partition, each in succeeded.items():
+            if partition in run.pieces:
+                self._piece_done(run, tasks, partition, each)
+                continue
             self._reducer_done(run, partition)
             if run.spec.writes is not None:
                 self._keep_output(run, partition, each)
@@ -105,8 +108,9 @@ class Outcomes(Launching):
             rare("a shuffle is made by two stages at once")
             self._release([made.output])
             return
+        self._division_done(run, partition, counts=partition not in outputs.counted)
         outputs.add(partition, made.output, made.sizes)
-        self._output_appeared(run.spec, outputs, made.output)
+        self._output_appeared(run.spec, outputs, partition, made.output)
         # A map output that is made again after a loss has been counted before.
         if made.accumulators is not None and partition not in outputs.counted:
             self.commands.append(CountAccumulators(JobId(run.job), made.accumulators))
@@ -115,6 +119,7 @@ class Outcomes(Launching):
     def _deliver(self, run: StageRun, partition: int, made: ev.Made) -> None:
         job = self.jobs[JobId(run.job)]
         del job.unfinished[partition]
+        self._division_done(run, partition, counts=True)
         if made.accumulators is not None:
             self.commands.append(CountAccumulators(job.spec.id, made.accumulators))
         self.commands.append(DeliverResult(job.spec.id, partition, made.result))
@@ -124,9 +129,9 @@ class Outcomes(Launching):
         if ended is None:
             return
         attempt, run, tasks = ended
-        if attempt.also:
-            # Each is tried alone now: the one that is to blame fails again.
-            rare("a task of several tiny reducers fails")
+        if attempt.also or self._is_divided(run, attempt):
+            # Each is tried alone now, and as a whole: the one that is to blame fails again.
+            rare("a task of several tiny reducers, or of a piece of one, fails")
             self._retry(run, tasks, attempt)
             return
         self.health.failed(run.spec.id, attempt.partition, attempt.executor, self.now_s)
@@ -154,8 +159,18 @@ class Outcomes(Launching):
             self._restart_barrier(run, tasks)
             return
         for partition in attempt.wanted:
-            if partition not in tasks.running:
-                tasks.add(partition)
+            index = self._undivide(run, tasks, partition)
+            if index not in tasks.running and self._is_unfinished(run, index):
+                tasks.add(index)
+
+    def _is_divided(self, run: StageRun, attempt: Attempt) -> bool:
+        return attempt.partition in run.pieces or attempt.partition in run.divisions
+
+    def _is_unfinished(self, run: StageRun, index: int) -> bool:
+        """Whether the partition is still to be made: a piece may end long after the whole."""
+        if run.spec.writes is None:
+            return index in self.jobs[JobId(run.job)].unfinished
+        return self.outputs.of(run.spec).refs[index] is None
 
     def _restart_barrier(self, run: StageRun, tasks: TaskSet) -> None:
         self._release_together(run)

@@ -32,6 +32,8 @@ class ShuffleOutputs:
         self.refs: list[BlockRef | None] = [None] * maps
         self.sizes: list[bytes | None] = [None] * maps
         self.absent = maps
+        # Copies that take the place of an output that is lost.
+        self.backups: dict[int, BlockRef] = {}
         self.epoch = 0
         # The outputs in the order in which they appeared, by where; those lost since included.
         self.came: dict[Place, list[int]] = {}
@@ -70,13 +72,21 @@ class ShuffleOutputs:
         self.refs[index] = ref
         self.sizes[index] = sizes
         self.absent -= 1
+        self._note(index, ref)
+
+    def _note(self, index: int, ref: BlockRef) -> None:
         place = Place(ref.node, ref.segment.startswith(DISK_PREFIX))
         self.came.setdefault(place, []).append(index)
 
     def lose(self, index: int) -> list[BlockRef]:
         """Forgets one output, and those that stand or fall with it; gives their blocks."""
-        if self.refs[index] is None:
+        ref = self.refs[index]
+        if ref is None:
             return []
+        if index in self.backups:
+            rare("a copy takes the place of a lost output")
+            self._replace(index, self.backups.pop(index))
+            return [ref]
         if self.together:
             rare("outputs of a barrier are lost together")
         lost = list(range(len(self.refs))) if self.together else [index]
@@ -90,6 +100,13 @@ class ShuffleOutputs:
             rare("an output is lost that can't be made alike")
             self.torn = True
         return blocks
+
+    def _replace(self, index: int, copy: BlockRef) -> None:
+        """The same rows lie elsewhere now."""
+        self.refs[index] = copy
+        self._note(index, copy)
+        self.epoch += 1
+        self._snapshot = None
 
     def lose_node(self, node: NodeId) -> list[BlockRef]:
         """Forgets the outputs that lay there, and those that stand or fall with them."""
@@ -127,4 +144,6 @@ class Outputs:
 
     def forget(self, shuffle: ShuffleId) -> Iterator[BlockRef]:
         found = self.shuffles.pop(shuffle, None)
-        return iter(()) if found is None else (ref for ref in found.refs if ref is not None)
+        if found is not None:
+            yield from (ref for ref in found.refs if ref is not None)
+            yield from found.backups.values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyrite.blocks.parcel import parcel_bytes
+from pyrite.blocks.pool import MEMORY_PREFIX
 from pyrite.ids import NodeId, ShuffleId
 from pyrite.place.sizes import most
 from pyrite.rare import rare
@@ -166,7 +167,7 @@ class Prefetching(BlockBook):
         outputs = self.outputs.shuffles[shuffle]
         self.parcels.last += 1
         fetch = self.parcels.last
-        segment = self.ledger.begin_parcel(target, f"fetched-{fetch}", size)
+        segment = self.ledger.begin_parcel(target, f"{MEMORY_PREFIX}fetched-{fetch}", size)
         self.parcels.begin(Parcel(fetch, segment, source, shuffle, tuple(maps), unit))
         refs = tuple(ref for each in maps if (ref := outputs.refs[each]) is not None)
         self.commands.append(
@@ -287,6 +288,9 @@ class Prefetching(BlockBook):
         """A node has gone, with the parcels that it has and those on their way to it."""
         for parcel in [each for each in self.parcels.by_fetch.values() if each.node == node]:
             self.parcels.forget(parcel)
+            if not parcel.is_here:
+                # The order may have reached the node after it had started anew.
+                self._drop([(node, parcel.segment.name)])
         for run in self.runs.values():
             if run.ahead is not None:
                 run.ahead.lose_node(node)

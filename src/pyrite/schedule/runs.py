@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pyrite.ids import AttemptId, JobId, Partition, ShuffleId
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule.ahead import Ahead
+from pyrite.schedule.division import Division
 from pyrite.schedule.events import Made
 from pyrite.schedule.taskset import TaskSet
 
@@ -35,6 +36,9 @@ class StageRun:
     readers: dict[Partition, list[int]] | None = None
     # Where its reducers go, and what is fetched for them, from the moment that it is foreseen.
     ahead: Ahead | None = None
+    # Reducers whose work is done in pieces, and which piece is of which of them.
+    divisions: dict[int, Division] = field(default_factory=dict)
+    pieces: dict[int, int] = field(default_factory=dict)
     # Of a barrier stage: what the tasks made that succeeded, until all have.
     together: dict[int, Made] = field(default_factory=dict)
 

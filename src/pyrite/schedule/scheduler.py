@@ -34,6 +34,8 @@ class Scheduler(Fleet):
         self._launch()
         if self.planned:
             self._fetch_ahead()
+        if self.to_copy:
+            self._order_backups()
         return self.commands
 
     def _dispatch(self, event: Event) -> None:
@@ -50,6 +52,8 @@ class Scheduler(Fleet):
                 self._on_fetch_failed(event)
             case ev.CancelRequested():
                 self._on_cancel_requested(event)
+            case ev.PartsFetched() | ev.PartsNotFetched() if event.fetch in self.backups:
+                self._end_backup(event.fetch, isinstance(event, ev.PartsFetched))
             case ev.PartsFetched():
                 self._on_fetched(event)
             case ev.PartsNotFetched():

@@ -14,16 +14,15 @@ from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule import reports
 from pyrite.schedule.commands import (
-    CancelTask,
     FinishJob,
     ForgetStage,
 )
-from pyrite.schedule.foreseeing import Foreseeing
+from pyrite.schedule.dividing import Dividing
 from pyrite.schedule.runs import Job, StageRun
-from pyrite.schedule.taskset import Attempt, TaskSet
+from pyrite.schedule.taskset import TaskSet
 
 
-class Staging(Foreseeing):
+class Staging(Dividing):
     """Which stages must run, in which order, and when a job has ended."""
 
     def _on_submitted(self, event: ev.JobSubmitted) -> None:
@@ -89,7 +88,9 @@ class Staging(Foreseeing):
         if run.tasks is not None:
             run.tasks.paused = False
             for partition in self._unfinished(run):
-                if partition not in run.tasks.running and partition not in run.together:
+                is_divided = partition in run.divisions and not run.divisions[partition].done
+                is_under_way = partition in run.tasks.running or partition in run.together
+                if not is_divided and not is_under_way:
                     run.tasks.add(partition)
             return
         partitions = self._unfinished(run)
@@ -101,7 +102,7 @@ class Staging(Foreseeing):
         self._place_reducers(run)
         run.tasks = TaskSet(
             run.spec.id,
-            partitions,
+            self._divide(run, partitions),
             self._preferences(run.spec, partitions),
             slots,
             self.rules.locality_wait_s,
@@ -183,6 +184,7 @@ class Staging(Foreseeing):
     def _forget_stage(self, run: StageRun) -> None:
         del self.runs[run.spec.id]
         self._forget_ahead(run)
+        self._end_divisions(run)
         self._release_together(run)
         self.turns.remove(run)
         self.health.forget_stage(run.spec.id)
@@ -193,14 +195,6 @@ class Staging(Foreseeing):
         for event in run.together.values():
             self._release(event.blocks())
         run.together = {}
-
-    def _cancel(self, attempt: Attempt) -> None:
-        """Ends an attempt whose result nobody wants; its executor stays busy until it says so."""
-        if attempt.tasks is not None:
-            attempt.tasks.finish(attempt)
-            attempt.tasks = None
-        self.commands.append(CancelTask(attempt.id, attempt.executor))
-        self._set_timer(f"cancel {attempt.id}", self.rules.cancel_grace_s)
 
     def _on_cancel_requested(self, event: ev.CancelRequested) -> None:
         if event.future and event.group is not None:

@@ -14,9 +14,11 @@ from pyrite.ids import (
     JobId,
     NodeId,
     RddId,
+    ShuffleId,
     StageId,
 )
 from pyrite.schedule.commands import (
+    CancelTask,
     Command,
     DropSegments,
     SetTimer,
@@ -32,6 +34,7 @@ from pyrite.schedule.runs import Job, StageRun
 from pyrite.schedule.taskset import Attempt, Speculation
 
 if TYPE_CHECKING:
+    from pyrite.schedule.backups import Backup
     from pyrite.schedule.rooms import Waiting
 
 
@@ -66,6 +69,10 @@ class Rules:
     prefetch: bool = True
     observed_share: float = 0.05
     fetch_bytes: int = 48 << 20
+    # On how many nodes a map output shall lie.
+    output_copies: int = 1
+    # Reducers that read more, and much more than others, are divided; none where it is 0.
+    divide_bytes: int = 0
 
 
 @dataclass(slots=True)
@@ -98,6 +105,9 @@ class State:
         self.parcels = Parcels()
         # The stages for whose reducers is fetched ahead.
         self.planned: dict[StageId, StageRun] = {}
+        # Copies of map outputs that are on their way, and outputs that shall have one.
+        self.backups: dict[int, Backup] = {}
+        self.to_copy: dict[tuple[ShuffleId, NodeId], list[int]] = {}
         # Between which nodes there may be something to fetch; None stands for any.
         self.has_more_room = False
         self.to_fetch: dict[tuple[NodeId | None, NodeId | None], None] = {}
@@ -123,6 +133,14 @@ class State:
         executor.freed = self.freed
         executor.attempt = None
         self.free[executor.id] = executor
+
+    def _cancel(self, attempt: Attempt) -> None:
+        """Ends an attempt whose result nobody wants; its executor stays busy until it says so."""
+        if attempt.tasks is not None:
+            attempt.tasks.finish(attempt)
+            attempt.tasks = None
+        self.commands.append(CancelTask(attempt.id, attempt.executor))
+        self._set_timer(f"cancel {attempt.id}", self.rules.cancel_grace_s)
 
     def _set_timer(self, name: str, delay_s: float) -> None:
         self.commands.append(SetTimer(name, self.now_s + delay_s))

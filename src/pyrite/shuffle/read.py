@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
-from pyrite.blocks.codec import CorruptBlock, decode_frames
+from pyrite.blocks.codec import CorruptBlock, check_frames, decode_frames
 from pyrite.blocks.parcel import unpack_directory
 from pyrite.blocks.parts import find_part
 from pyrite.blocks.segments import SegmentReader
@@ -32,6 +32,7 @@ class ShuffleRows:
     """What one reduce partition reads of one shuffle, in the order of the maps.
 
     The parcels are segments of the own node that hold its part of some of the maps' outputs.
+    Where maps are named, it is the outputs of these only.
     """
 
     def __init__(
@@ -41,34 +42,34 @@ class ShuffleRows:
         part: int,
         reader: SegmentReader,
         parcels: Sequence[str] = (),
+        maps: range | None = None,
     ) -> None:
         self.shuffle = shuffle
         self.refs = refs
         self.part = part
         self.reader = reader
         self.parcels = parcels
+        self.maps = range(len(refs)) if maps is None else maps
 
     def rows(self) -> Iterator[Any]:
         return chain.from_iterable(self.batches())
 
     def batches(self) -> Iterator[list[Any]]:
         parcelled = self._open_parcels()
-        others = [ref for index, ref in enumerate(self.refs) if index not in parcelled]
+        others = [self.refs[index] for index in self.maps if index not in parcelled]
         parts = self.reader.parts(others, self.part)
-        for index, ref in enumerate(self.refs):
+        for index in self.maps:
+            ref = self.refs[index]
             try:
-                done = 0
-                if index in parcelled:
-                    is_whole, done = yield from self._from_parcel(parcelled.pop(index))
-                    if is_whole:
-                        continue
-                    view = next(self.reader.parts([ref], self.part))
-                else:
+                if index not in parcelled:
                     view = next(parts)
+                else:
+                    is_whole, view = self._from_parcel(parcelled.pop(index))
+                    if not is_whole:
+                        view = next(self.reader.parts([ref], self.part))
                 if view is not None:
                     # Reducers may add arrays in place, as they do with PySpark.
-                    batches = decode_frames(view, writable=True)
-                    yield from islice(batches, done, None) if done else batches
+                    yield from decode_frames(view, writable=True)
             except (OSError, CorruptBlock) as error:
                 reason = f"{type(error).__name__}: {error}"
                 lost = self._lost_with(ref, error) if isinstance(error, OSError) else [(index, ref)]
@@ -86,21 +87,20 @@ class ShuffleRows:
                 rare("a parcel can't be read")
         return found
 
-    def _from_parcel(self, selection: memoryview) -> Generator[list[Any], None, tuple[bool, int]]:
-        """The part's batches; whether these were all, and how many.
+    def _from_parcel(self, selection: memoryview) -> tuple[bool, memoryview | None]:
+        """Whether the part can be read from there, and its frames.
 
-        The original holds the same frames: whoever goes on there skips as many.
+        They are looked at before the first is read: an output that was made again since has the
+        same rows, but perhaps in another order, and nobody could go on with it in the middle.
         """
-        done = 0
         try:
             view = find_part(selection, self.part)
-            for batch in () if view is None else decode_frames(view, writable=True):
-                yield batch
-                done += 1
+            if view is not None:
+                check_frames(view)
         except CorruptBlock:
             rare("a part in a parcel can't be read")
-            return False, done
-        return True, done
+            return False, None
+        return True, view
 
     def _lost_with(self, gone: BlockRef, error: OSError) -> list[tuple[int, BlockRef]]:
         """The outputs in a segment that is gone, or on a node that does not answer."""

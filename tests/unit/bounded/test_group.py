@@ -33,6 +33,14 @@ def plainly(batches: list[list[tuple[Any, list[Any]]]]) -> dict[Any, list[Any]]:
     return groups
 
 
+def local(batches: list[list[tuple[Any, list[Any]]]]) -> list[list[Any]]:
+    """The same as map tasks tell it: single values without a list."""
+    return [
+        [(key, *values) if len(values) == 1 else (key, None, values) for key, values in batch]
+        for batch in batches
+    ]
+
+
 def flat(batches: list[list[tuple[Any, list[Any]]]]) -> list[list[tuple[Any, Any]]]:
     """The same values, each as a row of its own."""
     return [[(key, value) for key, values in batch for value in values] for batch in batches]
@@ -51,7 +59,7 @@ def rows_of(key: Any, values: range, size: int) -> list[tuple[Any, list[int]]]:
 @given(batches=side, seed=st.integers(0, 99))
 def test_groups_hold_all_values_in_order(tmp_path: Path, batches: list[Any], seed: int) -> None:
     space = tight_space(tmp_path, seed)
-    result = list(group_values(batches, space))
+    result = list(group_values(local(batches), space))
     assert {key: list(values) for key, values in result} == plainly(batches)
     assert all(len(values) == len(list(values)) for _, values in result)
     assert len(result) == len(plainly(batches))
@@ -78,15 +86,37 @@ def test_cogroups_hold_the_values_of_every_side(
 def test_local_groups_merge_to_the_whole(tmp_path: Path, rows: list[Any], seed: int) -> None:
     space = tight_space(tmp_path, seed)
     parts = list(group_locally(iter(rows), space))
-    assert plainly([parts]) == plainly([[(key, [value]) for key, value in rows]])
+    merged = group_values([parts], ample_space(tmp_path))
+    assert dict(merged) == plainly([[(key, [value]) for key, value in rows]])
     assert space.spilled_bytes == 0
+
+
+def test_keys_that_rarely_come_again_are_not_gathered_before_the_shuffle(tmp_path: Path) -> None:
+    space = ample_space(tmp_path)
+    rows = [(index % 90_000, index) for index in range(100_000)]
+    groups = group_locally(iter(rows), space)
+    assert all(type(row) is tuple and len(row) == 2 for row in groups)
+    again = [(index % 1_000, index) for index in range(100_000)]
+    assert len(list(group_locally(iter(again), space))) == 1_000
+    assert list(group_locally([["key", 1]], space)) == [("key", 1)]
+
+
+def test_rows_after_keys_were_found_rare_keep_their_order(tmp_path: Path) -> None:
+    space = ample_space(tmp_path)
+    rows = [(index % 70_000 or "often", index) for index in range(150_000)]
+    rows[10:10] = [("often", -1)]
+    expected: dict[Any, list[int]] = {}
+    for key, value in rows:
+        expected.setdefault(key, []).append(value)
+    merged = dict(group_values([list(group_locally(rows, space))], space))
+    assert list(merged.items()) == list(expected.items())
 
 
 def test_keys_come_in_the_order_first_seen_when_nothing_spills(tmp_path: Path) -> None:
     space = ample_space(tmp_path)
     left = [[("b", [1]), ("a", [2])], [("b", [3])]]
     right = [[("c", [4]), ("a", [5])]]
-    groups = [(key, list(values)) for key, values in group_values(left, space)]
+    groups = [(key, list(values)) for key, values in group_values(local(left), space)]
     assert groups == [("b", [1, 3]), ("a", [2])]
     both = [
         (key, list(map(list, values))) for key, values in cogroup([flat(left), flat(right)], space)
@@ -100,7 +130,7 @@ def test_a_group_larger_than_memory_is_iterated_from_its_file(tmp_path: Path) ->
     space = tight_space(tmp_path, chance=1.0)
     batches = [rows_of("giant", range(start, start + 500), 5) for start in range(0, 5000, 500)]
     batches[3:3] = [[(f"key {index}", [index]) for index in range(300)]]
-    result = dict(group_values(batches, space))
+    result = dict(group_values(local(batches), space))
     giant = result.pop("giant")
     assert isinstance(giant.data, SpilledValues)
     assert len(giant) == giant.maxindex == 5000
@@ -119,7 +149,7 @@ def test_a_group_that_grows_large_late_keeps_its_order(tmp_path: Path) -> None:
     space.stride_rows = 64
     few = [[("late", [-1]), *((index, [index]) for index in range(60))], [("late", [-2])]]
     many = rows_of("late", range(1000), 10)
-    result = dict(group_values([*few, many], space))
+    result = dict(group_values(local([*few, many]), space))
     assert list(result["late"]) == [-1, -2, *range(1000)]
     assert len(result) == 61
     space.close()
@@ -141,14 +171,14 @@ def test_a_group_large_on_one_side_only(tmp_path: Path) -> None:
 def test_keys_of_equal_hash_are_not_split_for_ever(tmp_path: Path) -> None:
     space = tight_space(tmp_path, chance=1.0)
     batches = [[(Unlucky(key), [key, key]) for key in range(40)]] * 5
-    result = {key: list(values) for key, values in group_values(batches, space)}
+    result = {key: list(values) for key, values in group_values(local(batches), space)}
     assert result == {key: [int(key)] * 10 for key in map(Unlucky, range(40))}
     space.close()
 
 
 def test_a_spilled_group_travels_as_a_list(tmp_path: Path) -> None:
     space = tight_space(tmp_path, chance=1.0)
-    ((_, values),) = group_values([rows_of("giant", range(100), 2)], space)
+    ((_, values),) = group_values(local([rows_of("giant", range(100), 2)]), space)
     assert isinstance(values.data, SpilledValues)
     travelled = pickle.loads(pickle.dumps(values))
     assert type(travelled) is ResultIterable

@@ -58,6 +58,9 @@ def tell(checker: Checker, *chapters: ev.Event | Chapter) -> None:
         checker.see(0.0, event, commands)
 
 
+COUNT = do.CountAccumulators(JobId(0), b"updates")
+
+
 def launch(attempt: int, partition: int = 0, stage: int = 0, **more: Any) -> do.LaunchTask:
     executor = ExecutorId(more.pop("executor", 0))
     return do.LaunchTask(
@@ -70,7 +73,7 @@ def reduce_task(attempt: int, epoch: int, *refs: BlockRef) -> Chapter:
 
 
 def done(attempt: int, output: BlockRef | None = None) -> ev.TaskSucceeded:
-    return ev.TaskSucceeded(AttemptId(attempt), output=output)
+    return ev.TaskSucceeded(AttemptId(attempt), output=output, accumulators=COUNT.updates)
 
 
 def unread(attempt: int, ref: BlockRef) -> ev.FetchFailed:
@@ -108,7 +111,6 @@ def test_delivery_bites(commands: list[do.Command], message: str) -> None:
 
 # Accumulators
 
-COUNT = do.CountAccumulators(JobId(0), b"")
 TWO_MAPS = TICK, [launch(0), launch(1), launch(2, 1), launch(3, stage=1)]
 
 
@@ -129,6 +131,32 @@ def test_counting_bites_where_a_partition_counts_again() -> None:
 def test_counting_bites_where_no_task_brought_the_updates(chapter: Chapter) -> None:
     with pytest.raises(CheckFailed, match="updates counted at"):
         tell(Counting(), SUBMITTED, TWO_MAPS, chapter)
+
+
+GROUP = launch(0, 0, also=(1, 2))
+OTHERS = [do.CountAccumulators(JobId(0), word) for word in (b"one", b"two")]
+GROUP_DONE = done(0)._replace(more=tuple(ev.Made(None, None, each.updates) for each in OTHERS))
+
+
+def test_counting_tells_the_partitions_of_one_task_apart() -> None:
+    tell(Counting(), SUBMITTED, (TICK, [GROUP]), (GROUP_DONE, [COUNT, *OTHERS]))
+    checker = Counting()
+    tell(checker, SUBMITTED, (TICK, [GROUP, launch(1, 1)]), (GROUP_DONE, [OTHERS[1]]))
+    tell(checker, (done(1), [COUNT]))
+
+
+@pytest.mark.parametrize(
+    ("chapters", "message"),
+    [
+        ([(GROUP_DONE, [OTHERS[0], OTHERS[0]])], "updates counted at"),
+        ([(GROUP_DONE, [COUNT, *OTHERS]), (done(1), [COUNT])], "counted twice"),
+    ],
+)
+def test_counting_bites_where_a_partition_of_a_group_counts_again(
+    chapters: list[Chapter], message: str
+) -> None:
+    with pytest.raises(CheckFailed, match=message):
+        tell(Counting(), SUBMITTED, (TICK, [GROUP, launch(1, 2)]), *chapters)
 
 
 # Snapshots

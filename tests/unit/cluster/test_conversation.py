@@ -109,10 +109,18 @@ def test_a_task_comes_with_all_that_it_needs(
     assert peers[0].told == [
         ("stage", 3, b"closure 3", b"header 3 0"),
         ("snapshot", 9, [tuple(REF)]),
-        ("task", 7, 3, 2, 1, [9], [(4, 2, *OTHER_REF)], [], ()),
+        ("task", 7, 3, 2, 1, [9], [(4, 2, *OTHER_REF)], [], (), None),
     ]
     assert peers[0].flushed == 3
     assert peers[1].told == []
+
+
+def test_partitions_that_are_computed_together_are_told_together(
+    conversation: Conversation, peers: list[Listener]
+) -> None:
+    conversation.tell(launch(7)._replace(also=(4, 6)))
+    word, attempt, stage, first, *rest = peers[0].told[-1]
+    assert (word, attempt, stage, first) == ("task", 7, 3, 2) and (4, 6) in rest
 
 
 def test_stages_and_snapshots_are_told_once_to_each(
@@ -237,6 +245,20 @@ def test_what_is_not_for_executors(
         (
             ("ok", 5, None, tuple(REF), b"sizes", None, [], *NOTHING),
             [ev.TaskSucceeded(AttemptId(5), None, REF, sizes=b"sizes")],
+        ),
+        (
+            (
+                *("ok", 5, b"rows", None, None, None),
+                [(tuple(REF), None, None, b"counts"), (None, tuple(REF), b"sizes", None)],
+                *NOTHING,
+            ),
+            [
+                ev.TaskSucceeded(
+                    AttemptId(5),
+                    b"rows",
+                    more=(ev.Made(REF, None, b"counts"), ev.Made(None, REF, None, b"sizes")),
+                )
+            ],
         ),
         (
             ("failed", 5, "KeyError", "KeyError: 1", "in f", b"pickled", *REPORT),

@@ -9,6 +9,7 @@ import pytest
 from pyrite import SparkConf, SparkContext
 from pyrite.cluster.cost.costs import CostModel, NodeKind
 from pyrite.cluster.cost.play import simulate
+from pyrite.cluster.cost.stageloads import loads_of
 from pyrite.cluster.cost.storylines import BadStory, node_of
 from pyrite.cluster.cost.storymodel import read_story
 from pyrite.cluster.cost.workload import (
@@ -63,6 +64,19 @@ def test_the_story_of_a_simulated_run_gives_its_workload_back(tmp_path: Path) ->
     assert first.output_bytes == [1e6] * 6
     again = simulate(told.workload, [KIND], MODEL)
     assert again.seconds == pytest.approx(seconds, rel=0.001)
+
+
+def test_tiny_reducers_that_ran_as_one_task_are_told_apart(tmp_path: Path) -> None:
+    original = two_stages([0.5] * 2, [0.002] * 200, 1e5)
+    path, seconds = told_by(original, tmp_path)
+    launches = path.read_text().count('"kind":"LaunchTask"')
+    assert launches < 100
+    told = read_story(path, MODEL)
+    assert told.workload.jobs[0].partitions == tuple(range(200))
+    cpu_s = told.workload.stages[1].cpu_s
+    assert len(cpu_s) == 200 and sum(cpu_s) == pytest.approx(0.4, rel=0.1)
+    assert simulate(told.workload, [KIND], MODEL).seconds == pytest.approx(seconds, rel=0.05)
+    assert loads_of(told.workload).stages[1].tasks[0].own_s == pytest.approx(0.002, rel=0.5)
 
 
 @pytest.mark.parametrize("place", ["live", "pool", "disk"])

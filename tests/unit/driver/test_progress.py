@@ -35,6 +35,24 @@ def test_numbers_follow_the_tasks() -> None:
     assert status.getJobInfo(8) is None and status.getStageInfo(8) is None
 
 
+def test_partitions_of_one_task_count_each() -> None:
+    tally = Tally(lambda _: STAGE)
+    status = StatusTracker(tally)
+    job = JobSpec(JobId(7), STAGE, (0, 1, 2))
+    tally.tell(0.0, ev.JobSubmitted(job), [launch(0)._replace(also=(1, 2))])
+    info = status.getStageInfo(4)
+    assert info is not None and info.numActiveTasks == 3
+    alone = [launch(each) for each in (1, 2)]
+    tally.tell(1.0, ev.TaskFailed(AttemptId(0), ev.Failure("E", "e")), list(alone))
+    info = status.getStageInfo(4)
+    assert info is not None and (info.numActiveTasks, info.numFailedTasks) == (2, 1)
+    group = launch(3)._replace(also=(1, 2))
+    tally.tell(2.0, ev.TimerFired("t"), [group])
+    tally.tell(3.0, ev.TaskSucceeded(AttemptId(3), b"", more=(ev.Made(), ev.Made())), [])
+    info = status.getStageInfo(4)
+    assert info is not None and (info.numActiveTasks, info.numCompletedTasks) == (2, 3)
+
+
 def test_only_the_last_jobs_are_remembered() -> None:
     tally = Tally(lambda _: STAGE)
     for id in range(REMEMBERED + 10):

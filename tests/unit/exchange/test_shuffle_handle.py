@@ -11,8 +11,10 @@ import threading
 from array import array
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
+import psutil
 import pytest
 from exchange_players import count_right, files_of, folders_of, part, put_some, until
 
@@ -29,7 +31,10 @@ from pyrite.exchange import (
     UnknownShuffle,
 )
 from pyrite.exchange.book import MOST_PARTS
-from pyrite.exchange.visit import VISITS
+from pyrite.exchange.visit import VISITS, Visit
+from pyrite.remote.client import BlockClient
+from pyrite.remote.errors import BlockRefused
+from pyrite.remote.protocol import MEANING, Reason
 
 
 def test_each_reducer_gets_its_part_of_each_map(exchange: Exchange) -> None:
@@ -345,6 +350,67 @@ def test_a_program_that_uses_a_handle_ends_without_a_word(exchange: Exchange) ->
     )
     assert (done.stdout, done.stderr) == ("b'from another'\n", "")
     shuffle.forget()
+
+
+def test_who_is_interrupted_hears_no_answer_to_an_older_question(
+    exchange: Exchange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shuffle = exchange.register(maps=1, reducers=1)
+
+    def interrupt(visit: Visit, timeout_s: float | None) -> list[Any]:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Visit, "_hear", interrupt)
+        shuffle.missing()
+    assert shuffle.sizes() == [0]
+    shuffle.forget()
+
+
+def test_the_time_to_wait_is_for_all_maps_together(
+    exchange: Exchange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shuffle = exchange.register(maps=2, reducers=1)
+    shuffle.put(0, [b"there"])
+    # Each look at the clock finds that ten minutes have passed.
+    monkeypatch.setattr("pyrite.exchange.shuffle.monotonic", count(0.0, 600.0).__next__)
+    parts = shuffle.get(0, timeout_s=600)
+    assert bytes(next(parts)) == b"there"
+    with pytest.raises(MapsMissing):
+        next(parts)
+    shuffle.forget()
+
+
+def test_a_client_holds_nothing_open_between_puts(lasting: dict[str, Exchange]) -> None:
+    shuffle = lasting["in place"].register(maps=1, reducers=1)
+    shuffle.put(0, [b"written"])
+    assert [bytes(each) for each in shuffle.get(0)] == [b"written"]
+    # An open file, or a map of one, would hold its memory after the exchange was closed.
+    me, memory = psutil.Process(), folders_of(shuffle).memory
+    assert [each.path for each in me.open_files() if each.path.startswith(memory)] == []
+    assert [each.path for each in me.memory_maps() if each.path.startswith(memory)] == []
+    shuffle.forget()
+
+
+def test_what_is_removed_is_not_written_again(lasting: dict[str, Exchange]) -> None:
+    exchange = lasting["through the server"]
+    visit = Visit((exchange.address, exchange.secret))
+    segment = f"m-{visit.writer.owner}-1"
+    assert visit.ask("lease", segment, 100) == ["leased", True]
+    visit.close()
+    client = BlockClient(exchange.secret)
+
+    def is_refused() -> bool:
+        """A block that was under way when its writer died."""
+        try:
+            client.write(visit.server, segment, 0, [b"late"], 100)
+        except BlockRefused as refused:
+            return refused.reason == MEANING[Reason.FORGOTTEN]
+        return False
+
+    until(is_refused)
+    client.close()
+    assert segment not in files_of(exchange)
 
 
 def test_a_folder_that_takes_nothing_is_named(tmp_path: Any) -> None:

@@ -81,11 +81,12 @@ class Talk:
         run = self.scheduler.runs.get(launched.stage)
         writes = run is not None and run.spec.writes is not None
         result = None if writes else b"r"
-        first, *more = [
-            ev.Made(result, BlockRef(NODE, f"d-{attempt}-{each}", 0, 10) if writes else None)
-            for each in launched.partitions
+        outputs = [
+            BlockRef(NODE, f"d-{attempt}", 10 * place, 10) if writes else None
+            for place in range(len(launched.partitions))
         ]
-        event = ev.TaskSucceeded(AttemptId(attempt), result, first.output, more=tuple(more))
+        more = tuple(ev.Made(result, output) for output in outputs[1:])
+        event = ev.TaskSucceeded(AttemptId(attempt), result, outputs[0], more=more)
         return self.tell(event._replace(**news))
 
     def fail(self, attempt: int, message: str = "ValueError: bad") -> list[do.Command]:

@@ -22,12 +22,15 @@ class Fetching:
         self.on_way: dict[int, do.FetchParts] = {}
         # Words of nodes that have gone since, and words that come twice.
         self.late: list[ev.PartsFetched | ev.PartsNotFetched] = []
+        # Orders that have reached the next life of their node.
+        self.astray: dict[int, do.FetchParts] = {}
         self.parcels: dict[tuple[NodeId, str], do.FetchParts] = {}
+        self.fetched_bytes = 0
         self.made: dict[BlockRef, tuple[ShuffleId, int]] = {}
 
     @property
     def busy(self) -> bool:
-        return bool(self.on_way or self.late)
+        return bool(self.on_way or self.late or self.astray)
 
     def begin(self, order: do.FetchParts, files: Files) -> None:
         assert order.node in files.capacities, f"nobody is there to fetch: {order}"
@@ -43,8 +46,10 @@ class Fetching:
     def end(self, files: Files, faults: bool) -> ev.PartsFetched | ev.PartsNotFetched | None:
         """A parcel arrives, or does not; gives what is heard of it, if anything."""
         dice = self.dice
-        if self.late and (not self.on_way or dice.random() < 0.3):
+        if self.late and (not (self.on_way or self.astray) or dice.random() < 0.3):
             return self.late.pop(dice.randrange(len(self.late)))
+        if self.astray and (not self.on_way or dice.random() < 0.3):
+            return self._lay_astray(files)
         order = self.on_way.pop(dice.choice(list(self.on_way)))
         told: ev.PartsFetched | ev.PartsNotFetched = ev.PartsFetched(order.fetch)
         if not all(ref in files for ref in order.refs) or (faults and dice.random() < 0.15):
@@ -52,21 +57,34 @@ class Fetching:
         else:
             self.parcels[order.node, order.segment] = order
             files.sizes[order.node, order.segment] = order.bytes
+            self.fetched_bytes += order.bytes
         if faults and dice.random() < 0.1:
             self.late.append(told)
         return told
 
+    def _lay_astray(self, files: Files) -> ev.PartsFetched | None:
+        fetch = next(iter(self.astray))
+        order = self.astray.pop(fetch)
+        if order.node not in files.capacities:
+            return None
+        files.sizes[order.node, order.segment] = order.bytes
+        return ev.PartsFetched(fetch)
+
     def end_node(self, node: NodeId) -> None:
         """Nothing of the node is left; what it said last may come late."""
         for fetch in [id for id, order in self.on_way.items() if order.node == node]:
-            del self.on_way[fetch]
-            if self.dice.random() < 0.5:
+            order = self.on_way.pop(fetch)
+            chance = self.dice.random()
+            if chance < 0.4:
                 self.late.append(ev.PartsFetched(fetch))
+            elif chance < 0.6:
+                self.astray[fetch] = order
         self.parcels = {key: order for key, order in self.parcels.items() if key[0] != node}
 
     def drop(self, node: NodeId, segment: str) -> None:
         for order in self.on_way.values():
             assert (order.node, order.segment) != (node, segment), "dropped on its way"
+        self.astray = {id: each for id, each in self.astray.items() if each.segment != segment}
         self.parcels.pop((node, segment), None)
 
     def check_launch(

@@ -14,7 +14,6 @@ from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.scheduler import Scheduler
 
-
 # What is under way so seldom that it is waited for.
 SELDOM = ("move", "writer that waits", "barrier")
 

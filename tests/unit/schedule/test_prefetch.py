@@ -4,54 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from conversation import Talk, map_stage, of_type, result_stage
+from conversation import map_stage, of_type, result_stage
+from threenodes import MIB, NODES, Nodes
 
-from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, NodeId, ShuffleId
-from pyrite.place.sizes import encode
+from pyrite.ids import JobId, ShuffleId
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
-
-NODES = [NodeId(f"node-{number}") for number in range(3)]
-MIB = 1 << 20
-
-
-class Nodes(Talk):
-    """Three nodes with an executor each; map outputs lie where their tasks ran."""
-
-    def __init__(self, pool_bytes: int = 1 << 30, **rules: object) -> None:
-        super().__init__(executors=1, pool_bytes=pool_bytes, **rules)
-        for number in (1, 2):
-            self.tell(ev.NodeJoined(NODES[number], pool_bytes))
-            self.tell(ev.ExecutorJoined(ExecutorId(number), NODES[number]))
-
-    def make(self, *sizes: int, attempt: int | None = None) -> list[do.Command]:
-        """Lets the task that was launched first succeed, with a map output of these parts."""
-        attempt = next(iter(self.running)) if attempt is None else attempt
-        launch = self.running.pop(AttemptId(attempt))
-        output = BlockRef(NODES[launch.executor], f"d-e{launch.executor}-{attempt}", 0, sum(sizes))
-        return self.tell(ev.TaskSucceeded(AttemptId(attempt), output=output, sizes=encode(sizes)))
-
-    def finish(self, attempt: int | None = None) -> list[do.Command]:
-        attempt = next(iter(self.running)) if attempt is None else attempt
-        self.running.pop(AttemptId(attempt))
-        return self.tell(ev.TaskSucceeded(AttemptId(attempt), b"r"))
-
-    def orders(self) -> list[do.FetchParts]:
-        return of_type(self.log, do.FetchParts)
-
-    def arrive(self, *orders: do.FetchParts) -> list[do.Command]:
-        return [each for order in orders for each in self.tell(ev.PartsFetched(order.fetch))]
-
-    def arrive_all(self) -> None:
-        """Lets all that is ordered, and all that is ordered then, arrive."""
-        arrived: set[int] = set()
-        while fresh := [each for each in self.orders() if each.fetch not in arrived]:
-            arrived.update(each.fetch for each in fresh)
-            self.arrive(*fresh)
-
-    def parcels(self) -> list[str]:
-        return [parcel.segment.name for parcel in self.scheduler.parcels.by_fetch.values()]
 
 
 def begun(maps: int = 9, reducers: int = 3, **rules: object) -> Nodes:
@@ -183,7 +142,7 @@ def test_places_that_prove_wrong_are_given_up() -> None:
     talk.submit(result_stage(1, 6, map_stage(0, 12)))
     for sizes in [(MIB, MIB, 0, 0, 0, 0)] * 3 + [(0, 0, 2 * MIB, 2 * MIB, 2 * MIB, 0)] * 9:
         talk.make(*sizes)
-    first, second = of_type(talk.log, do.ReducersPlaced)
+    _, second = of_type(talk.log, do.ReducersPlaced)
     assert second.moved and second.how == ("known",)
     assert second.heaviest_bytes < 1.3 * second.mean_bytes
 
@@ -229,7 +188,7 @@ def test_later_rounds_are_fetched_while_the_first_runs() -> None:
     before = len(talk.orders())
     talk.arrive_all()
     fresh = talk.orders()[before:]
-    second = {index for index in ahead.units[1].unfinished}
+    second = set(ahead.units[1].unfinished)
     assert fresh and all(set(order.parts) <= second for order in fresh)
 
 
@@ -424,3 +383,76 @@ def test_where_jobs_share_fairly_who_has_more_left_is_fetched_for_first() -> Non
         attempt = min(talk.running, key=lambda each: made[ShuffleId(talk.running[each].stage)])
         talk.make(*[MIB] * (3 if talk.running[attempt].stage == 0 else 9), attempt=attempt)
     assert [run.job for run, _ in talk.scheduler._by_priority()] == [JobId(1), JobId(0)]
+
+
+# Copies
+
+
+def copied(**rules: object) -> Nodes:
+    """All maps are done, and each output has a copy on another node."""
+    talk = Nodes(output_copies=2, prefetch=False, **rules)
+    talk.submit(result_stage(1, 3, map_stage(0, 6)))
+    while talk.scheduler.runs[1].tasks is None:
+        talk.make(90, 90, 90)
+        talk.arrive_all()
+    return talk
+
+
+def test_each_output_is_copied_to_another_node() -> None:
+    talk = copied()
+    outputs = talk.scheduler.outputs.shuffles[ShuffleId(0)]
+    assert sorted(outputs.backups) == list(range(6))
+    for index, ref in enumerate(outputs.refs):
+        assert ref is not None and outputs.backups[index].node != ref.node
+        # Its header names its parts, too.
+        assert outputs.backups[index].length == ref.length + 8 * 3 - 8 + 8
+
+
+def test_a_lost_node_redoes_no_maps_that_have_copies() -> None:
+    talk = copied()
+    for attempt in [a for a, each in talk.running.items() if each.executor == 1]:
+        del talk.running[attempt]
+    answer = talk.tell(ev.NodeLost(NODES[1], "gone"))
+    assert talk.scheduler.outputs.shuffles[ShuffleId(0)].complete
+    assert not [each for each in of_type(answer, do.LaunchTask) if each.stage == 0]
+    while talk.running:
+        talk.finish()
+    assert talk.ended() == {0: None}
+    # Of two copies on one node, none is left.
+    assert 0 not in {each.stage for each in of_type(talk.log, do.LaunchTask)[7:]}
+
+
+def test_an_output_that_can_not_be_read_is_replaced_by_its_copy() -> None:
+    talk = copied()
+    outputs = talk.scheduler.outputs.shuffles[ShuffleId(0)]
+    before, copy = outputs.refs[2], outputs.backups[2]
+    assert before is not None
+    attempt = next(iter(talk.running))
+    del talk.running[attempt]
+    talk.tell(ev.FetchFailed(attempt, ShuffleId(0), ((2, before),), "spoilt"))
+    assert outputs.refs[2] == copy and outputs.complete and 2 not in outputs.backups
+    while talk.running:
+        talk.finish()
+    assert talk.ended() == {0: None}
+
+
+def test_copies_go_with_their_shuffle() -> None:
+    talk = copied()
+    while talk.running:
+        talk.finish()
+    talk.tell(ev.ShuffleForgotten(ShuffleId(0)))
+    assert not talk.scheduler.ledger.segments
+
+
+def test_what_was_lost_while_it_was_copied_has_no_copy() -> None:
+    talk = Nodes(output_copies=2, prefetch=False)
+    talk.submit(result_stage(1, 3, map_stage(0, 6)))
+    talk.make(90, 90, 90)
+    [order] = talk.orders()
+    for attempt in [a for a, each in talk.running.items() if each.executor == 0]:
+        del talk.running[attempt]
+    talk.tell(ev.NodeLost(order.source, "gone"))
+    talk.arrive(order)
+    assert not talk.scheduler.outputs.shuffles[ShuffleId(0)].backups
+    assert order.segment not in talk.scheduler.ledger.segments
+    talk.tell(ev.PartsNotFetched(order.fetch, "said late"))

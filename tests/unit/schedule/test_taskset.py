@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyrite.ids import AttemptId, ExecutorId
 from pyrite.schedule.pools import Load
-from pyrite.schedule.taskset import Attempt, TaskSet
+from pyrite.schedule.taskset import Attempt, Speculation, TaskSet
 
 A, B, C = ExecutorId(0), ExecutorId(1), ExecutorId(2)
 
@@ -78,6 +78,52 @@ def test_the_load_counts_tasks_not_their_copies() -> None:
     one.finish(copy)
     one.finish(copy)
     assert one.load.running == 0
+
+
+def test_a_group_counts_as_one_task_and_a_copy_takes_its_place() -> None:
+    three = tasks(3)
+    group = Attempt(AttemptId(0), three, 0, A, 0, 0.0, also=(1, 2))
+    copies = [Attempt(AttemptId(i), three, i, B, 1, 0.0) for i in (1, 2)]
+    for each in (group, *copies):
+        three.start(each)
+    assert three.load.running == three.count == 1
+    three.finish(group)
+    assert three.load.running == three.count == 2 and sorted(three.running) == [1, 2]
+
+
+def test_a_group_goes_on_without_what_a_copy_has_done() -> None:
+    two = tasks(2)
+    group = Attempt(AttemptId(0), two, 0, A, 0, 0.0, also=(1,))
+    copies = [Attempt(AttemptId(1 + i), two, i, B, 1, 0.0) for i in range(2)]
+    for each in (group, *copies):
+        two.start(each)
+    for copy, useless, wanted in zip(copies, ([], [group]), ([1], []), strict=True):
+        two.finish(copy)
+        assert two.succeed(copy, 1.0) == useless and group.wanted == wanted
+    two.finish(group)
+    assert not two.running and two.load.running == 0 and two.done == 2
+
+
+def test_more_is_taken_from_the_slot_or_from_the_far_end() -> None:
+    nine = tasks(9)
+    assert nine.take_own(A, 0, 0.0) == 0
+    assert list(nine.take_more(0, 2, lambda _: True)) == [2, 4]
+    assert list(nine.take_more(0, 9, lambda each: each < 8)) == [6]
+    assert nine.take_any(B, 0.0) == 8
+    assert list(nine.take_more(None, 2, lambda _: True)) == [7, 5]
+    assert list(nine.take_more(None, 9, lambda each: each > 1)) == [3]
+    assert list(nine.pending) == [1] and nine.take_own(B, 1, 0.0) == 1
+    assert list(nine.take_more(1, 1, lambda _: True)) == []
+    assert list(nine.take_more(None, 1, lambda _: True)) == []
+
+
+def test_a_group_is_slow_if_its_partitions_are() -> None:
+    four = tasks(4)
+    four.done, four.durations_s = 2, [1.0, 1.0]
+    four.start(Attempt(AttemptId(0), four, 0, A, 0, 0.0, also=(1, 2)))
+    rule = Speculation(1.5, 0.25, 0.0)
+    assert not four.find_slow(rule, 4.0)
+    assert four.find_slow(rule, 5.0) and list(four.slow) == [0, 1, 2]
 
 
 def test_who_took_nothing_is_offered_again_once_the_wait_is_over() -> None:

@@ -163,7 +163,12 @@ class CostedCluster:
                 raise AssertionError("no task waits at a barrier, and no node leaves")
             case do.DeliverResult() | do.CountAccumulators() | do.FinishJob() | do.TellMemory():
                 raise AssertionError("the desk performs these")
-            case do.ReducersPlaced() | do.SizesForeseen() | do.ReducersGrouped():
+            case (
+                do.ReducersPlaced()
+                | do.SizesForeseen()
+                | do.ReducersGrouped()
+                | do.ReducerDivided()
+            ):
                 raise AssertionError("these are for the story")
             case _:
                 assert_never(command)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 FLAPS = 4
 SPOILT_BYTES = 16
-# The share of spoilt files that are parcels, where there are any.
-PARCELS = 0.5
 
 
 class Faults:
@@ -160,19 +158,24 @@ class Faults:
             self._end(node)
             self.cluster.join_node(self.cluster.nodes.index(node))
 
+    def spoil(self, node: SimNode, life: int, segment: str) -> None:
+        """Something happens to a parcel, if it is still there."""
+        path = node.folders.path(segment)
+        if node.incarnation == life and os.path.exists(path):
+            self.spoilt.add(segment)
+            self.cluster.reached["spoilt parcel"] += 1
+            dice = Random(f"{segment} {self.cluster.world.seed}")
+            match dice.choice(("corrupt", "corrupt", "truncate", "delete")):
+                case "corrupt":
+                    corrupt(path, dice)
+                case "truncate":
+                    truncate(path, dice)
+                case _:
+                    os.unlink(path)
+
     def _corrupt(self, node: SimNode, dice: Random) -> bool:
         path = self._some_file(node, dice, closed=False)
-        if path is None:
-            return False
-        with open(path, "r+b") as file:
-            written = len(file.read().rstrip(bytes(1)))
-            length = file.tell()
-            if written == 0:
-                return False
-            file.seek(dice.randrange(written))
-            file.write(bytes(dice.randrange(256) for _ in range(SPOILT_BYTES)))
-            file.truncate(length)
-        return True
+        return path is not None and corrupt(path, dice)
 
     def _delete(self, node: SimNode, dice: Random) -> bool:
         path = self._some_file(node, dice, closed=True)
@@ -185,12 +188,7 @@ class Faults:
         path = self._some_file(node, dice, closed=True)
         if path is None:
             return False
-        with open(path, "rb") as file:
-            data = file.read()
-        # As a new file: whoever has mapped the old one would be killed, and all others with it.
-        os.unlink(path)
-        with open(path, "wb") as file:
-            file.write(data[: dice.randrange(len(data) + 1)])
+        truncate(path, dice)
         return True
 
     def _some_file(self, node: SimNode, dice: Random, closed: bool) -> str | None:
@@ -210,10 +208,29 @@ class Faults:
         ]
         if not found:
             return None
-        parcels = [each for each in found if os.path.basename(each).startswith("m-fetched-")]
-        if parcels and dice.random() < PARCELS:
-            # They don't live for long, and would hardly ever be met.
-            found = parcels
         chosen = dice.choice(found)
         self.spoilt.add(os.path.basename(chosen))
         return chosen
+
+
+def corrupt(path: str, dice: Random) -> bool:
+    """Changes bytes of a file, if it has any."""
+    with open(path, "r+b") as file:
+        written = len(file.read().rstrip(bytes(1)))
+        length = file.tell()
+        if written == 0:
+            return False
+        file.seek(dice.randrange(written))
+        file.write(bytes(dice.randrange(256) for _ in range(SPOILT_BYTES)))
+        file.truncate(length)
+    return True
+
+
+def truncate(path: str, dice: Random) -> None:
+    """Leaves the beginning of a file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    # As a new file: whoever has mapped the old one would be killed, and all others with it.
+    os.unlink(path)
+    with open(path, "wb") as file:
+        file.write(data[: dice.randrange(len(data) + 1)])

@@ -51,6 +51,8 @@ class Fetches:
             self.cluster.timeline.at(node.hung_until_s, self.finish, fetch)
             return
         problem = self._fetch(fetch)
+        if problem is None:
+            self._spoil(fetch)
         order = fetch.command.fetch
         told = PartsFetched(order) if problem is None else PartsNotFetched(order, problem)
         self.cluster.timeline.after(self.cluster.latency_s(), self._tell, fetch, told)
@@ -58,6 +60,14 @@ class Fetches:
             self.cluster.reached["doubled word"] += 1
             later_s = self.cluster.latency_s() * 20
             self.cluster.timeline.after(later_s, self._tell, fetch, told)
+
+    def _spoil(self, fetch: Fetch) -> None:
+        """Lets something happen to the parcel, if the world says so."""
+        cluster, world = self.cluster, self.cluster.world
+        if world.spoilt_parcels and cluster.dice.random() < world.spoilt_parcels:
+            after_s = cluster.dice.expovariate(1 / world.task_s)
+            node, life = fetch.node, fetch.lives[0]
+            cluster.timeline.after(after_s, cluster.faults.spoil, node, life, fetch.command.segment)
 
     def _tell(self, fetch: Fetch, told: PartsFetched | PartsNotFetched) -> None:
         # The last words of a node that has gone since may come all the same.

@@ -66,6 +66,8 @@ class World(NamedTuple):
     # The share of last words that come twice, and of a dead executor's that come too late.
     doubled_words: float = 0.0
     late_words: float = 0.0
+    # The share of parcels that something happens to before long.
+    spoilt_parcels: float = 0.0
     # More of them are taken for a sign that there is no end.
     most_events: int = 100_000_000
 
@@ -167,7 +169,8 @@ def spread(dice: Random, world: World) -> World:
     while sum(node.executors > 0 for node in nodes) < 2:
         nodes.append(NodePlan(dice.choice((1, 1, 2)), 0))
     nodes = [node._replace(pool_bytes=dice.choice(sizes)) for node in nodes]
-    return world._replace(nodes=tuple(nodes))
+    spoilt_parcels = dice.choice((0.0, 0.0, 0.1, 0.5))
+    return world._replace(nodes=tuple(nodes), spoilt_parcels=spoilt_parcels)
 
 
 def random_fault(dice: Random, latest_event: int) -> Fault:

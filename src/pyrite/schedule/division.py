@@ -1,0 +1,33 @@
+"""A heavy reducer's work in pieces, and what they have made so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyrite.ids import BlockRef
+from pyrite.schedule.events import Made
+
+
+@dataclass(slots=True, eq=False)
+class Piece:
+    """What a reducer makes of the outputs of some maps, those from the first to the last."""
+
+    first: int
+    last: int
+    made: Made | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Division:
+    """A reducer whose work is done in pieces, each with a number that no partition has."""
+
+    pieces: dict[int, Piece]
+
+    @property
+    def done(self) -> bool:
+        return all(piece.made is not None for piece in self.pieces.values())
+
+    def blocks(self) -> list[BlockRef]:
+        """What the pieces have made, in the order of the maps."""
+        made = [piece.made for piece in self.pieces.values() if piece.made is not None]
+        return [ref for each in made for ref in each.blocks()]

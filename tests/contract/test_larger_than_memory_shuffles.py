@@ -1,0 +1,249 @@
+"""Shuffles several times larger than all memory there is: every operator comes to its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from conftest import make_context
+from large_rows import (
+    EXECUTOR_BYTES,
+    HALF,
+    KEYS,
+    MEMORY_BYTES,
+    MIB,
+    PIECE_BYTES,
+    PIECES,
+    POOL_BYTES,
+    REDUCERS,
+    ROWS,
+    TIMES,
+    largest,
+    left,
+    load,
+    look_at_both,
+    look_at_group,
+    look_at_hot_group,
+    look_at_hot_groups,
+    look_at_joined,
+    look_at_largest,
+    look_at_left,
+    look_at_row,
+    look_at_rows,
+    look_at_value,
+    only_of_partition,
+    pairs,
+    right,
+    tally,
+    values,
+)
+
+from pyrite import RDD, SparkContext
+from pyrite.schedule.events import TaskSucceeded
+
+MASTERS = ["local[2]", "local-cluster[2,1,64m]"]
+
+
+class Case(NamedTuple):
+    """An operator over large rows: what it gives, what each row must be, and what all are."""
+
+    make: Callable[[SparkContext], RDD[Any]]
+    # The number of a row, and whether the row is as it should be.
+    look: Callable[[Any], tuple[int, bool]]
+    numbers: Callable[[], range]
+    # Whether its reducers hold rows, and so have to spill them.
+    holds: bool = True
+    # Whether the numbers of a partition's rows must fall.
+    in_order: bool = False
+
+
+def all_rows() -> range:
+    return range(ROWS)
+
+
+def all_keys() -> range:
+    return range(KEYS)
+
+
+CASES = {
+    "reduceByKey": Case(
+        lambda sc: pairs(sc).reduceByKey(largest, REDUCERS), look_at_largest, all_keys
+    ),
+    "aggregateByKey": Case(
+        lambda sc: pairs(sc).aggregateByKey(b"", largest, largest, REDUCERS),
+        look_at_largest,
+        all_keys,
+    ),
+    "combineByKey": Case(
+        lambda sc: pairs(sc).combineByKey(bytes, largest, largest, REDUCERS),
+        look_at_largest,
+        all_keys,
+    ),
+    "foldByKey": Case(
+        lambda sc: pairs(sc).foldByKey(b"", largest, REDUCERS), look_at_largest, all_keys
+    ),
+    "groupByKey": Case(lambda sc: pairs(sc).groupByKey(REDUCERS), look_at_group, all_keys),
+    "groupBy": Case(
+        lambda sc: pairs(sc).groupBy(lambda row: row[0], REDUCERS), look_at_rows, all_keys
+    ),
+    "distinct": Case(
+        lambda sc: values(sc, 0, ROWS, KEYS).distinct(REDUCERS), look_at_value, all_keys
+    ),
+    "partitionBy": Case(
+        lambda sc: pairs(sc).partitionBy(REDUCERS).mapPartitionsWithIndex(only_of_partition),
+        look_at_row,
+        all_rows,
+        holds=False,
+    ),
+    "repartition": Case(
+        lambda sc: pairs(sc).repartition(REDUCERS), look_at_row, all_rows, holds=False
+    ),
+    "coalesce": Case(
+        lambda sc: pairs(sc).coalesce(REDUCERS, shuffle=True), look_at_row, all_rows, holds=False
+    ),
+    "sortBy": Case(
+        lambda sc: pairs(sc).sortBy(lambda row: row[1], ascending=False, numPartitions=REDUCERS),
+        look_at_row,
+        all_rows,
+        in_order=True,
+    ),
+    "sortByKey": Case(
+        lambda sc: pairs(sc, keys=ROWS).sortByKey(ascending=False, numPartitions=REDUCERS),
+        lambda row: (row[0], row[1] == load(row[0])),
+        all_rows,
+        in_order=True,
+    ),
+    "repartitionAndSortWithinPartitions": Case(
+        lambda sc: pairs(sc, keys=ROWS).repartitionAndSortWithinPartitions(
+            REDUCERS, lambda key: key * REDUCERS // ROWS, ascending=False
+        ),
+        lambda row: (row[0], row[1] == load(row[0])),
+        all_rows,
+        in_order=True,
+    ),
+    "join": Case(
+        lambda sc: left(sc).join(right(sc), REDUCERS), look_at_joined, lambda: range(HALF, KEYS)
+    ),
+    "leftOuterJoin": Case(
+        lambda sc: left(sc).leftOuterJoin(right(sc), REDUCERS), look_at_joined, all_keys
+    ),
+    "rightOuterJoin": Case(
+        lambda sc: left(sc).rightOuterJoin(right(sc), REDUCERS),
+        look_at_joined,
+        lambda: range(HALF, HALF + KEYS),
+    ),
+    "fullOuterJoin": Case(
+        lambda sc: left(sc).fullOuterJoin(right(sc), REDUCERS),
+        look_at_joined,
+        lambda: range(HALF + KEYS),
+    ),
+    "cogroup": Case(
+        lambda sc: left(sc).cogroup(right(sc), REDUCERS), look_at_both, lambda: range(HALF + KEYS)
+    ),
+    "groupWith": Case(
+        lambda sc: left(sc).groupWith(right(sc)), look_at_both, lambda: range(HALF + KEYS)
+    ),
+    "subtractByKey": Case(
+        lambda sc: left(sc).subtractByKey(right(sc), REDUCERS), look_at_left, lambda: range(HALF)
+    ),
+    "subtract": Case(
+        lambda sc: values(sc, 0, KEYS, ROWS).subtract(
+            values(sc, HALF, HALF + KEYS, ROWS), REDUCERS
+        ),
+        look_at_value,
+        lambda: range(HALF),
+    ),
+    "intersection": Case(
+        lambda sc: values(sc, 0, KEYS, ROWS).intersection(values(sc, HALF, HALF + KEYS, ROWS)),
+        look_at_value,
+        lambda: range(HALF, KEYS),
+    ),
+    "groupByKey of one key": Case(
+        lambda sc: pairs(sc, keys=1).groupByKey(REDUCERS), look_at_hot_group, lambda: range(1)
+    ),
+    "cogroup of one key": Case(
+        lambda sc: pairs(sc, keys=1).cogroup(sc.parallelize([(0, 7)], 1), numPartitions=REDUCERS),
+        look_at_hot_groups,
+        lambda: range(1),
+    ),
+    "join of one key": Case(
+        lambda sc: pairs(sc, keys=1).join(sc.parallelize([(0, 7)], 1), REDUCERS).values().keys(),
+        look_at_value,
+        all_rows,
+    ),
+    "sortByKey of one key": Case(
+        lambda sc: pairs(sc, keys=1).sortByKey(numPartitions=REDUCERS).values(),
+        look_at_value,
+        all_rows,
+    ),
+}
+
+
+class MapOutputs:
+    """What a story tells of the map outputs: their bytes, in memory and on disk."""
+
+    def __init__(self, sc: SparkContext) -> None:
+        self.all_bytes = 0
+        self.disk_bytes = 0
+        sc._engine.story.listeners.append(self.listen)
+
+    def listen(self, now_s: float, event: Any, commands: list[Any]) -> None:
+        if isinstance(event, TaskSucceeded):
+            for made in event.made():
+                if made.output is not None:
+                    self.all_bytes += made.output.length
+                    self.disk_bytes += made.output.length * made.output.segment.startswith("d-")
+
+    def check(self) -> None:
+        """They were larger than all memory, and lay on disk but for what the pools hold."""
+        assert self.all_bytes > TIMES * MEMORY_BYTES
+        assert self.disk_bytes >= self.all_bytes - 3 * POOL_BYTES
+
+
+@pytest.fixture(scope="module", params=MASTERS)
+def small(request: pytest.FixtureRequest) -> Iterator[SparkContext]:
+    """A context with hardly any memory, for all operators."""
+    if SparkContext._active_spark_context is not None:
+        SparkContext._active_spark_context.stop()
+    settings = {
+        "spark.master": request.param,
+        "spark.executor.memory": f"{EXECUTOR_BYTES // MIB}m",
+        "pyrite.pool.memory": f"{POOL_BYTES // MIB}m",
+        "spark.default.parallelism": str(REDUCERS),
+    }
+    context = make_context("local", settings)
+    yield context
+    context.stop()
+
+
+def disks(sc: SparkContext) -> list[str]:
+    cluster: Any = sc._engine.cluster
+    return [node.folders.disk for node in cluster.nodes.values()]
+
+
+@pytest.mark.parametrize("operator", CASES)
+def test_the_operator_completes(small: SparkContext, operator: str) -> None:
+    case = CASES[operator]
+    outputs = MapOutputs(small)
+    look, in_order, folders = case.look, case.in_order, disks(small)
+    rdd = case.make(small).mapPartitions(lambda rows: tally(rows, look, folders, in_order))
+    found = rdd.collect()
+    expected = case.numbers()
+    assert sum(part.rows for part in found) == len(expected)
+    assert sum(part.numbers for part in found) == sum(expected)
+    assert sum(part.wrong for part in found) == 0
+    outputs.check()
+    assert any(part.spilled_bytes for part in found) == case.holds
+
+
+@pytest.mark.parametrize("operator", ["treeReduce", "treeAggregate"])
+def test_large_pieces_are_merged_as_a_tree(small: SparkContext, operator: str) -> None:
+    outputs = MapOutputs(small)
+    rdd = small.range(PIECES, numSlices=PIECES).map(lambda x: load(x, PIECE_BYTES))
+    if operator == "treeReduce":
+        found = rdd.treeReduce(largest)
+    else:
+        found = rdd.treeAggregate(b"", largest, largest)
+    assert found == load(PIECES - 1, PIECE_BYTES)
+    outputs.check()

@@ -1,0 +1,147 @@
+"""Deliberate bugs in what is fetched ahead, and in how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from mutating import KEPT_ONLY, mutation
+
+from pyrite.blocks.codec import CorruptBlock, decode_frames
+from pyrite.blocks.ledger import Ledger
+from pyrite.blocks.parcel import unpack_directory
+from pyrite.blocks.parts import find_part
+from pyrite.cluster.sim import fetches
+from pyrite.schedule.ahead import Ahead
+from pyrite.schedule.giving_way import GivingWay
+from pyrite.schedule.parcels import Parcels, Unit
+from pyrite.schedule.prefetch import Prefetching
+from pyrite.shuffle.read import ShuffleRows
+
+# What is ordered
+
+_parts = Ahead._parts
+
+
+@mutation(Ahead, "_parts")
+def parts_are_ordered_backwards(self: Ahead, indices: Any) -> Any:
+    return {shuffle: parts[::-1] for shuffle, parts in _parts(self, indices).items()}
+
+
+@mutation(Ahead, "lose_node")
+def a_lost_node_keeps_its_plans(self: Ahead, node: Any) -> None:
+    pass
+
+
+@mutation(Prefetching, "_in_flight_left")
+def any_number_of_bytes_travel_at_once(self: Any, source: Any, target: Any) -> int:
+    return 1 << 30
+
+
+@mutation(Unit, "maps_of", within=1500)
+def what_is_made_again_is_fetched_again(self: Unit, shuffle: Any, node: Any) -> dict[int, None]:
+    return {}
+
+
+@mutation(Parcels, "arrive")
+def what_has_arrived_is_still_on_its_way(self: Parcels, parcel: Any) -> None:
+    self.busy.pop((parcel.source, parcel.node), None)
+
+
+# What is told to tasks
+
+
+@mutation(Unit, "at")
+def parcels_of_other_nodes_are_told(self: Unit, node: Any, shuffle: Any) -> Iterator[Any]:
+    return (each for each in self.parcels.values() if each.is_here and each.shuffle == shuffle)
+
+
+@mutation(Unit, "at")
+def parcels_are_told_before_they_are_there(self: Unit, node: Any, shuffle: Any) -> Iterator[Any]:
+    found = self.parcels.values()
+    return (each for each in found if each.node == node and each.shuffle == shuffle)
+
+
+_use = Ledger.use
+
+
+@mutation(Ledger, "use")
+def the_readers_of_parcels_are_not_counted(self: Ledger, name: str) -> None:
+    if not name.startswith("m-fetched-"):
+        _use(self, name)
+
+
+# What goes
+
+_drop_parcel = GivingWay._drop_parcel
+
+
+@mutation(Prefetching, "_spoil_parcels", within=1500)
+def what_is_dealt_out_anew_stays_in_parcels(self: Any, outputs: Any, lost: Any) -> None:
+    pass
+
+
+@mutation(GivingWay, "_drop_parcel")
+def what_is_not_wanted_stays_when_it_arrives(self: Any, parcel: Any) -> None:
+    if parcel.is_here:
+        _drop_parcel(self, parcel)
+
+
+@mutation(Prefetching, "_forget_ahead")
+def a_stage_that_ends_keeps_its_parcels(self: Any, run: Any) -> None:
+    self.planned.pop(run.spec.id, None)
+
+
+@mutation(Ahead, "finish")
+def a_round_is_never_over(self: Ahead, index: int) -> None:
+    unit = self.unit_of.get(index)
+    if unit is not None:
+        unit.unfinished.pop(index, None)
+
+
+@mutation(GivingWay, "_give_up_idle", within=1000)
+def what_is_meant_for_nobody_stays(self: Any, ahead: Any) -> None:
+    pass
+
+
+# What is read
+
+_write_parcel = fetches.write_parcel
+
+
+@mutation(fetches, "write_parcel")
+def a_parcel_has_the_parts_of_others(command: Any, reader: Any, path: str) -> None:
+    _write_parcel(command._replace(refs=command.refs[::-1]), reader, path)
+
+
+@mutation(ShuffleRows, "_open_parcels")
+def a_parcel_that_is_gone_fails_the_task(self: ShuffleRows) -> dict[int, memoryview]:
+    found: dict[int, memoryview] = {}
+    for segment in self.parcels:
+        parcel = self.reader.whole(segment)
+        for entry in unpack_directory(parcel):
+            found[entry.map] = parcel[entry.offset : entry.offset + entry.length]
+    return found
+
+
+# An output must be lost, be made again with other frames, and what was fetched of it be spoilt.
+@mutation(ShuffleRows, "batches", within=KEPT_ONLY)
+def a_spoilt_parcel_is_left_in_the_middle(self: ShuffleRows) -> Iterator[list[Any]]:
+    parcelled = self._open_parcels()
+    for index, ref in enumerate(self.refs):
+        done = 0
+        if index in parcelled:
+            try:
+                view = find_part(parcelled[index], self.part)
+                for batch in () if view is None else decode_frames(view, writable=True):
+                    yield batch
+                    done += 1
+                continue
+            except CorruptBlock:
+                pass
+        alone = ShuffleRows(self.shuffle, (ref,), self.part, self.reader)
+        yield from islice(_batches(alone), done, None)
+
+
+_batches = ShuffleRows.batches

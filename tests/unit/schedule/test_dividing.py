@@ -1,0 +1,267 @@
+"""Heavy reducers are divided: pieces first, then the whole, and whatever happens, the whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from conversation import map_stage, of_type, result_stage
+from hypothesis import given
+from hypothesis import strategies as st
+from threenodes import MIB, NODES, Nodes
+
+from pyrite.ids import AttemptId, BlockRef, RddId, ShuffleId
+from pyrite.plan.dividing import Divisible
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+from pyrite.schedule.dividing import even_ranges
+
+SHUFFLE = ShuffleId(0)
+
+
+def heavy(maps: int = 6, writes: bool = False, **rules: object) -> Nodes:
+    """A stage of three reducers of which the last reads ten times as much as the others, after
+    its maps are done."""
+    talk = Nodes(**{"divide_bytes": MIB, "prefetch": False, **rules})
+    parent = map_stage(0, maps)
+    stage = map_stage(1, 3, parent) if writes else result_stage(1, 3, parent)
+    divided = replace(stage, divisible=Divisible(1, SHUFFLE))
+    talk.submit(result_stage(2, 3, divided) if writes else divided)
+    while talk.scheduler.runs[1].tasks is None:
+        talk.make(MIB, MIB, 10 * MIB)
+    return talk
+
+
+def pieces(talk: Nodes) -> dict[int, do.LaunchTask]:
+    """The pieces that run, by attempt."""
+    return {
+        attempt: launch
+        for attempt, launch in talk.running.items()
+        if launch.divided is not None and launch.divided.maps is not None
+    }
+
+
+def end_piece(talk: Nodes, attempt: int, updates: bytes | None = None) -> list[do.Command]:
+    launch = talk.running.pop(AttemptId(attempt))
+    block = BlockRef(NODES[launch.executor], f"d-e{launch.executor}-{attempt}", 0, 50)
+    return talk.tell(ev.TaskSucceeded(AttemptId(attempt), output=block, accumulators=updates))
+
+
+def end_pieces(talk: Nodes) -> list[do.Command]:
+    answer: list[do.Command] = []
+    while running := pieces(talk):
+        answer = end_piece(talk, next(iter(running)))
+    return answer
+
+
+def wholes(talk: Nodes) -> dict[int, do.LaunchTask]:
+    return {
+        attempt: launch
+        for attempt, launch in talk.running.items()
+        if launch.stage == 1 and launch.partition == 2 and launch.partitions
+    }
+
+
+def finish_all(talk: Nodes) -> None:
+    """Lets all that runs, and all that follows, succeed."""
+    for _ in range(60):
+        if not talk.running:
+            return
+        attempt, launch = next(iter(talk.running.items()))
+        if attempt in pieces(talk):
+            end_piece(talk, attempt)
+        elif launch.stage == 2 or 2 not in talk.scheduler.runs:
+            talk.finish(attempt) if launch.stage else talk.make(MIB, MIB, 10 * MIB)
+        else:
+            talk.make(90, 90, 90)
+    raise AssertionError("no end")
+
+
+def test_a_heavy_reducer_is_divided_along_its_maps() -> None:
+    talk = heavy()
+    [told] = of_type(talk.log, do.ReducerDivided)
+    assert (told.stage, told.partition, told.pieces) == (1, 2, 3)
+    assert told.bytes > 2 * told.even_bytes
+    ranges = []
+    for _ in range(3):
+        if not pieces(talk):
+            talk.finish()
+        for attempt, launch in pieces(talk).items():
+            assert launch.partition == 2 and launch.partitions == ()
+            assert launch.divided is not None and launch.divided.maps is not None
+            if launch.divided.maps not in ranges:
+                ranges.append(launch.divided.maps)
+            end_piece(talk, attempt)
+    assert sorted(ranges) == [(0, 2), (2, 4), (4, 6)]
+
+
+def test_the_whole_takes_what_the_pieces_made_in_order() -> None:
+    talk = heavy()
+    end_pieces(talk)
+    while not wholes(talk):
+        talk.finish()
+    [whole] = wholes(talk).values()
+    assert whole.divided is not None and whole.divided.maps is None
+    division = talk.scheduler.runs[1].divisions[2]
+    assert whole.divided.blocks == tuple(division.blocks()) and len(whole.divided.blocks) == 3
+    finish_all(talk)
+    assert talk.ended() == {0: None}
+    results = [each.partition for each in of_type(talk.log, do.DeliverResult)]
+    assert sorted(results) == [0, 1, 2]
+    talk.tell(ev.ShuffleForgotten(SHUFFLE))
+    assert not talk.scheduler.ledger.segments
+
+
+def test_what_pieces_added_counts_with_the_whole() -> None:
+    talk = heavy()
+    while running := pieces(talk):
+        end_piece(talk, next(iter(running)), b"piece")
+    assert not of_type(talk.log, do.CountAccumulators)
+    finish_all(talk)
+    assert [each.updates for each in of_type(talk.log, do.CountAccumulators)] == [b"piece"] * 3
+
+
+@pytest.mark.parametrize("rules", [{"divide_bytes": 0}, {"divide_bytes": 1 << 40}])
+def test_none_is_divided_that_is_not_heavy(rules: dict[str, int]) -> None:
+    assert not of_type(heavy(**rules).log, do.ReducerDivided)
+
+
+def test_reducers_of_like_size_are_not_divided() -> None:
+    talk = Nodes(divide_bytes=1, prefetch=False)
+    stage = replace(result_stage(1, 3, map_stage(0, 6)), divisible=Divisible(1, SHUFFLE))
+    talk.submit(stage)
+    while talk.scheduler.runs[1].tasks is None:
+        talk.make(MIB, MIB, MIB)
+    assert not of_type(talk.log, do.ReducerDivided)
+
+
+def test_what_is_kept_is_not_divided() -> None:
+    talk = Nodes(divide_bytes=MIB, prefetch=False)
+    talk.tell(ev.RddPersisted(RddId(11)))
+    stage = replace(result_stage(1, 3, map_stage(0, 6)), divisible=Divisible(1, SHUFFLE))
+    talk.submit(stage)
+    while talk.scheduler.runs[1].tasks is None:
+        talk.make(MIB, MIB, 10 * MIB)
+    assert not of_type(talk.log, do.ReducerDivided)
+
+
+# Whatever becomes of a piece
+
+
+def runs_as_a_whole(talk: Nodes) -> None:
+    """The heavy reducer is not divided any more, and the job ends well."""
+    assert not talk.scheduler.runs[1].divisions
+    finish_all(talk)
+    assert talk.ended() == {0: None}
+    launches = [each for each in of_type(talk.log, do.LaunchTask) if each.partition == 2]
+    assert launches[-1].divided is None
+    talk.tell(ev.ShuffleForgotten(SHUFFLE))
+    assert not talk.scheduler.ledger.segments
+
+
+def test_a_piece_that_fails_lets_the_reducer_run_as_a_whole() -> None:
+    talk = heavy(max_failures=1)
+    end_piece(talk, next(iter(pieces(talk))))
+    cancelled = list(pieces(talk))[1:]
+    talk.fail(next(iter(pieces(talk))))
+    for attempt in cancelled:
+        talk.running.pop(attempt, None)
+        talk.tell(ev.TaskCancelled(attempt))
+    runs_as_a_whole(talk)
+
+
+def test_the_error_of_a_piece_is_told_by_the_whole() -> None:
+    talk = heavy(max_failures=1)
+    others = list(pieces(talk))[1:]
+    talk.fail(next(iter(pieces(talk))))
+    for attempt in others:
+        talk.running.pop(attempt, None)
+        talk.tell(ev.TaskCancelled(AttemptId(attempt)))
+    while not wholes(talk):
+        talk.finish()
+    talk.fail(next(iter(wholes(talk))))
+    assert "partition 2" in str(talk.ended()[0])
+
+
+def test_an_executor_that_dies_with_a_piece_is_nobodys_fault() -> None:
+    talk = heavy(max_deaths=1)
+    launch = next(iter(pieces(talk).values()))
+    others = [a for a, each in pieces(talk).items() if each.executor != launch.executor]
+    talk.lose(launch.executor)
+    for attempt in others:
+        talk.running.pop(attempt, None)
+        talk.tell(ev.TaskCancelled(attempt))
+    runs_as_a_whole(talk)
+
+
+def test_an_output_that_a_piece_can_not_read_is_made_again() -> None:
+    talk = heavy()
+    ref = talk.scheduler.outputs.shuffles[SHUFFLE].refs[0]
+    assert ref is not None
+    attempt, *others = pieces(talk)
+    del talk.running[AttemptId(attempt)]
+    talk.tell(ev.FetchFailed(AttemptId(attempt), SHUFFLE, ((0, ref),), "gone"))
+    for each in others:
+        talk.running.pop(AttemptId(each), None)
+        talk.tell(ev.TaskCancelled(AttemptId(each)))
+    runs_as_a_whole(talk)
+
+
+def test_a_node_that_goes_with_a_piece_lets_the_reducer_run_as_a_whole() -> None:
+    talk = heavy()
+    attempt, launch = next(iter(pieces(talk).items()))
+    end_piece(talk, attempt)
+    gone = launch.executor
+    left = {a: each for a, each in talk.running.items() if each.executor != gone}
+    talk.running = left
+    answer = talk.tell(ev.NodeLost(NODES[gone], "gone"))
+    for each in of_type(answer, do.CancelTask):
+        if each.attempt in left:
+            talk.running.pop(each.attempt, None)
+            talk.tell(ev.TaskCancelled(each.attempt))
+    assert not talk.scheduler.runs[1].divisions
+    finish_all(talk)
+    assert talk.ended() == {0: None}
+
+
+def test_a_whole_that_can_not_read_its_pieces_reads_the_shuffle() -> None:
+    talk = heavy()
+    end_pieces(talk)
+    while not wholes(talk):
+        talk.finish()
+    attempt, launch = next(iter(wholes(talk).items()))
+    assert launch.divided is not None
+    del talk.running[AttemptId(attempt)]
+    lost = ((0, launch.divided.blocks[0]),)
+    talk.tell(ev.FetchFailed(AttemptId(attempt), SHUFFLE, lost, "gone"))
+    assert talk.scheduler.outputs.shuffles[SHUFFLE].complete
+    runs_as_a_whole(talk)
+
+
+def test_a_map_stage_can_be_divided_too() -> None:
+    talk = heavy(writes=True)
+    end_pieces(talk)
+    finish_all(talk)
+    assert talk.ended() == {0: None}
+    for shuffle in (0, 1):
+        talk.tell(ev.ShuffleForgotten(ShuffleId(shuffle)))
+    assert not talk.scheduler.ledger.segments
+
+
+def test_a_job_that_is_cancelled_leaves_no_pieces() -> None:
+    talk = heavy()
+    end_piece(talk, next(iter(pieces(talk))))
+    talk.tell(ev.CancelRequested("enough"))
+    for attempt in list(talk.running):
+        talk.tell(ev.TaskCancelled(attempt))
+    talk.tell(ev.ShuffleForgotten(SHUFFLE))
+    assert not talk.scheduler.ledger.segments
+
+
+@given(st.lists(st.integers(0, 100), min_size=1, max_size=40), st.integers(1, 10))
+def test_ranges_cover_all_maps_evenly(sizes: list[int], count: int) -> None:
+    ranges = even_ranges(sizes, count)
+    assert [i for first, last in ranges for i in range(first, last)] == list(range(len(sizes)))
+    assert len(ranges) <= count + 1
+    for first, last in ranges:
+        assert sum(sizes[first:last]) <= sum(sizes) / count + max(sizes)
