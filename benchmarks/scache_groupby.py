@@ -36,7 +36,7 @@ GROUP_ROW_S = 0.5e-6
 # paper does not say how long its maps took, but that all reading was hidden behind them.
 MAP_OVER_NETWORK = 1.25
 UNEVEN = 0.2
-ZIPF = 0.5
+ZIPF = 0.3
 SEED = 5
 
 SIZES_GB = {"small": (25,), "standard": (25, 50, 100, 200)}

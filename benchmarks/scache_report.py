@@ -160,10 +160,10 @@ def _ratios(measured: Measured) -> list[str]:
 
 def _traces(measured: Measured) -> list[str]:
     lines = [
-        f"**Reducers of traced jobs on {group_by.NODES} nodes of {group_by.CORES} executors**: time of "
-        "the reduce stage saved on average against FIFO, without reading. A reducer for each "
-        f"{traces.REDUCER_BYTES / 1e6:g} MB of a job's shuffle, {traces.MOST_ROUNDS} rounds at "
-        f"most; skew drawn for each job: Zipf with 0 to {traces.MOST_SKEW:g}; its maps, of "
+        f"**Reducers of traced jobs on {group_by.NODES} nodes of {group_by.CORES} executors**: "
+        "time of the reduce stage saved on average against FIFO, without reading. A reducer for "
+        f"each {traces.REDUCER_BYTES / 1e6:g} MB of a job's shuffle, {traces.MOST_ROUNDS} rounds "
+        f"at most; skew drawn for each job: Zipf with 0 to {traces.MOST_SKEW:g}; its maps, of "
         f"{traces.MAP_BYTES / 1e6:g} MB, lie at random. Network: bytes over those with random "
         "places.",
         "",

@@ -23,9 +23,11 @@ MAX_LINES = 450
 PURE = [
     *("schedule", "plan", "place", "ids.py", "memory.py"),
     *("blocks/pool.py", "blocks/ledger.py", "blocks/placement.py", "blocks/evict.py"),
+    *("exchange/book.py", "exchange/outputs.py"),
 ]
 PURE_IMPORTS = {
     "__future__",
+    "array",
     "bisect",
     "collections",
     "dataclasses",

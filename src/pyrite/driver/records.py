@@ -7,6 +7,7 @@ import pickle
 import struct
 from collections.abc import Iterator
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 from zlib import crc32
 
@@ -20,6 +21,8 @@ PROTOCOL = pickle.HIGHEST_PROTOCOL
 # spoilt length must not be taken for that of a record which was not written to its end.
 _HEAD = struct.Struct("<QIQ")
 _SALT = 0x9E3779B97F4A7C15
+_NAMES = tuple(each.name for each in fields(StageSpec))
+_values = attrgetter(*_NAMES)
 
 
 class BadJournal(UserError):
@@ -75,7 +78,7 @@ class _StageUnpickler(pickle.Unpickler):
 
 
 def _fields(stage: StageSpec) -> dict[str, Any]:
-    told = {each.name: getattr(stage, each.name) for each in fields(stage)}
+    told = dict(zip(_NAMES, _values(stage), strict=True))
     told["shape"] = stage.shape.nodes
     told["parents"] = {shuffle: parent.id for shuffle, parent in stage.parents.items()}
     return told

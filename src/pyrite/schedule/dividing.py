@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import ceil
 
-from pyrite.ids import JobId, NodeId
+from pyrite.ids import JobId, NodeId, ShuffleId
 from pyrite.place.sizes import decode
 from pyrite.plan.dividing import Divisible
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
+from pyrite.schedule.ahead import Forecast
 from pyrite.schedule.commands import CountAccumulators, Divided, ReducerDivided
 from pyrite.schedule.division import Division, Piece
 from pyrite.schedule.foreseeing import Foreseeing
@@ -39,42 +40,54 @@ class Dividing(Foreseeing):
             or not run.spec.shape.rdds.isdisjoint(self.persisted)
         ):
             return partitions
-        sizes = self._sizes_of_reducers(run, partitions)
-        share = sum(sizes.values()) / executors
+        known = self._known_sizes(run)
+        if divisible.shuffle not in known:
+            return partitions
+        share = sum(each.total_bytes for each in known.values()) / executors
         least = max(self.rules.divide_bytes, HEAVY * share)
         found: list[int] = []
         for index in partitions:
-            if sizes.get(index, 0) > least:
-                count = min(executors, ceil(sizes[index] / share))
-                found += self._into_pieces(run, divisible, index, count)
-                self.commands.append(ReducerDivided(run.spec.id, index, sizes[index], share, count))
-            else:
-                found.append(index)
+            size = known[divisible.shuffle].parts[index].size_bytes
+            pieces: list[int] = []
+            if size > least:
+                count = min(executors, ceil(size / share))
+                pieces = self._into_pieces(run, divisible, index, count)
+                if pieces:
+                    self.commands.append(
+                        ReducerDivided(run.spec.id, index, size, share, len(pieces))
+                    )
+            found += pieces or [index]
         return found
 
-    def _sizes_of_reducers(self, run: StageRun, partitions: list[int]) -> dict[int, int]:
-        """What each reads of the shuffles, where all of that is known."""
+    def _known_sizes(self, run: StageRun) -> dict[ShuffleId, Forecast]:
+        """The shuffles that the stage reads, where all that matters of them is known."""
         reducing = Reducing(self.outputs, self.kept)
-        forecasts = {
-            shuffle: reducing.forecast(parent, shuffle)
-            for shuffle, parent in run.spec.parents.items()
-        }
-        sizes: dict[int, int] = {}
-        for index, parts in reducing.reads(run.spec, partitions).items():
-            for shuffle, part in parts:
-                forecast = forecasts.get(shuffle)
-                if forecast is None or forecast.how != "known":
-                    return {}
-                sizes[index] = sizes.get(index, 0) + forecast.parts[part].size_bytes
-        return sizes
+        known: dict[ShuffleId, Forecast] = {}
+        for shuffle, parent in run.spec.parents.items():
+            forecast = reducing.forecast(parent, shuffle)
+            if forecast is not None and forecast.how == "known":
+                known[shuffle] = forecast
+            elif not self._is_light(shuffle):
+                return {}
+        return known
+
+    def _is_light(self, shuffle: ShuffleId) -> bool:
+        """Whether no reducer can be heavy by what it reads of this shuffle."""
+        outputs = self.outputs.shuffles.get(shuffle)
+        refs = [] if outputs is None else outputs.refs
+        return sum(ref.length for ref in refs if ref is not None) < self.rules.divide_bytes
 
     def _into_pieces(
         self, run: StageRun, divisible: Divisible, index: int, count: int
     ) -> list[int]:
-        rare("a heavy reducer is divided")
         outputs = self.outputs.shuffles[divisible.shuffle]
+        ranges = even_ranges(sizes_of_part(outputs, index), count)
+        if len(ranges) < 2:
+            # One map has made nearly all of it.
+            return []
+        rare("a heavy reducer is divided")
         pieces: dict[int, Piece] = {}
-        for first, last in even_ranges(sizes_of_part(outputs, index), count):
+        for first, last in ranges:
             number = run.spec.partitions + len(run.pieces)
             pieces[number] = Piece(first, last)
             run.pieces[number] = index

@@ -93,7 +93,8 @@ class TaskSucceeded(NamedTuple):
 
     def blocks(self) -> list[BlockRef]:
         """Where its results or its map outputs lie, as far as they are blocks."""
-        return [ref for each in self.made() for ref in each.blocks()]
+        first = [each for each in (self.output, self.result) if isinstance(each, BlockRef)]
+        return first + [ref for each in self.more for ref in each.blocks()] if self.more else first
 
 
 class TaskFailed(NamedTuple):

@@ -39,6 +39,8 @@ class Grouping(Staging):
         self, run: StageRun, tasks: TaskSet, executor: Executor, first: int, own: bool
     ) -> tuple[int, ...]:
         """Takes further partitions for the executor's task: of its own, or of what any may take."""
+        if not run.spec.shape.shuffles:
+            return ()
         most = self._most_together(run, tasks)
         inputs = self._inputs(run, tasks) if most > 1 else None
         if inputs is None:
@@ -68,7 +70,7 @@ class Grouping(Staging):
         """How many partitions may go together: half of an executor's share of those that wait, so
         that what is left evens out who was faster; and no more than take a moment."""
         pace_s = tasks.pace_s
-        if pace_s is None or run.spec.barrier or run.pieces or not run.spec.shape.shuffles:
+        if pace_s is None or run.spec.barrier or run.pieces:
             return 1
         share = (len(tasks.pending) + 1) // (2 * len(self.executors))
         return share if pace_s * share <= LONGEST_S else int(LONGEST_S / pace_s)

@@ -69,18 +69,13 @@ class Outcomes(Launching):
         for copy in tasks.succeed(attempt, self.now_s):
             rare("a copy of a done task is cancelled")
             self._cancel(copy)
-        made = dict(zip((attempt.partition, *attempt.also), event.made(), strict=True))
+        succeeded = self._wanted_of(attempt, event)
         if run.spec.barrier:
             # The tasks of a barrier stage stand or fall together.
-            run.together.update(made)
+            run.together.update(succeeded)
             if len(run.together) < tasks.total:
                 return
             succeeded, run.together = run.together, {}
-        else:
-            succeeded = {partition: made.pop(partition) for partition in attempt.wanted}
-            for late in made.values():
-                rare("a partition of a group was done by a copy")
-                self._release(late.blocks())
         for partition, each in succeeded.items():
             if partition in run.pieces:
                 self._piece_done(run, tasks, partition, each)
@@ -91,6 +86,17 @@ class Outcomes(Launching):
             else:
                 self._deliver(run, partition, each)
         self._go_on(run, tasks)
+
+    def _wanted_of(self, attempt: Attempt, event: ev.TaskSucceeded) -> dict[int, ev.Made]:
+        """What was made of the partitions that no copy has done meanwhile."""
+        if not attempt.also:
+            return {attempt.partition: event.made()[0]}
+        made = dict(zip((attempt.partition, *attempt.also), event.made(), strict=True))
+        wanted = {partition: made.pop(partition) for partition in attempt.wanted}
+        for late in made.values():
+            rare("a partition of a group was done by a copy")
+            self._release(late.blocks())
+        return wanted
 
     def _go_on(self, run: StageRun, tasks: TaskSet) -> None:
         """Ends a stage of which no task is left, or begins with what was lost meanwhile."""

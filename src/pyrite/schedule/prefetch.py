@@ -178,7 +178,8 @@ class Prefetching(BlockBook):
 
     def _on_fetched(self, event: ev.PartsFetched) -> None:
         parcel = self.parcels.by_fetch.get(event.fetch)
-        if parcel is None:
+        if parcel is None or parcel.is_here:
+            # Late words, or words that come twice.
             rare("a parcel arrives that nobody waits for")
             return
         self.parcels.arrive(parcel)

@@ -1,4 +1,4 @@
-"""What is fetched ahead is known to be there, and no node is sent more at once than the rules say."""
+"""What is fetched ahead is known to be there, and no node is sent more at once than it may."""
 
 from __future__ import annotations
 

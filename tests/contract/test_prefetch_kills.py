@@ -1,0 +1,235 @@
+"""Faults while the input of reducers travels ahead of them: right answers, and only what was lost
+is made again."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from glob import glob
+from typing import Any
+
+import pytest
+from marks import Marks, wait_until
+from test_deaths import executor_pids
+from test_local_cluster import agree, nodes_of
+
+from pyrite import RDD, SparkContext
+from pyrite.schedule.commands import LaunchTask
+from pyrite.schedule.events import PartsFetched, TaskSucceeded
+
+Start = Callable[..., SparkContext]
+
+NODES = 3
+MAPS = 18
+# The maps from here on wait until they are told to go on.
+LATE = 9
+REDUCERS = 9
+ROWS = 5400
+KEYS = 97
+ROW_BYTES = 1000
+ANSWER = {key: (len(range(key, ROWS, KEYS)), sum(range(key, ROWS, KEYS))) for key in range(KEYS)}
+PARCELS = "m-fetched-*"
+
+
+class Watch:
+    """What a story tells of a job: which maps were done where, and what was fetched ahead."""
+
+    def __init__(self, sc: SparkContext) -> None:
+        self.partitions: dict[int, int] = {}
+        self.made: dict[int, list[Any]] = {}
+        self.fetched: list[str] = []
+        self.used = 0
+        sc._engine.story.listeners.append(self.listen)
+
+    def listen(self, now_s: float, event: Any, commands: list[Any]) -> None:
+        match event:
+            case TaskSucceeded(output=ref) if ref is not None:
+                self.made.setdefault(self.partitions[event.attempt], []).append(ref)
+            case PartsFetched():
+                self.fetched.append(f"m-fetched-{event.fetch}")
+        for command in commands:
+            if isinstance(command, LaunchTask):
+                self.partitions[command.attempt] = command.partition
+                self.used += len(command.parcels)
+
+    def again(self) -> set[int]:
+        """The maps that were done more than once."""
+        return {index for index, refs in self.made.items() if len(refs) > 1}
+
+    def first_on(self, node: str) -> set[int]:
+        """The maps whose first output lay on the node."""
+        return {index for index, refs in self.made.items() if refs[0].node == node}
+
+
+class Bench:
+    """A job in two acts: it stops in the middle of its maps, and where its reducers start."""
+
+    def __init__(self, sc: SparkContext, marks: Marks) -> None:
+        self.sc = sc
+        self.marks = marks
+        self.watch = Watch(sc)
+        self.folders = [path for node in nodes_of(sc).values() for path in node.folders[:2]]
+        self.user = ThreadPoolExecutor(1)
+        self.job: Future[list[Any]] | None = None
+
+    def program(self) -> RDD[Any]:
+        marks = self.marks
+
+        def make(index: int, numbers: Iterator[int]) -> Iterator[tuple[int, bytes]]:
+            if index >= LATE:
+                marks.add("late map")
+                marks.wait("maps go on")
+            return ((x % KEYS, x.to_bytes(8, "big") + bytes(ROW_BYTES)) for x in numbers)
+
+        def reduce(rows: Iterator[tuple[int, bytes]]) -> Iterator[Any]:
+            marks.add("reducer")
+            marks.wait("reducers go on")
+            found: dict[int, tuple[int, int]] = {}
+            for key, value in rows:
+                count, total = found.get(key, (0, 0))
+                found[key] = count + 1, total + int.from_bytes(value[:8], "big")
+            return iter(found.items())
+
+        numbers = self.sc.range(ROWS, numSlices=MAPS)
+        return numbers.mapPartitionsWithIndex(make).partitionBy(REDUCERS).mapPartitions(reduce)
+
+    def begin(self) -> None:
+        """Half of the maps are done, some of their parts have travelled, and others run."""
+        self.job = self.user.submit(lambda: self.program().collect())
+        wait_until(lambda: len(self.watch.made) >= LATE, "the first maps")
+        wait_until(lambda: len(self.watch.fetched) > NODES, "parcels")
+        self.marks.wait("late map", NODES)
+
+    def begin_reducing(self) -> None:
+        self.begin()
+        self.marks.add("maps go on")
+        self.marks.wait("reducer", NODES)
+
+    def end(self) -> None:
+        """The answer is right, nothing is left, and parcels were of use."""
+        assert self.job is not None
+        self.marks.add("maps go on")
+        self.marks.add("reducers go on")
+        assert dict(self.job.result(100)) == ANSWER
+        assert self.watch.used > 0
+        self.user.shutdown()
+        wait_until(lambda: not self.parcels(), "the end of the parcels")
+        wait_until(lambda: len(nodes_of(self.sc)) == NODES + 1, "all nodes")
+        agree(self.sc)
+        self.folders += [path for node in nodes_of(self.sc).values() for path in node.folders[:2]]
+        self.sc.stop()
+        assert not any(map(os.path.exists, self.folders))
+
+    def parcels(self) -> list[str]:
+        """The files of all parcels there are."""
+        memories = [node.folders.memory for node in list(nodes_of(self.sc).values())]
+        return sorted(path for memory in memories for path in glob(os.path.join(memory, PARCELS)))
+
+    def complete_parcels(self) -> list[str]:
+        """Those that have arrived: the others are being written, through maps of their files."""
+        arrived = list(self.watch.fetched)
+        return [path for path in self.parcels() if os.path.basename(path) in arrived]
+
+    def kill(self, part: str) -> str:
+        """Ends a process of a node; gives the node."""
+        node = nodes_of(self.sc)["node-1"]
+        if part == "executor":
+            [pid] = [
+                each.pid
+                for each in self.sc._engine.cluster.by_id.values()
+                if each.node == "node-1" and each.pid in executor_pids(self.sc)
+            ]
+        else:
+            process = node.launcher.process if part == "forge" else node.server.process
+            pid = process.pid
+        os.kill(pid, signal.SIGKILL)
+        if part != "executor":
+            wait_until(lambda: nodes_of(self.sc).get("node-1") is not node, "the node's loss")
+        return "node-1"
+
+
+@pytest.fixture
+def bench(start: Start, marks: Marks) -> Iterator[Bench]:
+    sc = start(
+        f"local-cluster[{NODES},1,512m]",
+        pyrite__shuffle__small="0",
+        pyrite__shuffle__tiny="0",
+        # Orders of some tens of kilobytes each.
+        pyrite__shuffle__inFlight="256k",
+    )
+    wait_until(lambda: len(executor_pids(sc)) == NODES, "all executors")
+    made = Bench(sc, marks)
+    yield made
+    marks.add("maps go on")
+    marks.add("reducers go on")
+    made.user.shutdown(cancel_futures=True)
+
+
+PARTS = ["executor", "server", "forge"]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_killed_while_maps_run(bench: Bench, part: str) -> None:
+    bench.begin()
+    node = bench.kill(part)
+    bench.end()
+    lost = set() if part == "executor" else bench.watch.first_on(node)
+    assert bench.watch.again() <= lost
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_killed_while_reducers_run(bench: Bench, part: str) -> None:
+    bench.begin_reducing()
+    node = bench.kill(part)
+    bench.end()
+    lost = set() if part == "executor" else bench.watch.first_on(node)
+    assert bench.watch.again() <= lost
+
+
+def spoil(path: str) -> None:
+    """Changes every byte behind the directory's first."""
+    with open(path, "r+b") as file:
+        data = file.read()
+        file.seek(8)
+        file.write(bytes(each ^ 0xFF for each in data[8:]))
+
+
+def spoil_end(path: str) -> None:
+    """Changes bytes of the last rows only."""
+    with open(path, "r+b") as file:
+        file.seek(-64, os.SEEK_END)
+        data = file.read()
+        file.seek(-64, os.SEEK_END)
+        file.write(bytes(each ^ 0xFF for each in data))
+
+
+def halve(path: str) -> None:
+    os.truncate(path, os.path.getsize(path) // 2)
+
+
+def empty(path: str) -> None:
+    os.truncate(path, 0)
+
+
+@pytest.mark.parametrize("harm", [spoil, spoil_end, halve, empty, os.unlink])
+def test_parcels_that_are_spoilt_are_read_where_they_came_from(
+    bench: Bench, harm: Callable[[str], None]
+) -> None:
+    bench.begin()
+    harmed = bench.complete_parcels()
+    for path in harmed:
+        harm(path)
+    bench.end()
+    assert harmed and bench.watch.again() == set()
+
+
+def test_map_outputs_that_are_deleted_are_made_again_alone(bench: Bench) -> None:
+    bench.begin()
+    [ref] = bench.watch.made[0]
+    os.unlink(os.path.join(nodes_of(bench.sc)[ref.node].folders.memory, ref.segment))
+    bench.end()
+    made = bench.watch.made.items()
+    lost = {index for index, refs in made if refs[0][:2] == ref[:2]}
+    assert bench.watch.again() <= lost
