@@ -30,7 +30,7 @@ from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.staging import Staging
 from pyrite.schedule.taskset import TaskSet
 from pyrite.shuffle import read, write
-from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
+from pyrite.shuffle.read import MapBlocks, MissingMapOutput, ShuffleRows
 
 __all__ = ["KEPT_ONLY", "MUTATIONS", "parcel_mutations", "switched_on"]
 
@@ -88,8 +88,8 @@ def a_forgotten_shuffle_keeps_its_blocks(self: Outputs, shuffle: Any) -> Iterato
 
 @mutation(ShuffleRows, "batches")
 def a_reducer_skips_what_it_can_not_read(self: ShuffleRows) -> Iterator[list[Any]]:
-    for index, ref in enumerate(self.refs):
-        alone = ShuffleRows(self.shuffle, (ref,), self.part, self.reader)
+    for _, index, ref in self.outputs.of(None):
+        alone = ShuffleRows(self.shuffle, MapBlocks([ref]), self.part, self.reader)
         try:
             yield from _batches(alone)
         except MissingMapOutput:

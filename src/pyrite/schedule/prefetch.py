@@ -105,7 +105,7 @@ class Prefetching(BlockBook):
     def _is_worth(
         self, unit: Unit, outputs: ShuffleOutputs, shuffle: ShuffleId, target: NodeId, fresh: int
     ) -> bool:
-        """Whether so many outputs are enough for an order; all that is left always is."""
+        """Whether so many blocks are enough for an order; all that is left always is."""
         if outputs.complete:
             return True
         expected = unit.expected_bytes[shuffle, target] * fresh / len(outputs.refs)
@@ -121,7 +121,7 @@ class Prefetching(BlockBook):
         target: NodeId,
         had: dict[int, None],
     ) -> tuple[list[int], int, int]:
-        """Which outputs an order takes, how large their parts are at most, and up to where.
+        """Which blocks an order takes, how large their parts are at most, and up to where.
 
         One that was made again after its parts had been fetched need not be fetched again.
         """
@@ -130,11 +130,10 @@ class Prefetching(BlockBook):
         total = 0
         last = first
         while last < len(came):
-            ref, code = outputs.refs[came[last]], outputs.sizes[came[last]]
+            block = outputs.block(came[last])
             # It may have been lost since, and made again elsewhere.
-            is_there = ref is not None and code is not None and ref.node == source
-            if is_there and code is not None and came[last] not in had:
-                size = most(code, parts)
+            if block is not None and block[0].node == source and came[last] not in had:
+                size = most(block[1], parts)
                 if total + size > limit and (maps or self.parcels.to_node.get(target)):
                     break
                 maps.append(came[last])
@@ -169,7 +168,7 @@ class Prefetching(BlockBook):
         fetch = self.parcels.last
         segment = self.ledger.begin_parcel(target, f"{MEMORY_PREFIX}fetched-{fetch}", size)
         self.parcels.begin(Parcel(fetch, segment, source, shuffle, tuple(maps), unit))
-        refs = tuple(ref for each in maps if (ref := outputs.refs[each]) is not None)
+        refs = tuple(block[0] for each in maps if (block := outputs.block(each)) is not None)
         self.commands.append(
             FetchParts(fetch, target, segment.name, size, source, parts, tuple(maps), refs)
         )

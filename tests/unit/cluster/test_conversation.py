@@ -108,8 +108,8 @@ def test_a_task_comes_with_all_that_it_needs(
     assert conversation.tell(launch(7))
     assert peers[0].told == [
         ("stage", 3, b"closure 3", b"header 3 0"),
-        ("snapshot", 9, [tuple(REF)]),
-        ("task", 7, 3, 2, 1, [9], [(4, 2, *OTHER_REF)], [], (), None),
+        ("snapshot", 9, [tuple(REF)], []),
+        ("task", 7, 3, 2, 1, [9], [(4, 2, *OTHER_REF)], [], (), None, 0),
     ]
     assert peers[0].flushed == 3
     assert peers[1].told == []

@@ -12,7 +12,7 @@ from pyrite.blocks.parcel import Entry, aligned, directory_bytes, pack_directory
 from pyrite.blocks.parts import pack_header, select
 from pyrite.blocks.segments import Folders, SegmentReader
 from pyrite.ids import BlockRef, NodeId, ShuffleId
-from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
+from pyrite.shuffle.read import Block, MapBlocks, MissingMapOutput, ShuffleRows
 
 NODE = NodeId("node-0")
 PARTS = 4
@@ -49,6 +49,7 @@ class Bench:
         self.refs = tuple(
             BlockRef(NODE, f"m-e{map}-1", 0, len(output)) for map, output in enumerate(self.outputs)
         )
+        self.installments: list[Block] = []
         for ref, output in zip(self.refs, self.outputs, strict=True):
             Path(self.folders.path(ref.segment)).write_bytes(output)
 
@@ -77,7 +78,8 @@ class Bench:
         path.write_bytes(data)
 
     def shuffle(self, part: int, *parcels: str) -> ShuffleRows:
-        return ShuffleRows(ShuffleId(1), self.refs, part, SegmentReader(self.folders), parcels)
+        outputs = MapBlocks(self.refs, self.installments)
+        return ShuffleRows(ShuffleId(1), outputs, part, SegmentReader(self.folders), parcels)
 
     def check(self, *parcels: str, parts: tuple[int, ...] = (1, 3)) -> None:
         for part in parts:
