@@ -62,9 +62,9 @@ class Foreseeing(Backups):
             if shuffle in run.missing and run.tasks is None and not run.spec.barrier:
                 if run.ahead is not None and run.ahead.places:
                     return True
-                if run.has_places is None:
-                    # Asked once: it is about all reducers, and is asked for each map.
-                    run.has_places = len(self._hosts()) > 1 and self._has_places(run)
+                if run.has_places is None and len(self._hosts()) > 1:
+                    # Looked up once: it is about all reducers, and is asked for each map.
+                    run.has_places = self._has_places(run)
                 if run.has_places:
                     return True
         return False

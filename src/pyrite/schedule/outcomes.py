@@ -45,13 +45,13 @@ class Outcomes(Launching):
             self._keep(stored.partition, stored.ref, executor.id)
         # Not before: a segment that the task filled may hold what it tells of only now.
         self._drop(self.ledger.settle(f"e{executor.id}"))
-        if not isinstance(event, ev.TaskSucceeded):
-            self._shed_installments(attempt)
         tasks = attempt.tasks
+        run = None if tasks is None else self.runs.get(StageId(tasks.stage))
+        if run is None or not isinstance(event, ev.TaskSucceeded):
+            self._shed_installments(attempt)
         if tasks is None:
             return None
         tasks.finish(attempt)
-        run = self.runs.get(StageId(tasks.stage))
         return None if run is None else (attempt, run, tasks)
 
     def _end_reading(self, attempt: Attempt) -> None:
