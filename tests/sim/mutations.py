@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from copy import copy
 from typing import Any
 
+import installment_mutations
 import parcel_mutations
 from mutating import KEPT_ONLY, MUTATIONS, Mutation, mutation, switched_on
 
 from pyrite import accumulators
-from pyrite.blocks import codec
+from pyrite.blocks import codec, parts
 from pyrite.blocks.ledger import Ledger, Writer
 from pyrite.blocks.placement import Placement
 from pyrite.cluster.conversation import Conversation
@@ -29,10 +30,15 @@ from pyrite.schedule.rooms import Rooms
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.staging import Staging
 from pyrite.schedule.taskset import TaskSet
-from pyrite.shuffle import read, write
 from pyrite.shuffle.read import MapBlocks, MissingMapOutput, ShuffleRows
 
-__all__ = ["KEPT_ONLY", "MUTATIONS", "parcel_mutations", "switched_on"]
+__all__ = [
+    "KEPT_ONLY",
+    "MUTATIONS",
+    "installment_mutations",
+    "parcel_mutations",
+    "switched_on",
+]
 
 # Map outputs
 
@@ -61,9 +67,11 @@ def a_lost_node_keeps_its_map_outputs(self: ShuffleOutputs, node: Any) -> list[A
 
 
 @mutation(Outcomes, "_keep_output")
-def a_map_output_made_again_counts_again(self: Any, run: Any, partition: int, event: Any) -> None:
+def a_map_output_made_again_counts_again(
+    self: Any, run: Any, partition: int, made: Any, attempt: Any
+) -> None:
     self.outputs.of(run.spec).counted.discard(partition)
-    _keep_output(self, run, partition, event)
+    _keep_output(self, run, partition, made, attempt)
 
 
 @mutation(Outcomes, "_lose_outputs")
@@ -99,9 +107,9 @@ def a_reducer_skips_what_it_can_not_read(self: ShuffleRows) -> Iterator[list[Any
 _batches = ShuffleRows.batches
 
 
-@mutation(read, "unsealed", within=1500)
+@mutation(parts, "unsealed", within=1500)
 def offsets_are_not_checked(place: int, entry: int) -> int:
-    return entry & ((1 << write.OFFSET_BITS) - 1)
+    return entry & ((1 << parts.OFFSET_BITS) - 1)
 
 
 @mutation(codec, "crc32", within=1000)

@@ -196,14 +196,22 @@ class Prefetching(BlockBook):
         if parcel is None:
             return
         rare("a parcel can't be fetched")
+        was_wanted = not parcel.unwanted and not self._is_shed(parcel)
         for run in self.planned.values():
-            if run.ahead is not None and parcel.unit in run.ahead.units and not parcel.unwanted:
+            if run.ahead is not None and parcel.unit in run.ahead.units and was_wanted:
                 # The reducers fetch what they miss, and tell what is lost.
                 run.ahead.refused[parcel.source, parcel.node] = None
         self._want_fetches(parcel.source, None)
         self._want_fetches(None, parcel.node)
         self.parcels.forget(parcel)
         self._drop(self.ledger.end_parcel(parcel.segment))
+
+    def _is_shed(self, parcel: Parcel) -> bool:
+        """Whether a part of it has gone with the attempt that wrote it, while it was fetched."""
+        outputs = self.outputs.shuffles.get(parcel.shuffle)
+        return outputs is not None and any(
+            number >= len(outputs.refs) and outputs.block(number) is None for number in parcel.maps
+        )
 
     def _parcels_for(self, run: StageRun, index: int, node: NodeId) -> tuple[ParcelsToRead, ...]:
         """What has been fetched for a reducer that is launched on the node."""

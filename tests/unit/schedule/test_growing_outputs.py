@@ -239,6 +239,17 @@ def finish_all(talk: Growing) -> None:
     assert not [name for name in talk.scheduler.ledger.segments if "kept" not in name]
 
 
+def test_a_fetch_that_fails_with_its_attempt_is_no_reason_to_fetch_no_more() -> None:
+    talk = Growing(max_failures=4)
+    launch = talk.map_of(0)
+    order = of_type(talk.grow(launch.attempt, *[MIB] * REDUCERS), do.FetchParts)[-1]
+    talk.fail(launch.attempt)
+    talk.tell(ev.PartsNotFetched(order.fetch, "it is not there"))
+    ahead = talk.scheduler.runs[talk.stage.id].ahead
+    assert ahead is not None and not ahead.refused
+    talk.end()
+
+
 def test_a_node_that_goes_takes_what_its_running_maps_wrote() -> None:
     talk = Growing()
     launch = talk.map_of(0)
