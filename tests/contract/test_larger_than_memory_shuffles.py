@@ -171,6 +171,7 @@ CASES = {
         lambda sc: pairs(sc, keys=1).join(sc.parallelize([(0, 7)], 1), REDUCERS).values().keys(),
         look_at_value,
         all_rows,
+        holds=False,
     ),
     "sortByKey of one key": Case(
         lambda sc: pairs(sc, keys=1).sortByKey(numPartitions=REDUCERS).values(),

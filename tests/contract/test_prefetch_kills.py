@@ -227,9 +227,13 @@ def test_parcels_that_are_spoilt_are_read_where_they_came_from(
 
 def test_map_outputs_that_are_deleted_are_made_again_alone(bench: Bench) -> None:
     bench.begin()
-    [ref] = bench.watch.made[0]
-    os.unlink(os.path.join(nodes_of(bench.sc)[ref.node].folders.memory, ref.segment))
+    before = executor_pids(bench.sc)
+    node = bench.kill("executor")
+    # The one that wrote them still has their file, and would write into it.
+    wait_until(lambda: len(executor_pids(bench.sc)) == NODES, "an executor in its place")
+    assert executor_pids(bench.sc) != before
+    lost = bench.watch.first_on(node)
+    [segment] = {bench.watch.made[index][0].segment for index in lost}
+    os.unlink(os.path.join(nodes_of(bench.sc)[node].folders.memory, segment))
     bench.end()
-    made = bench.watch.made.items()
-    lost = {index for index, refs in made if refs[0][:2] == ref[:2]}
     assert bench.watch.again() <= lost

@@ -10,7 +10,7 @@ from lineage_operators import OPERATORS
 from program_text import text as program_text
 from random_programs import random_program
 
-from pyrite.cluster.sim.world import Fault, World, crowded, random_world, spread
+from pyrite.cluster.sim.world import World, crowded, random_world, restarting, spread
 
 # Levels whose partitions lie in the pools, if liveRows is off.
 POOLED = ("OFF_HEAP", "OFF_HEAP", "MEMORY_ONLY", "MEMORY_AND_DISK")
@@ -80,15 +80,7 @@ def random_case(seed: int) -> Case:
         world = spread(dice, world)
         program = with_more_shuffles(dice, program)
         settings |= {"pyrite.shuffle.small": "0", "pyrite.shuffle.prefetch": "true"}
-    return Case(program, with_restarts(world), tuple(sorted(settings.items())), cancel_all)
-
-
-def with_restarts(world: World) -> World:
-    """The same cluster, whose driver restarts now and then; nothing else depends on it."""
-    dice = Random(f"restarts {world.seed}")
-    number = dice.choice((0, 0, 0, 0, 1, 3))
-    restarts = [Fault("restart driver", dice.randrange(100)) for _ in range(number)]
-    return world._replace(faults=tuple(sorted((*world.faults, *restarts))))
+    return Case(program, restarting(world), tuple(sorted(settings.items())), cancel_all)
 
 
 def with_more_kept(dice: Random, program: Program) -> Program:
