@@ -58,7 +58,7 @@ class Foreseeing(Backups):
         """Whether so many maps are done that the others can be foreseen: a share of all, and as
         many as there are nodes."""
         share = self.rules.observed_share
-        if stage.routing == "custom":
+        if stage.routing == "custom" and stage.samples is None:
             share = max(share, CUSTOM_SHARE)
         maps = len(outputs.refs)
         seen = maps - outputs.absent

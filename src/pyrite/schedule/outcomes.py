@@ -168,6 +168,8 @@ class Outcomes(Launching):
             index = self._undivide(run, tasks, partition)
             if index not in tasks.running and self._is_unfinished(run, index):
                 tasks.add(index)
+        # Another stage that writes the same shuffle may have made all of it meanwhile.
+        self._go_on(run, tasks)
 
     def _is_divided(self, run: StageRun, attempt: Attempt) -> bool:
         return attempt.partition in run.pieces or attempt.partition in run.divisions
