@@ -19,6 +19,8 @@ from pyrite.schedule.runs import StageRun
 
 # Above so many nodes each holds so little of a reducer's input that its place hardly matters.
 MOST_HOSTS = 1000
+# Who fetches from whom is looked at pair by pair, whenever an output appears.
+MOST_FETCHING = 200
 # The first map outputs say less of the others where a user's function deals out the rows.
 CUSTOM_SHARE = 0.25
 # Places are given up if those by the truth would make the heaviest node so much lighter.
@@ -39,7 +41,7 @@ class Foreseeing(Backups):
     ) -> None:
         """A map output is there: maybe enough to foresee the others, or to fetch."""
         self._want_backup(outputs, index, ref)
-        if not self.rules.prefetch:
+        if not self.rules.prefetch or not 2 <= len(self.executors_on) <= MOST_FETCHING:
             return
         if not outputs.foreseen:
             is_first = outputs.absent == len(outputs.refs) - 1
@@ -62,7 +64,7 @@ class Foreseeing(Backups):
             share = max(share, CUSTOM_SHARE)
         maps = len(outputs.refs)
         seen = maps - outputs.absent
-        return is_enough(seen, maps, share) and seen >= min(maps, len(self._hosts()))
+        return is_enough(seen, maps, share) and seen >= min(maps, len(self.executors_on))
 
     def _has_places(self, run: StageRun) -> bool:
         """Whether all reducers would go where they go whatever their sizes are."""
@@ -118,9 +120,10 @@ class Foreseeing(Backups):
     def _plan_ahead(self, run: StageRun, shuffles: Collection[ShuffleId]) -> None:
         """Places the reducers of a stage by what is foreseen of these shuffles, and known of all
         that are complete; one that has places gets others only if that is better in all."""
-        hosts = [Host(node, len(slots)) for node, slots in self._hosts().items()]
-        if run.spec.barrier or not 2 <= len(hosts) <= MOST_HOSTS or not run.spec.shape.shuffles:
+        few_or_many = not 2 <= len(self.executors_on) <= MOST_HOSTS
+        if few_or_many or run.spec.barrier or not run.spec.shape.shuffles:
             return
+        hosts = [Host(node, count) for node, count in self.executors_on.items()]
         reducing = Reducing(self.outputs, self.kept)
         ahead = run.ahead or Ahead(reducing.reads(run.spec, self._unfinished(run)))
         fresh = Ahead(ahead.reads)
@@ -183,7 +186,7 @@ class Foreseeing(Backups):
                 moved,
             )
         )
-        if self.rules.prefetch:
+        if self.rules.prefetch and len(hosts) <= MOST_FETCHING:
             self.planned[run.spec.id] = run
             self._admit_units()
 
@@ -222,7 +225,7 @@ class Foreseeing(Backups):
 
     def _correct(self, run: StageRun, ahead: Ahead) -> None:
         """Places reducers anew where the forecasts were far from true."""
-        hosts = [Host(node, len(slots)) for node, slots in self._hosts().items()]
+        hosts = [Host(node, count) for node, count in self.executors_on.items()]
         reducers = ahead.reducers()
         if not hosts or any(index not in ahead.places for index in reducers):
             return

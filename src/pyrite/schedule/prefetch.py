@@ -244,7 +244,6 @@ class Prefetching(BlockBook):
         """The room in the pools without what is meant for admitted units, and for the outputs of
         maps that still run."""
         room = {node: pool.unused_bytes for node, pool in self.ledger.pools.items()}
-        hosts = {executor.node: None for executor in self.executors.values()}
         to_come = 0
         for _, ahead in aheads:
             for unit in ahead.units:
@@ -255,8 +254,8 @@ class Prefetching(BlockBook):
                 outputs = self.outputs.shuffles.get(shuffle)
                 if outputs is not None:
                     to_come += round(forecast.total_bytes * outputs.to_come_share())
-        for node in hosts:
-            room[node] = room.get(node, 0) - to_come // len(hosts)
+        for node in self.executors_on:
+            room[node] = room.get(node, 0) - to_come // len(self.executors_on)
         return room
 
     # What is over
