@@ -65,7 +65,8 @@ def random_case(seed: int) -> Case:
         world = world._replace(nodes=(more, *world.nodes[1:]))
     cancel_all = dice.randrange(100) if dice.random() < 0.05 else None
     settings = random_settings(dice)
-    if dice.random() < 0.4:
+    is_crowded = dice.random() < 0.4
+    if is_crowded:
         world = crowded(dice, world)
         program = with_more_kept(dice, program)
         settings |= {
@@ -76,7 +77,7 @@ def random_case(seed: int) -> Case:
     settings["pyrite.shuffle.small"] = dice.choice(("0", "0", "1m"))
     settings["pyrite.shuffle.prefetch"] = dice.choice(("true", "true", "false"))
     settings["pyrite.shuffle.inFlight"] = dice.choice(("64", "1k", "1k", "48m"))
-    if dice.random() < 0.4:
+    if not is_crowded and dice.random() < 0.6:
         world = spread(dice, world)
         program = with_more_shuffles(dice, program)
         settings |= {"pyrite.shuffle.small": "0", "pyrite.shuffle.prefetch": "true"}

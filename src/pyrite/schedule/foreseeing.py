@@ -110,6 +110,33 @@ class Foreseeing(Backups):
             places[index] = self.executors[executors[0]].node
         return places
 
+    def _beside_parcels(
+        self, run: StageRun, partitions: Iterable[int]
+    ) -> dict[int, Sequence[ExecutorId]]:
+        """The executors of the nodes to which reducers' input has been fetched."""
+        if run.ahead is None or not any(unit.parcels for unit in run.ahead.units):
+            return {}
+        on_node: dict[NodeId, list[ExecutorId]] = {}
+        for executor in self.executors.values():
+            on_node.setdefault(executor.node, []).append(executor.id)
+        ahead = run.ahead
+        return {
+            index: on_node[ahead.places[index]]
+            for index in partitions
+            if index in ahead.unit_of
+            and ahead.unit_of[index].parcels
+            and ahead.places[index] in on_node
+        }
+
+    def _parcels_wait_s(self, run: StageRun) -> float:
+        """How long reducers wait for the nodes that have their input: about as long as it would
+        take to fetch it again, and no longer than for kept rows."""
+        if run.ahead is None or not run.ahead.reads:
+            return 0.0
+        read_bytes = sum(each.total_bytes for each in run.ahead.forecasts.values())
+        again_s = self.parcels.fetch_s(read_bytes / len(run.ahead.reads))
+        return min(self.rules.locality_wait_s, again_s)
+
     def _hosts(self) -> dict[NodeId, list[int]]:
         """The nodes that run reducers, with the slots of their executors."""
         hosts: dict[NodeId, list[int]] = {}

@@ -19,6 +19,7 @@ class Parcel:
     shuffle: ShuffleId
     maps: tuple[int, ...]
     unit: Unit
+    began_s: float
     is_here: bool = False
     # It is dropped as soon as it is here.
     unwanted: bool = False
@@ -81,6 +82,8 @@ class Parcels:
         self.to_node: dict[NodeId, int] = {}
         self.from_node: dict[NodeId, int] = {}
         self.busy: dict[tuple[NodeId, NodeId], int] = {}
+        self.fetched_bytes = 0
+        self.fetching_s = 0.0
 
     def begin(self, parcel: Parcel) -> None:
         self.by_fetch[parcel.fetch] = parcel
@@ -99,6 +102,14 @@ class Parcels:
         del self.busy[parcel.source, parcel.node]
         self.to_node[parcel.node] -= parcel.segment.bytes
         self.from_node[parcel.source] -= parcel.segment.bytes
+
+    def learn_pace(self, parcel: Parcel, now_s: float) -> None:
+        self.fetched_bytes += parcel.segment.bytes
+        self.fetching_s += now_s - parcel.began_s
+
+    def fetch_s(self, size: float) -> float:
+        """About how long so many bytes take from other nodes, by what was fetched so far."""
+        return size * self.fetching_s / self.fetched_bytes if self.fetched_bytes else 0.0
 
     def forget(self, parcel: Parcel) -> None:
         self.arrive(parcel)

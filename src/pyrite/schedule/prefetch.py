@@ -19,7 +19,7 @@ from pyrite.schedule.runs import StageRun
 # Of what may be on its way to a node, an order has so much at most; while maps run it waits until
 # it is worth so much at least.
 MOST_SHARE = 4
-LEAST_SHARE = 64
+LEAST_SHARE = 128
 
 
 class Prefetching(BlockBook):
@@ -145,6 +145,12 @@ class Prefetching(BlockBook):
             last += 1
         return maps, total, last
 
+    def _is_full(self, source: NodeId, target: NodeId) -> tuple[bool, bool]:
+        """Whether orders from the one and to the other are held back by what is under way."""
+        most_bytes = self.rules.fetch_bytes - self.rules.fetch_bytes // MOST_SHARE
+        on_way = self.parcels.from_node.get(source, 0), self.parcels.to_node.get(target, 0)
+        return on_way[0] > most_bytes, on_way[1] > most_bytes
+
     def _in_flight_left(self, source: NodeId, target: NodeId) -> int:
         most_bytes = self.rules.fetch_bytes
         on_way = self.parcels.to_node.get(target, 0), self.parcels.from_node.get(source, 0)
@@ -168,7 +174,7 @@ class Prefetching(BlockBook):
         self.parcels.last += 1
         fetch = self.parcels.last
         segment = self.ledger.begin_parcel(target, f"{MEMORY_PREFIX}fetched-{fetch}", size)
-        self.parcels.begin(Parcel(fetch, segment, source, shuffle, tuple(maps), unit))
+        self.parcels.begin(Parcel(fetch, segment, source, shuffle, tuple(maps), unit, self.now_s))
         refs = tuple(ref for each in maps if (ref := outputs.refs[each]) is not None)
         self.commands.append(
             FetchParts(fetch, target, segment.name, size, source, parts, tuple(maps), refs)
@@ -182,12 +188,18 @@ class Prefetching(BlockBook):
             # Late words, or words that come twice.
             rare("a parcel arrives that nobody waits for")
             return
+        source_was_full, node_was_full = self._is_full(parcel.source, parcel.node)
         self.parcels.arrive(parcel)
+        self.parcels.learn_pace(parcel, self.now_s)
         parcel.is_here = True
         parcel.segment.sealed = True
         self.book.fetched_bytes += parcel.segment.bytes
-        self._want_fetches(parcel.source, None)
-        self._want_fetches(None, parcel.node)
+        self._want_fetches(parcel.source, parcel.node)
+        # Others wait only where too much was on its way.
+        if source_was_full:
+            self._want_fetches(parcel.source, None)
+        if node_was_full:
+            self._want_fetches(None, parcel.node)
         if parcel.unwanted:
             rare("a parcel arrives that nobody wants any more")
             self._drop_parcel(parcel)
