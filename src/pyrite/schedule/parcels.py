@@ -41,8 +41,8 @@ class Unit:
     expected_bytes: dict[tuple[ShuffleId, NodeId], int] = field(default_factory=dict)
     # Whether there was room for all of it when this was last asked.
     admitted: bool = False
-    # Whether it has had to make room for something else.
-    given_up: bool = False
+    # How often it has had to make room for something else.
+    given_up: int = 0
     fetched_bytes: dict[NodeId, int] = field(default_factory=dict)
     parcels: dict[int, Parcel] = field(default_factory=dict)
     # How many of the map outputs that appeared on a node, in memory or on disk, were looked at.
@@ -65,6 +65,13 @@ class Unit:
             if parcel.node == node and parcel.shuffle == shuffle and not parcel.unwanted
             for number in parcel.maps
         }
+
+    def frees(self, node: NodeId) -> bool:
+        """Whether the node has more room at once when the unit is given up."""
+        return any(
+            parcel.is_here and parcel.node == node and not parcel.segment.readers
+            for parcel in self.parcels.values()
+        )
 
     def at(self, node: NodeId, shuffle: ShuffleId) -> Iterator[Parcel]:
         """What a reducer on the node can take of the shuffle."""

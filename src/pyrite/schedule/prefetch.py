@@ -126,6 +126,8 @@ class Prefetching(BlockBook):
         One that was made again after its parts had been fetched need not be fetched again.
         """
         limit = self._in_flight_left(source, target)
+        # Small parts are mostly headers.
+        header = parcel_bytes(1, len(parts), 0)
         maps: list[int] = []
         total = 0
         last = first
@@ -135,7 +137,8 @@ class Prefetching(BlockBook):
             is_there = ref is not None and code is not None and ref.node == source
             if is_there and code is not None and came[last] not in had:
                 size = most(code, parts)
-                if total + size > limit and (maps or self.parcels.to_node.get(target)):
+                room = limit - header * (len(maps) + 1)
+                if total + size > room and (maps or self.parcels.to_node.get(target)):
                     break
                 maps.append(came[last])
                 total += size
@@ -243,7 +246,7 @@ class Prefetching(BlockBook):
                     continue
                 missing = unit.missing_bytes()
                 # Who had to give way once comes back when there is room to spare.
-                factor = 2 if unit.given_up else 1
+                factor = 2**unit.given_up
                 if any(size * factor > room.get(node, 0) for node, size in missing.items()):
                     rare("a unit of reducers is not fetched for want of room")
                     return
