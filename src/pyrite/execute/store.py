@@ -14,8 +14,10 @@ from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.reader import NodeReader
 from pyrite.remote.writer import NodeWriter
 
-# Buffers for what other nodes send are kept warm up to this part of an executor's memory.
+# Parts of an executor's memory: for buffers that are kept warm for what other nodes send, and for
+# what a reducer fetches from them ahead of what it reads.
 WARM_PART = 8
+AHEAD_PART = 32
 
 
 class Store:
@@ -28,6 +30,8 @@ class Store:
     def meet(self, secret: bytes, addresses: Mapping[NodeId, Address], memory_bytes: int) -> None:
         """Gets to know the other nodes, for an executor with so much memory."""
         self.neighbours.meet(secret, addresses)
+        ahead_bytes = memory_bytes // AHEAD_PART
+        self.neighbours.ahead_bytes = min(self.neighbours.ahead_bytes, ahead_bytes)
         if self.neighbours.client is not None:
             buffers = self.neighbours.client.buffers
             buffers.kept_bytes = min(buffers.kept_bytes, memory_bytes // WARM_PART)
