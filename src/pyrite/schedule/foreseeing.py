@@ -200,7 +200,7 @@ class Foreseeing(Backups):
         on = {host.node for host in hosts}
         places = {index: node for index, node in places.items() if node in on}
         moved = sum(ahead.places.get(index, node) != node for index, node in places.items())
-        ahead.settle(places, {host.node: host.executors for host in hosts})
+        ahead.settle(places, self.executors_on, self._least_order())
         self._give_up_idle(ahead)
         reducers = ahead.reducers()
         everything = [reducers[index] for index in places]

@@ -54,9 +54,11 @@ class Outcomes(Launching):
 
     def _end_reading(self, attempt: Attempt) -> None:
         """What the attempt read may be moved, or go."""
-        segments = [ref.segment for _, ref in attempt.blocks]
-        segments += [name for each in attempt.parcels for name in each.segments]
-        self._drop([drop for name in segments for drop in self.ledger.end_use(name)])
+        for _, ref in attempt.blocks:
+            self._drop(self.ledger.end_use(ref.segment))
+        for parcels in attempt.parcels:
+            for segment in parcels.segments:
+                self._drop(self.ledger.end_use(segment))
 
     def _on_succeeded(self, event: ev.TaskSucceeded) -> None:
         for ref in event.blocks():

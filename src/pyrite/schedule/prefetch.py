@@ -109,7 +109,10 @@ class Prefetching(BlockBook):
         if outputs.complete:
             return True
         expected = unit.expected_bytes[shuffle, target] * fresh / len(outputs.refs)
-        return expected >= self.rules.fetch_bytes / LEAST_SHARE
+        return expected >= self._least_order()
+
+    def _least_order(self) -> float:
+        return self.rules.fetch_bytes / LEAST_SHARE
 
     def _collect(
         self,
