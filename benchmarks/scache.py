@@ -27,9 +27,6 @@ from benchmarks.scache_prediction import CASES, ROWS_PER_MAP, errors_of
 from benchmarks.scache_report import Measured, markdown, plots, problems, targets
 from benchmarks.scache_traces import FILE, TRACES, gains, jobs_of
 
-ROOT = Path(__file__).parent.parent
-# Where the job traces lie, unless the environment says so.
-TRACES_FOLDER = ROOT.parent / "shared" / "data"
 Job = tuple[str, str, float, float]
 
 EVERY_JOB = {"small": 20, "standard": 1}
@@ -77,7 +74,8 @@ class Scache:
         return found
 
     def _place_traces(self) -> None:
-        folder = Path(os.environ.get("PYRITE_BENCH_TRACES", TRACES_FOLDER))
+        # Where SWIM's traces lie; nothing else is looked for.
+        folder = Path(os.environ.get("PYRITE_BENCH_TRACES", os.devnull))
         for trace in TRACES:
             path = folder / FILE.format(trace)
             if not path.exists():

@@ -18,6 +18,8 @@ CORES = 4
 ROUNDS = 5
 TASKS = NODES * CORES * ROUNDS
 NETWORK_BYTES_PER_S = 300e6 / 8
+# Half of a node's memory is reserved for the shuffle; the paper does not say how much its was.
+POOL_SHARE = 0.5
 # An m4.xlarge has 750 Mbit/s to its disk.
 DISK_BYTES_PER_S = 750e6 / 8
 KIND = NodeKind(
@@ -26,6 +28,7 @@ KIND = NodeKind(
     network_bytes_per_s=NETWORK_BYTES_PER_S,
     disk_write_bytes_per_s=DISK_BYTES_PER_S,
     disk_read_bytes_per_s=DISK_BYTES_PER_S,
+    pool_share=POOL_SHARE,
 )
 
 # Spark's GroupByTest makes values of 1,000 bytes; appending one to its group takes a row's time.

@@ -54,7 +54,7 @@ class Real:
         self.timeout_s = timeout_s
         self.environment = environment
         self.run_engines = run_engines
-        self.measured = Measured(RECORDS[scale], repeat, results)
+        self.measured = Measured(scale, RECORDS[scale], repeat, results)
 
     def run(self, part: str) -> None:
         """One part, by its name."""

@@ -147,6 +147,10 @@ TABLE: tuple[Setting, ...] = (
     Setting("pyrite.shuffle.observe", "float", "0.05",
             "The share of a shuffle's maps after which the sizes of the others are predicted, and "
             "fetching begins."),
+    Setting("pyrite.shuffle.samples", "int", "0",
+            "How many rows per reducer are drawn of each partition before a partitionBy with a "
+            "function of your own, to predict sizes from the start; this computes the rows once "
+            "more. 0 draws none: sizes are predicted after a quarter of the maps."),
     Setting("pyrite.shuffle.inFlight", "bytes", "48m",
             "How much of what is fetched ahead may be on its way to one node."),
     Setting("pyrite.shuffle.buffer", "bytes", "32m",

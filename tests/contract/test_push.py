@@ -55,7 +55,8 @@ class Watch:
             case TaskSucceeded(output=ref) if ref is not None:
                 self.done += 1
             case PartsFetched() if not self.done:
-                self.fetched_early += self.numbers[event.fetch]
+                # Something of what is kept may still be on its way.
+                self.fetched_early += self.numbers.get(event.fetch, ())
             case ExecutorLost():
                 self.lost += 1
         for command in commands:

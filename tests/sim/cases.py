@@ -10,7 +10,7 @@ from lineage_operators import OPERATORS
 from program_text import text as program_text
 from random_programs import random_program
 
-from pyrite.cluster.sim.world import Fault, World, crowded, random_world, spread
+from pyrite.cluster.sim.world import World, crowded, random_world, restarting, spread
 
 # Levels whose partitions lie in the pools, if liveRows is off.
 POOLED = ("OFF_HEAP", "OFF_HEAP", "MEMORY_ONLY", "MEMORY_AND_DISK")
@@ -65,7 +65,8 @@ def random_case(seed: int) -> Case:
         world = world._replace(nodes=(more, *world.nodes[1:]))
     cancel_all = dice.randrange(100) if dice.random() < 0.05 else None
     settings = random_settings(dice)
-    if dice.random() < 0.4:
+    is_crowded = dice.random() < 0.4
+    if is_crowded:
         world = crowded(dice, world)
         program = with_more_kept(dice, program)
         settings |= {
@@ -78,19 +79,11 @@ def random_case(seed: int) -> Case:
     buffers = Random(f"buffers {seed}")
     settings["pyrite.shuffle.buffer"] = buffers.choice(("0", "1", "1", "200"))
     settings["pyrite.shuffle.inFlight"] = dice.choice(("64", "1k", "1k", "48m"))
-    if dice.random() < 0.4:
+    if not is_crowded and dice.random() < 0.6:
         world = spread(dice, world)
         program = with_more_shuffles(dice, program)
         settings |= {"pyrite.shuffle.small": "0", "pyrite.shuffle.prefetch": "true"}
-    return Case(program, with_restarts(world), tuple(sorted(settings.items())), cancel_all)
-
-
-def with_restarts(world: World) -> World:
-    """The same cluster, whose driver restarts now and then; nothing else depends on it."""
-    dice = Random(f"restarts {world.seed}")
-    number = dice.choice((0, 0, 0, 0, 1, 3))
-    restarts = [Fault("restart driver", dice.randrange(100)) for _ in range(number)]
-    return world._replace(faults=tuple(sorted((*world.faults, *restarts))))
+    return Case(program, restarting(world), tuple(sorted(settings.items())), cancel_all)
 
 
 def with_more_kept(dice: Random, program: Program) -> Program:

@@ -80,6 +80,9 @@ class Space:
         self._least_growth_bytes = max(limit_bytes // 16, _MEBIBYTE)
         self._paths: list[str] = []
         self._level = measure()
+        if self._level > limit_bytes:
+            # What the tasks before this one have freed counts until it is returned.
+            self._level = self._trimmed_level()
         self._threshold = self._threshold_above(self._level)
 
     @property

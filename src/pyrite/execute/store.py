@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from pyrite.blocks.live import LiveStore
 from pyrite.blocks.segments import Folders, SegmentReader
 from pyrite.blocks.writer import Lease, SegmentWriter
 from pyrite.bounded.space import Space
+from pyrite.ids import NodeId
+from pyrite.remote.errors import Address
 from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.reader import NodeReader
 from pyrite.remote.writer import NodeWriter
+
+# Parts of an executor's memory: for buffers that are kept warm for what other nodes send, and for
+# what a reducer fetches from them ahead of what it reads.
+WARM_PART = 8
+AHEAD_PART = 32
 
 
 class Store:
@@ -19,6 +26,15 @@ class Store:
     def __init__(self, folders: Folders) -> None:
         self.folders = folders
         self.neighbours = Neighbours()
+
+    def meet(self, secret: bytes, addresses: Mapping[NodeId, Address], memory_bytes: int) -> None:
+        """Gets to know the other nodes, for an executor with so much memory."""
+        self.neighbours.meet(secret, addresses)
+        ahead_bytes = memory_bytes // AHEAD_PART
+        self.neighbours.ahead_bytes = min(self.neighbours.ahead_bytes, ahead_bytes)
+        if self.neighbours.client is not None:
+            buffers = self.neighbours.client.buffers
+            buffers.kept_bytes = min(buffers.kept_bytes, memory_bytes // WARM_PART)
 
     def reader(self) -> SegmentReader:
         return NodeReader(self.folders, self.neighbours)

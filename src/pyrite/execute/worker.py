@@ -184,7 +184,7 @@ class Worker:
                 # The answer to a task that was cancelled while it waited.
                 rare("an answer comes after its question was given up")
             case ("nodes", secret, addresses):
-                self.store.neighbours.meet(secret, addresses)
+                self.store.meet(secret, addresses, self.limits.memory_bytes)
             case ("stop",):
                 raise Stopped
             case _:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyrite.hashing import portable_hash
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.dependency import Groups, NarrowDependency
 from pyrite.rdd.narrow import Concat
-from pyrite.rdd.partitioner import ByKey, Partitioner, Spread
+from pyrite.rdd.partitioner import ByKey, Partitioner, Sampled, Spread, kind_of
+from pyrite.rdd.reservoir import sample_parts
 from pyrite.rdd.sources import slice_bounds
 from pyrite.rdd.wide import Shuffled
 
@@ -62,10 +64,21 @@ class Layout(Lineage[T]):
         partitioner = self._partitioner(numPartitions, partitionFunc)
         if self.partitioner == partitioner:
             return self._me()
-        dependency = self.ctx._new_shuffle(
-            self._me(), ByKey(partitioner), partitioner.numPartitions
-        )
+        router = ByKey(partitioner, self._sample_parts(partitioner))
+        dependency = self.ctx._new_shuffle(self._me(), router, partitioner.numPartitions)
         return self._derive(Shuffled(partitioner.numPartitions), (dependency,), partitioner)
+
+    def _sample_parts(self, partitioner: Partitioner) -> Sampled | None:
+        """How the rows fall to the partitions of a function whose results nobody can foresee, if
+        somebody wants to know it at the price of computing them once more."""
+        wanted = self.ctx._settings.int("pyrite.shuffle.samples")
+        if not wanted or kind_of(partitioner.partitionFunc) != "custom":
+            return None
+        draw = partial(sample_parts, wanted * partitioner.numPartitions, partitioner)
+        samples = self.ctx._run(self._me(), draw)
+        if any(sample is None for sample in samples):
+            return None
+        return Sampled(self._id, tuple(sample for sample in samples if sample is not None))
 
     def _partitioner(
         self, numPartitions: int | None, partitionFunc: Callable[[Any], int] = portable_hash

@@ -39,7 +39,7 @@ class Partitioner:
 
 
 class Sampled(NamedTuple):
-    """How the partitions of an RDD fall to ranges, by the sample that the ranges were cut by."""
+    """How the partitions of an RDD fall to reducers, by a sample of their rows."""
 
     rdd: RddId
     samples: tuple[Sample, ...]
@@ -93,6 +93,8 @@ class Router:
 class ToOne(Router):
     """All rows go to the only reducer there is."""
 
+    kind = "place"
+
     def deal(self, rows: list[Any], buckets: list[list[Any]]) -> None:
         buckets[0] += rows
 
@@ -100,13 +102,20 @@ class ToOne(Router):
 class ByKey(Router):
     """Sends (key, value) rows where the partitioner says."""
 
-    def __init__(self, partitioner: Partitioner) -> None:
+    def __init__(self, partitioner: Partitioner, sampled: Sampled | None = None) -> None:
         self.partitioner = partitioner
         self.kind = kind_of(partitioner.partitionFunc)
+        self.sampled = sampled
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Only the driver predicts; executors are not sent what it knows.
+        return {**vars(self), "sampled": None}
 
     def samples(self, rdd: RddId, parts: int) -> tuple[Sample, ...] | None:
         func = self.partitioner.partitionFunc
-        return samples_of(func, rdd, parts) if type(func) is RangeFunc else None
+        if type(func) is RangeFunc:
+            return samples_of(func, rdd, parts)
+        return None if self.sampled is None else self.sampled.samples
 
     def deal(self, rows: list[Any], buckets: list[list[Any]]) -> None:
         func = self.partitioner.partitionFunc

@@ -10,10 +10,8 @@ from pyrite.blocks.codec import CorruptBlock
 from pyrite.blocks.parts import find_part
 from pyrite.ids import BlockRef, NodeId
 from pyrite.remote.errors import BlockGone, BlockSpoilt
-from pyrite.remote.neighbours import Neighbours
+from pyrite.remote.neighbours import AHEAD_BYTES, Neighbours
 
-# What is fetched and not yet read, of all nodes together.
-AHEAD_BYTES = 16 << 20
 AHEAD_BLOCKS = 1024
 
 

@@ -11,12 +11,16 @@ if TYPE_CHECKING:
     from pyrite.remote.client import BlockClient
     from pyrite.remote.errors import Address, BlockGone
 
+# What a reducer has fetched and not yet read, of all nodes together.
+AHEAD_BYTES = 16 << 20
+
 
 class Neighbours:
     """Reads and writes blocks on other nodes, through their block servers."""
 
     def __init__(self) -> None:
         self.client: BlockClient | None = None
+        self.ahead_bytes = AHEAD_BYTES
         self.addresses: Mapping[NodeId, Address] = {}
 
     def meet(self, secret: bytes, addresses: Mapping[NodeId, Address]) -> None:

@@ -37,7 +37,7 @@ class NodeReader(SegmentReader):
             return
         from pyrite.remote.ahead import PartsAhead
 
-        ahead = PartsAhead(self.neighbours, far, part)
+        ahead = PartsAhead(self.neighbours, far, part, self.neighbours.ahead_bytes)
         for ref in refs:
             yield find_part(self.view(ref), part) if ref.node == own else ahead.take(ref.node)
 

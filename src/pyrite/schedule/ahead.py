@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from pyrite.ids import NodeId, ShuffleId
@@ -21,6 +22,7 @@ class Forecast(NamedTuple):
     seen: int
     parts: Sequence[Reducer]
     total_bytes: int
+    maps: int
 
     @property
     def sizes(self) -> list[int]:
@@ -53,8 +55,14 @@ class Ahead:
                 held[node] = held.get(node, 0) + size
         return Reducer(sum(reducer.size_bytes for reducer in found), held)
 
-    def settle(self, places: Mapping[int, NodeId], executors: Mapping[NodeId, int]) -> None:
-        """Takes in new places; who has moved runs in rounds after the others'."""
+    def settle(
+        self, places: Mapping[int, NodeId], executors: Mapping[NodeId, int], least_bytes: float
+    ) -> None:
+        """Takes in new places; who has moved runs in rounds after the others'.
+
+        A unit is one round of reducers, or as many as make what a map has for a node's reducers
+        in it worth an order.
+        """
         moved: dict[NodeId, list[int]] = {}
         for index in sorted(places):
             node = places[index]
@@ -62,11 +70,24 @@ class Ahead:
                 self._leave(index)
                 self.places[index] = node
                 moved.setdefault(node, []).append(index)
-        rounds = len(self.units)
+        units = len(self.units)
+        rounds = self._rounds_together(moved, executors, least_bytes)
         for node, indices in moved.items():
             for position, index in enumerate(indices):
-                self._join(rounds + position // executors[node], node, index)
+                self._join(units + position // (executors[node] * rounds), node, index)
         self.weigh()
+
+    def _rounds_together(
+        self,
+        moved: Mapping[NodeId, Sequence[int]],
+        executors: Mapping[NodeId, int],
+        least_bytes: float,
+    ) -> int:
+        rounds = max((ceil(len(each) / executors[node]) for node, each in moved.items()), default=1)
+        maps = max((forecast.maps for forecast in self.forecasts.values()), default=1)
+        total = sum(forecast.total_bytes for forecast in self.forecasts.values())
+        a_map_for_a_node = total / maps / len(executors)
+        return ceil(rounds / max(1, int(a_map_for_a_node // max(1.0, least_bytes))))
 
     def _join(self, number: int, node: NodeId, index: int) -> None:
         while number >= len(self.units):

@@ -88,6 +88,7 @@ class Fleet(Outcomes):
             self.slots.append(event.executor)
         executor = Executor(event.executor, event.node, slot)
         self.executors[event.executor] = executor
+        self.executors_on[event.node] = self.executors_on.get(event.node, 0) + 1
         self._set_free(executor)
 
     def _on_lost(self, event: ev.ExecutorLost) -> None:
@@ -123,6 +124,9 @@ class Fleet(Outcomes):
 
     def _forget_executor(self, executor: Executor) -> None:
         del self.executors[executor.id]
+        self.executors_on[executor.node] -= 1
+        if not self.executors_on[executor.node]:
+            del self.executors_on[executor.node]
         self._forget_waiting(f"e{executor.id}")
         self.slots[executor.slot] = None
         heappush(self.empty_slots, executor.slot)

@@ -19,6 +19,8 @@ from pyrite.schedule.runs import StageRun
 
 # Above so many nodes each holds so little of a reducer's input that its place hardly matters.
 MOST_HOSTS = 1000
+# Who fetches from whom is looked at pair by pair, whenever an output appears.
+MOST_FETCHING = 200
 # The first map outputs say less of the others where a user's function deals out the rows.
 CUSTOM_SHARE = 0.25
 # Places are given up if those by the truth would make the heaviest node so much lighter.
@@ -39,7 +41,7 @@ class Foreseeing(Backups):
     ) -> None:
         """A map output is there: maybe enough to foresee the others, or to fetch."""
         self._want_backup(outputs, index, ref)
-        if not self.rules.prefetch:
+        if not self._fetches:
             return
         if not outputs.foreseen:
             is_first = outputs.absent == len(outputs.refs) - 1
@@ -54,15 +56,20 @@ class Foreseeing(Backups):
         else:
             self._want_fetches(ref.node, None)
 
+    @property
+    def _fetches(self) -> bool:
+        """Whether anything is fetched ahead on this cluster."""
+        return self.rules.prefetch and 2 <= len(self.executors_on) <= MOST_FETCHING
+
     def _is_wanted_early(self, shuffle: ShuffleId) -> bool:
         """Whether parts of its outputs could be fetched before the first of them is complete."""
-        if not self.rules.prefetch:
+        if not self._fetches:
             return False
         for run in self.runs.values():
             if shuffle in run.missing and run.tasks is None and not run.spec.barrier:
                 if run.ahead is not None and run.ahead.places:
                     return True
-                if run.has_places is None and len(self._hosts()) > 1:
+                if run.has_places is None:
                     # Looked up once: it is about all reducers, and is asked for each map.
                     run.has_places = self._has_places(run)
                 if run.has_places:
@@ -91,11 +98,11 @@ class Foreseeing(Backups):
         """Whether so many maps are done that the others can be foreseen: a share of all, and as
         many as there are nodes."""
         share = self.rules.observed_share
-        if stage.routing == "custom":
+        if stage.routing == "custom" and stage.samples is None:
             share = max(share, CUSTOM_SHARE)
         maps = len(outputs.refs)
         seen = maps - outputs.absent
-        return is_enough(seen, maps, share) and seen >= min(maps, len(self._hosts()))
+        return is_enough(seen, maps, share) and seen >= min(maps, len(self.executors_on))
 
     def _has_places(self, run: StageRun) -> bool:
         """Whether all reducers would go where they go whatever their sizes are."""
@@ -141,6 +148,33 @@ class Foreseeing(Backups):
             places[index] = self.executors[executors[0]].node
         return places
 
+    def _beside_parcels(
+        self, run: StageRun, partitions: Iterable[int]
+    ) -> dict[int, Sequence[ExecutorId]]:
+        """The executors of the nodes to which reducers' input has been fetched."""
+        if run.ahead is None or not any(unit.parcels for unit in run.ahead.units):
+            return {}
+        on_node: dict[NodeId, list[ExecutorId]] = {}
+        for executor in self.executors.values():
+            on_node.setdefault(executor.node, []).append(executor.id)
+        ahead = run.ahead
+        return {
+            index: on_node[ahead.places[index]]
+            for index in partitions
+            if index in ahead.unit_of
+            and ahead.unit_of[index].parcels
+            and ahead.places[index] in on_node
+        }
+
+    def _parcels_wait_s(self, run: StageRun) -> float:
+        """How long reducers wait for the nodes that have their input: about as long as it would
+        take to fetch it again, and no longer than for kept rows."""
+        if run.ahead is None or not run.ahead.reads:
+            return 0.0
+        read_bytes = sum(each.total_bytes for each in run.ahead.forecasts.values())
+        again_s = self.parcels.fetch_s(read_bytes / len(run.ahead.reads))
+        return min(self.rules.locality_wait_s, again_s)
+
     def _hosts(self) -> dict[NodeId, list[int]]:
         """The nodes that run reducers, with the slots of their executors."""
         hosts: dict[NodeId, list[int]] = {}
@@ -151,9 +185,10 @@ class Foreseeing(Backups):
     def _plan_ahead(self, run: StageRun, shuffles: Collection[ShuffleId]) -> None:
         """Places the reducers of a stage by what is foreseen of these shuffles, and known of all
         that are complete; one that has places gets others only if that is better in all."""
-        hosts = [Host(node, len(slots)) for node, slots in self._hosts().items()]
-        if run.spec.barrier or not 2 <= len(hosts) <= MOST_HOSTS or not run.spec.shape.shuffles:
+        few_or_many = not 2 <= len(self.executors_on) <= MOST_HOSTS
+        if few_or_many or run.spec.barrier or not run.spec.shape.shuffles:
             return
+        hosts = [Host(node, count) for node, count in self.executors_on.items()]
         reducing = Reducing(self.outputs, self.kept)
         ahead = run.ahead or Ahead(reducing.reads(run.spec, self._unfinished(run)))
         fresh = Ahead(ahead.reads)
@@ -204,7 +239,7 @@ class Foreseeing(Backups):
         on = {host.node for host in hosts}
         places = {index: node for index, node in places.items() if node in on}
         moved = sum(ahead.places.get(index, node) != node for index, node in places.items())
-        ahead.settle(places, {host.node: host.executors for host in hosts})
+        ahead.settle(places, self.executors_on, self._least_order())
         self._give_up_idle(ahead)
         reducers = ahead.reducers()
         everything = [reducers[index] for index in places]
@@ -217,7 +252,7 @@ class Foreseeing(Backups):
                 moved,
             )
         )
-        if self.rules.prefetch:
+        if self.rules.prefetch and len(hosts) <= MOST_FETCHING:
             self.planned[run.spec.id] = run
             self._admit_units()
 
@@ -256,7 +291,7 @@ class Foreseeing(Backups):
 
     def _correct(self, run: StageRun, ahead: Ahead) -> None:
         """Places reducers anew where the forecasts were far from true."""
-        hosts = [Host(node, len(slots)) for node, slots in self._hosts().items()]
+        hosts = [Host(node, count) for node, count in self.executors_on.items()]
         reducers = ahead.reducers()
         if not hosts or any(index not in ahead.places for index in reducers):
             return

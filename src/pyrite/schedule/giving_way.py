@@ -28,7 +28,7 @@ class GivingWay(State):
     def _give_up_unit(self, unit: Unit) -> None:
         """Drops what was fetched of a unit: a part of it would hasten nobody."""
         unit.admitted = False
-        unit.given_up = True
+        unit.given_up += 1
         unit.seen.clear()
         for parcel in list(unit.parcels.values()):
             self._drop_parcel(parcel)
@@ -55,7 +55,7 @@ class GivingWay(State):
         for unit in self._least_urgent():
             if pool.unused_bytes >= wanted_bytes:
                 return
-            if unit.fetched_bytes.get(node):
+            if unit.frees(node):
                 rare("what was fetched ahead makes room")
                 self._give_up_unit(unit)
 

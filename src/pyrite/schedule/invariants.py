@@ -28,6 +28,8 @@ def check_executors(state: State) -> None:
         assert state.slots[executor.slot] == id, f"slot {executor.slot} is not executor {id}'s"
         assert (executor.attempt is None) == (id in state.free), f"executor {id} is half free"
     assert state.free.keys() <= state.executors.keys()
+    nodes = [executor.node for executor in state.executors.values()]
+    assert state.executors_on == {node: nodes.count(node) for node in nodes}
     held = [each for each in state.slots if each is not None]
     assert sorted(held) == sorted(state.executors), "slots and executors differ"
     empty = [slot for slot, each in enumerate(state.slots) if each is None]

@@ -56,9 +56,11 @@ class Outcomes(Launching):
 
     def _end_reading(self, attempt: Attempt) -> None:
         """What the attempt read may be moved, or go."""
-        segments = [ref.segment for _, ref in attempt.blocks]
-        segments += [name for each in attempt.parcels for name in each.segments]
-        self._drop([drop for name in segments for drop in self.ledger.end_use(name)])
+        for _, ref in attempt.blocks:
+            self._drop(self.ledger.end_use(ref.segment))
+        for parcels in attempt.parcels:
+            for segment in parcels.segments:
+                self._drop(self.ledger.end_use(segment))
 
     def _on_succeeded(self, event: ev.TaskSucceeded) -> None:
         for ref in event.blocks():
@@ -188,6 +190,8 @@ class Outcomes(Launching):
             index = self._undivide(run, tasks, partition)
             if index not in tasks.running and self._is_unfinished(run, index):
                 tasks.add(index)
+        # Another stage that writes the same shuffle may have made all of it meanwhile.
+        self._go_on(run, tasks)
 
     def _is_divided(self, run: StageRun, attempt: Attempt) -> bool:
         return attempt.partition in run.pieces or attempt.partition in run.divisions

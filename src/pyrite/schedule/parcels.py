@@ -20,6 +20,7 @@ class Parcel:
     # The numbers of their blocks (schedule/outputs.py).
     maps: tuple[int, ...]
     unit: Unit
+    began_s: float
     is_here: bool = False
     # It is dropped as soon as it is here.
     unwanted: bool = False
@@ -41,8 +42,8 @@ class Unit:
     expected_bytes: dict[tuple[ShuffleId, NodeId], int] = field(default_factory=dict)
     # Whether there was room for all of it when this was last asked.
     admitted: bool = False
-    # Whether it has had to make room for something else.
-    given_up: bool = False
+    # How often it has had to make room for something else.
+    given_up: int = 0
     fetched_bytes: dict[NodeId, int] = field(default_factory=dict)
     parcels: dict[int, Parcel] = field(default_factory=dict)
     # How many of the map outputs that appeared on a node, in memory or on disk, were looked at.
@@ -66,6 +67,13 @@ class Unit:
             for number in parcel.maps
         }
 
+    def frees(self, node: NodeId) -> bool:
+        """Whether the node has more room at once when the unit is given up."""
+        return any(
+            parcel.is_here and parcel.node == node and not parcel.segment.readers
+            for parcel in self.parcels.values()
+        )
+
     def at(self, node: NodeId, shuffle: ShuffleId) -> Iterator[Parcel]:
         """What a reducer on the node can take of the shuffle."""
         for parcel in self.parcels.values():
@@ -82,6 +90,8 @@ class Parcels:
         self.to_node: dict[NodeId, int] = {}
         self.from_node: dict[NodeId, int] = {}
         self.busy: dict[tuple[NodeId, NodeId], int] = {}
+        self.fetched_bytes = 0
+        self.fetching_s = 0.0
 
     def begin(self, parcel: Parcel) -> None:
         self.by_fetch[parcel.fetch] = parcel
@@ -100,6 +110,14 @@ class Parcels:
         del self.busy[parcel.source, parcel.node]
         self.to_node[parcel.node] -= parcel.segment.bytes
         self.from_node[parcel.source] -= parcel.segment.bytes
+
+    def learn_pace(self, parcel: Parcel, now_s: float) -> None:
+        self.fetched_bytes += parcel.segment.bytes
+        self.fetching_s += now_s - parcel.began_s
+
+    def fetch_s(self, size: float) -> float:
+        """About how long so many bytes take from other nodes, by what was fetched so far."""
+        return size * self.fetching_s / self.fetched_bytes if self.fetched_bytes else 0.0
 
     def forget(self, parcel: Parcel) -> None:
         self.arrive(parcel)

@@ -19,7 +19,7 @@ from pyrite.schedule.runs import StageRun
 # Of what may be on its way to a node, an order has so much at most; while maps run it waits until
 # it is worth so much at least.
 MOST_SHARE = 4
-LEAST_SHARE = 64
+LEAST_SHARE = 128
 
 
 class Prefetching(BlockBook):
@@ -109,7 +109,10 @@ class Prefetching(BlockBook):
         if outputs.complete:
             return True
         expected = unit.expected_bytes[shuffle, target] * fresh / len(outputs.refs)
-        return expected >= self.rules.fetch_bytes / LEAST_SHARE
+        return expected >= self._least_order()
+
+    def _least_order(self) -> float:
+        return self.rules.fetch_bytes / LEAST_SHARE
 
     def _collect(
         self,
@@ -126,6 +129,8 @@ class Prefetching(BlockBook):
         One that was made again after its parts had been fetched need not be fetched again.
         """
         limit = self._in_flight_left(source, target)
+        # Small parts are mostly headers.
+        header = parcel_bytes(1, len(parts), 0)
         maps: list[int] = []
         total = 0
         last = first
@@ -134,7 +139,8 @@ class Prefetching(BlockBook):
             # It may have been lost since, and made again elsewhere.
             if block is not None and block[0].node == source and came[last] not in had:
                 size = most(block[1], parts)
-                if total + size > limit and (maps or self.parcels.to_node.get(target)):
+                room = limit - header * (len(maps) + 1)
+                if total + size > room and (maps or self.parcels.to_node.get(target)):
                     break
                 maps.append(came[last])
                 total += size
@@ -143,6 +149,12 @@ class Prefetching(BlockBook):
                     had[came[last]] = None
             last += 1
         return maps, total, last
+
+    def _is_full(self, source: NodeId, target: NodeId) -> tuple[bool, bool]:
+        """Whether orders from the one and to the other are held back by what is under way."""
+        most_bytes = self.rules.fetch_bytes - self.rules.fetch_bytes // MOST_SHARE
+        on_way = self.parcels.from_node.get(source, 0), self.parcels.to_node.get(target, 0)
+        return on_way[0] > most_bytes, on_way[1] > most_bytes
 
     def _in_flight_left(self, source: NodeId, target: NodeId) -> int:
         most_bytes = self.rules.fetch_bytes
@@ -167,7 +179,7 @@ class Prefetching(BlockBook):
         self.parcels.last += 1
         fetch = self.parcels.last
         segment = self.ledger.begin_parcel(target, f"{MEMORY_PREFIX}fetched-{fetch}", size)
-        self.parcels.begin(Parcel(fetch, segment, source, shuffle, tuple(maps), unit))
+        self.parcels.begin(Parcel(fetch, segment, source, shuffle, tuple(maps), unit, self.now_s))
         refs = tuple(block[0] for each in maps if (block := outputs.block(each)) is not None)
         self.commands.append(
             FetchParts(fetch, target, segment.name, size, source, parts, tuple(maps), refs)
@@ -181,12 +193,18 @@ class Prefetching(BlockBook):
             # Late words, or words that come twice.
             rare("a parcel arrives that nobody waits for")
             return
+        source_was_full, node_was_full = self._is_full(parcel.source, parcel.node)
         self.parcels.arrive(parcel)
+        self.parcels.learn_pace(parcel, self.now_s)
         parcel.is_here = True
         parcel.segment.sealed = True
         self.book.fetched_bytes += parcel.segment.bytes
-        self._want_fetches(parcel.source, None)
-        self._want_fetches(None, parcel.node)
+        self._want_fetches(parcel.source, parcel.node)
+        # Others wait only where too much was on its way.
+        if source_was_full:
+            self._want_fetches(parcel.source, None)
+        if node_was_full:
+            self._want_fetches(None, parcel.node)
         if parcel.unwanted:
             rare("a parcel arrives that nobody wants any more")
             self._drop_parcel(parcel)
@@ -238,7 +256,7 @@ class Prefetching(BlockBook):
                     continue
                 missing = unit.missing_bytes()
                 # Who had to give way once comes back when there is room to spare.
-                factor = 2 if unit.given_up else 1
+                factor = 2**unit.given_up
                 if any(size * factor > room.get(node, 0) for node, size in missing.items()):
                     rare("a unit of reducers is not fetched for want of room")
                     return
@@ -251,7 +269,6 @@ class Prefetching(BlockBook):
         """The room in the pools without what is meant for admitted units, and for the outputs of
         maps that still run."""
         room = {node: pool.unused_bytes for node, pool in self.ledger.pools.items()}
-        hosts = {executor.node: None for executor in self.executors.values()}
         to_come = 0
         for _, ahead in aheads:
             for unit in ahead.units:
@@ -262,8 +279,8 @@ class Prefetching(BlockBook):
                 outputs = self.outputs.shuffles.get(shuffle)
                 if outputs is not None:
                     to_come += round(forecast.total_bytes * outputs.to_come_share())
-        for node in hosts:
-            room[node] = room.get(node, 0) - to_come // len(hosts)
+        for node in self.executors_on:
+            room[node] = room.get(node, 0) - to_come // len(self.executors_on)
         return room
 
     # What is over

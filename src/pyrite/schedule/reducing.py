@@ -48,7 +48,8 @@ class Reducing:
         else:
             how = "known" if outputs.complete else "observed"
             expected = observe(seen.values(), maps, parts)
-        return Forecast(how, len(seen), expected, sum(each.size_bytes for each in expected))
+        total = sum(each.size_bytes for each in expected)
+        return Forecast(how, len(seen), expected, total, maps)
 
 
 def begun_outputs(outputs: ShuffleOutputs) -> dict[int, Output]:

@@ -100,12 +100,13 @@ class Staging(Dividing):
             self._fail_stage(run, reports.barrier_too_wide(run.spec, slots))
             return
         self._place_reducers(run)
+        kept = self._preferences(run.spec, partitions)
         run.tasks = TaskSet(
             run.spec.id,
             self._divide(run, partitions),
-            self._preferences(run.spec, partitions),
+            self._beside_parcels(run, partitions) | kept,
             slots,
-            self.rules.locality_wait_s,
+            self.rules.locality_wait_s if kept else self._parcels_wait_s(run),
             self.now_s,
             self.turns.pool(run.pool).load,
             self._homes(run, partitions, slots),

@@ -118,6 +118,7 @@ class State:
         self.leaving: dict[NodeId, None] = {}
         self.health = Health(rules.exclusion)
         self.executors: dict[ExecutorId, Executor] = {}
+        self.executors_on: dict[NodeId, int] = {}
         # In the order in which they became free.
         self.free: dict[ExecutorId, Executor] = {}
         self.freed = 0

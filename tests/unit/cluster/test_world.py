@@ -13,6 +13,7 @@ from pyrite.cluster.sim.world import (
     calm_world,
     crowded,
     random_world,
+    restarting,
     with_faults,
 )
 from pyrite.errors import UserError
@@ -74,6 +75,7 @@ def test_faults_come_from_the_seed() -> None:
 def test_every_kind_of_fault_is_drawn() -> None:
     worlds = [random_world(Random(seed), seed) for seed in range(100)]
     worlds += [crowded(Random(seed), world) for seed, world in enumerate(worlds)]
+    worlds = [restarting(world) for world in worlds]
     assert {fault.kind for world in worlds for fault in world.faults} == KINDS.keys()
     assert any(node.executors == 0 for world in worlds for node in world.nodes)
     assert all(world.executors for world in worlds)

@@ -18,6 +18,7 @@ from pyrite.rdd.dependency import NarrowDependency, ShuffleDependency
 from pyrite.rdd.op import Op
 from pyrite.rdd.partitioner import Router
 from pyrite.rdd.sources import Ranges, slice_bounds
+from pyrite.settings import Settings
 from pyrite.storagelevel import StorageLevel
 
 PLENTY_BYTES = 1 << 40
@@ -100,6 +101,7 @@ class PlainContext:
 
     def __init__(self, folder: str) -> None:
         self._conf = SparkConf(loadDefaults=False)
+        self._settings = Settings(self._conf)
         self._checkpoints = Marks()
         self._env = PlainEnv(folder)
         self._next_id = 0

@@ -235,16 +235,17 @@ def test_a_group_goes_with_its_job() -> None:
     assert not talk.scheduler.turns.pool("").load.running
 
 
-def slow_copy() -> tuple[Quick, do.LaunchTask, do.LaunchTask]:
-    """A group is so slow that one of its partitions got a copy on another executor."""
-    talk = grouped(speculation=Speculation(1.5, 0.1, 0.0))
+def slow_copy(executors: int = 2) -> tuple[Quick, do.LaunchTask, do.LaunchTask]:
+    """A group is so slow that its partitions got copies on the other executors; gives the last."""
+    talk = grouped(executors=executors, speculation=Speculation(1.5, 0.1, 0.0))
     group = talk.group()
     while len(talk.running) > 1:
         talk.succeed(next(a for a in talk.running if a != group.attempt))
     answer = talk.tell(ev.TimerFired("speculation"), at_s=talk.now_s + 9.0)
-    [copy] = of_type(answer, do.LaunchTask)
-    assert copy.partition in group.partitions and not copy.also
-    return talk, group, copy
+    copies = of_type(answer, do.LaunchTask)
+    assert [each.partitions for each in copies] == [(p,) for p in group.partitions[: len(copies)]]
+    assert len(copies) == executors - 1
+    return talk, group, copies[-1]
 
 
 def test_a_copy_that_is_done_leaves_the_others_to_the_group() -> None:
@@ -258,9 +259,11 @@ def test_a_copy_that_is_done_leaves_the_others_to_the_group() -> None:
 
 
 def test_a_group_that_is_done_ends_the_copies_of_its_partitions() -> None:
-    talk, group, copy = slow_copy()
+    talk, group, _ = slow_copy(executors=3)
+    copies = [each for each in talk.running.values() if each is not group]
     answer = talk.succeed(group.attempt)
-    assert of_type(answer, do.CancelTask) == [do.CancelTask(copy.attempt, copy.executor)]
+    cancelled = [do.CancelTask(each.attempt, each.executor) for each in copies]
+    assert len(cancelled) == 2 and of_type(answer, do.CancelTask) == cancelled
     assert sorted(talk.delivered()) == list(range(40)) and talk.ended() == {0: None}
 
 

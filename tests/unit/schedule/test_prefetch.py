@@ -281,9 +281,11 @@ def test_a_parcel_that_is_read_stays_until_its_reader_ends() -> None:
     [read] = talk.running[attempt].parcels
     pool = talk.scheduler.ledger.pools[NODES[0]]
     answer = talk.tell(ev.SpaceWanted(NODES[0], "e0", "m-e0-1", pool.unused_bytes + 1))
-    dropped = [name for each in of_type(answer, do.DropSegments) for name in each.segments]
-    assert not set(read.segments) & set(dropped)
-    answer = talk.finish(attempt)
+    assert not of_type(answer, do.DropSegments)
+    talk.tell(ev.CancelRequested("enough"))
+    assert set(read.segments) <= set(talk.scheduler.ledger.segments)
+    del talk.running[attempt]
+    answer = talk.tell(ev.TaskCancelled(attempt))
     dropped = [name for each in of_type(answer, do.DropSegments) for name in each.segments]
     assert set(read.segments) <= set(dropped)
 

@@ -100,12 +100,13 @@ class NodeKind:
     speed: float = 1.0
     disk_write_bytes_per_s: float | None = None
     disk_read_bytes_per_s: float | None = None
+    pool_share: float = 0.25
 
     # The same parts as the engine's own defaults for a machine.
 
     @property
     def pool_bytes(self) -> int:
-        return self.memory_bytes // 4
+        return int(self.memory_bytes * self.pool_share)
 
     @property
     def executor_memory_bytes(self) -> int:

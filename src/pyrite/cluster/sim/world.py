@@ -25,7 +25,7 @@ KINDS = {
     # Drawn for crowded worlds only.
     "add storage": 0,
     "remove storage": 0,
-    # Drawn apart: it changes nothing, so that it may come on top of all others.
+    # Drawn apart: whatever else happens, it changes nothing.
     "restart driver": 0,
 }
 
@@ -171,6 +171,14 @@ def spread(dice: Random, world: World) -> World:
     nodes = [node._replace(pool_bytes=dice.choice(sizes)) for node in nodes]
     spoilt_parcels = dice.choice((0.0, 0.0, 0.1, 0.5))
     return world._replace(nodes=tuple(nodes), spoilt_parcels=spoilt_parcels)
+
+
+def restarting(world: World) -> World:
+    """The same cluster, whose driver restarts now and then, by the world's seed."""
+    dice = Random(f"restarts {world.seed}")
+    number = dice.choice((0, 0, 0, 0, 1, 3))
+    restarts = [Fault("restart driver", dice.randrange(100)) for _ in range(number)]
+    return world._replace(faults=tuple(sorted((*world.faults, *restarts))))
 
 
 def random_fault(dice: Random, latest_event: int) -> Fault:
