@@ -11,7 +11,7 @@ import parcel_mutations
 from mutating import KEPT_ONLY, MUTATIONS, Mutation, mutation, switched_on
 
 from pyrite import accumulators
-from pyrite.blocks import codec
+from pyrite.blocks import codec, parts
 from pyrite.blocks.ledger import Ledger, Writer
 from pyrite.blocks.placement import Placement
 from pyrite.cluster.conversation import Conversation
@@ -29,7 +29,6 @@ from pyrite.schedule.rooms import Rooms
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.staging import Staging
 from pyrite.schedule.taskset import TaskSet
-from pyrite.shuffle import read, write
 from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 
 __all__ = ["KEPT_ONLY", "MUTATIONS", "parcel_mutations", "switched_on"]
@@ -99,9 +98,9 @@ def a_reducer_skips_what_it_can_not_read(self: ShuffleRows) -> Iterator[list[Any
 _batches = ShuffleRows.batches
 
 
-@mutation(read, "unsealed", within=1500)
+@mutation(parts, "unsealed", within=1500)
 def offsets_are_not_checked(place: int, entry: int) -> int:
-    return entry & ((1 << write.OFFSET_BITS) - 1)
+    return entry & ((1 << parts.OFFSET_BITS) - 1)
 
 
 @mutation(codec, "crc32", within=1000)
