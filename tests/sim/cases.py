@@ -83,7 +83,19 @@ def random_case(seed: int) -> Case:
         world = spread(dice, world)
         program = with_more_shuffles(dice, program)
         settings |= {"pyrite.shuffle.small": "0", "pyrite.shuffle.prefetch": "true"}
+    settings |= settings_of_shuffles(seed)
     return Case(program, restarting(world), tuple(sorted(settings.items())), cancel_all)
+
+
+def settings_of_shuffles(seed: int) -> dict[str, str]:
+    """Copies of outputs, divided reducers and grouped ones; with dice of their own, so that what
+    else a seed draws stays."""
+    dice = Random(f"shuffles {seed}")
+    return {
+        "pyrite.shuffle.copies": dice.choice(("1", "1", "2")),
+        "pyrite.shuffle.divide": dice.choice(("0", "1", "1")),
+        "pyrite.shuffle.tiny": dice.choice(("0", "256k")),
+    }
 
 
 def with_more_kept(dice: Random, program: Program) -> Program:

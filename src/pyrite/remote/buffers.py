@@ -52,13 +52,22 @@ class WarmBuffers:
     def _make(self, shelf: deque[mmap.mmap], size: int) -> None:
         self._give_up(size)
         try:
-            buffer = mapped(size)
+            buffer = self._mapped(shelf, size)
         except OSError:
             # An OSError would mean a lost block to who reads it.
-            self.clear()
             raise MemoryError(f"no memory to receive a block of {size} bytes") from None
         shelf.append(buffer)
         self.known_bytes += size
+
+    def _mapped(self, shelf: deque[mmap.mmap], size: int) -> mmap.mmap:
+        try:
+            return mapped(size)
+        except OSError:
+            # Those of other sizes count as this process's, though nobody looks into them.
+            self.clear()
+            shelf.clear()
+            self.shelves[size] = shelf
+            return mapped(size)
 
     def _give_up(self, size: int) -> None:
         """Forgets the buffers used longest ago; who looks into one keeps it until they are done."""
