@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from copy import copy
 from typing import Any
 
+import installment_mutations
 import parcel_mutations
 from mutating import KEPT_ONLY, MUTATIONS, Mutation, mutation, switched_on
 
@@ -29,9 +30,15 @@ from pyrite.schedule.rooms import Rooms
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.staging import Staging
 from pyrite.schedule.taskset import TaskSet
-from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
+from pyrite.shuffle.read import MapBlocks, MissingMapOutput, ShuffleRows
 
-__all__ = ["KEPT_ONLY", "MUTATIONS", "parcel_mutations", "switched_on"]
+__all__ = [
+    "KEPT_ONLY",
+    "MUTATIONS",
+    "installment_mutations",
+    "parcel_mutations",
+    "switched_on",
+]
 
 # Map outputs
 
@@ -60,9 +67,11 @@ def a_lost_node_keeps_its_map_outputs(self: ShuffleOutputs, node: Any) -> list[A
 
 
 @mutation(Outcomes, "_keep_output")
-def a_map_output_made_again_counts_again(self: Any, run: Any, partition: int, event: Any) -> None:
+def a_map_output_made_again_counts_again(
+    self: Any, run: Any, partition: int, made: Any, attempt: Any
+) -> None:
     self.outputs.of(run.spec).counted.discard(partition)
-    _keep_output(self, run, partition, event)
+    _keep_output(self, run, partition, made, attempt)
 
 
 @mutation(Outcomes, "_lose_outputs")
@@ -87,8 +96,8 @@ def a_forgotten_shuffle_keeps_its_blocks(self: Outputs, shuffle: Any) -> Iterato
 
 @mutation(ShuffleRows, "batches")
 def a_reducer_skips_what_it_can_not_read(self: ShuffleRows) -> Iterator[list[Any]]:
-    for index, ref in enumerate(self.refs):
-        alone = ShuffleRows(self.shuffle, (ref,), self.part, self.reader)
+    for _, index, ref in self.outputs.of(None):
+        alone = ShuffleRows(self.shuffle, MapBlocks([ref]), self.part, self.reader)
         try:
             yield from _batches(alone)
         except MissingMapOutput:

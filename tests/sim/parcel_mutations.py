@@ -17,7 +17,7 @@ from pyrite.schedule.ahead import Ahead
 from pyrite.schedule.giving_way import GivingWay
 from pyrite.schedule.parcels import Parcels, Unit
 from pyrite.schedule.prefetch import Prefetching
-from pyrite.shuffle.read import ShuffleRows
+from pyrite.shuffle.read import MapBlocks, ShuffleRows
 
 # What is ordered
 
@@ -129,18 +129,18 @@ def a_parcel_that_is_gone_fails_the_task(self: ShuffleRows) -> dict[int, memoryv
 @mutation(ShuffleRows, "batches", within=KEPT_ONLY)
 def a_spoilt_parcel_is_left_in_the_middle(self: ShuffleRows) -> Iterator[list[Any]]:
     parcelled = self._open_parcels()
-    for index, ref in enumerate(self.refs):
+    for number, _, ref in self.outputs.of(None):
         done = 0
-        if index in parcelled:
+        if number in parcelled:
             try:
-                view = find_part(parcelled[index], self.part)
+                view = find_part(parcelled[number], self.part)
                 for batch in () if view is None else decode_frames(view, writable=True):
                     yield batch
                     done += 1
                 continue
             except CorruptBlock:
                 pass
-        alone = ShuffleRows(self.shuffle, (ref,), self.part, self.reader)
+        alone = ShuffleRows(self.shuffle, MapBlocks([ref]), self.part, self.reader)
         yield from islice(_batches(alone), done, None)
 
 

@@ -81,7 +81,10 @@ class Conversation:
         for snapshot in command.inputs:
             if peer.snapshots.get(snapshot.shuffle) != snapshot.epoch:
                 refs = [tuple(ref) for ref in snapshot.refs]
-                peer.put(("snapshot", snapshot.shuffle, refs))
+                blocks = [
+                    (number, index, tuple(ref)) for number, index, ref in snapshot.installments
+                ]
+                peer.put(("snapshot", snapshot.shuffle, refs, blocks))
                 peer.snapshots[snapshot.shuffle] = snapshot.epoch
         peer.put(
             (
@@ -95,6 +98,7 @@ class Conversation:
                 [(each.shuffle, list(each.segments)) for each in command.parcels],
                 command.also,
                 None if command.divided is None else in_words(command.divided),
+                command.buffer_bytes,
             )
         )
         peer.flush()
@@ -146,6 +150,8 @@ def heard(peer: Peer, message: Message) -> Iterator[Event]:
                 text,
                 kept_news(report),
             )
+        case ("grown", attempt, ref, sizes):
+            yield ev.OutputGrew(AttemptId(attempt), BlockRef(*ref), sizes)
         case ("space", *want):
             yield ev.SpaceWanted(peer.node, f"e{peer.id}", *want)
         case ("barrier", attempt, text):

@@ -16,7 +16,8 @@ Part = tuple[ShuffleId, int]
 class Forecast(NamedTuple):
     """What each part of a shuffle is expected to be, by so many of its maps."""
 
-    # "observed", "sampled", or "known" where all maps are there.
+    # "observed", "sampled", "known" where all maps are there, or "begun" where none is, but some
+    # have written a part of their output.
     how: str
     seen: int
     parts: Sequence[Reducer]

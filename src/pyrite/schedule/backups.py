@@ -40,7 +40,8 @@ class Backups(Prefetching):
     """Orders copies, and remembers them with the outputs that they stand in for."""
 
     def _want_backup(self, outputs: ShuffleOutputs, index: int, ref: BlockRef) -> None:
-        if self.rules.output_copies > 1 and outputs.sizes[index] is not None:
+        # An output in installments has none: with one block all would be lost.
+        if self.rules.output_copies > 1 and outputs.block(index) is not None:
             self.to_copy.setdefault((outputs.shuffle, ref.node), []).append(index)
 
     def _order_backups(self) -> None:
@@ -54,11 +55,9 @@ class Backups(Prefetching):
 
     def _copy_outputs(self, outputs: ShuffleOutputs, source: NodeId, maps: list[int]) -> None:
         there = [
-            (index, ref, code)
+            (index, *block)
             for index in maps
-            if (ref := outputs.refs[index]) is not None
-            and ref.node == source
-            and (code := outputs.sizes[index]) is not None
+            if (block := outputs.block(index)) is not None and block[0].node == source
         ]
         target = self._backup_node(source)
         if not there or target is None:

@@ -25,6 +25,8 @@ class Snapshot(NamedTuple):
     shuffle: ShuffleId
     epoch: int
     refs: tuple[BlockRef, ...]
+    # All blocks of the maps that have written several, by number and map, in order.
+    installments: tuple[tuple[int, int, BlockRef], ...] = ()
 
 
 class Parcels(NamedTuple):
@@ -59,6 +61,9 @@ class LaunchTask(NamedTuple):
     also: tuple[int, ...] = ()
     # Where it does a piece of a heavy reducer's work, or the whole after its pieces.
     divided: Divided | None = None
+    # Whether the map output is awaited while it is made: a block is written, and told of, whenever
+    # it has grown by so many bytes.
+    buffer_bytes: int = 0
 
     @property
     def partitions(self) -> tuple[int, ...]:
@@ -126,7 +131,8 @@ class MoveSegment(NamedTuple):
 
 class FetchParts(NamedTuple):
     """Have a node fetch the same parts of several map outputs that lie on one node, by their
-    numbers and places, into a parcel: a new segment of its own of at most so many bytes."""
+    numbers and places, into a parcel: a new segment of its own of at most so many bytes. The
+    number is the map's, or that of an installment of its output (schedule/outputs.py)."""
 
     fetch: int
     node: NodeId

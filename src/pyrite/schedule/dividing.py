@@ -74,8 +74,8 @@ class Dividing(Foreseeing):
     def _is_light(self, shuffle: ShuffleId) -> bool:
         """Whether no reducer can be heavy by what it reads of this shuffle."""
         outputs = self.outputs.shuffles.get(shuffle)
-        refs = [] if outputs is None else outputs.refs
-        return sum(ref.length for ref in refs if ref is not None) < self.rules.divide_bytes
+        blocks = [] if outputs is None else outputs.blocks()
+        return sum(ref.length for ref in blocks) < self.rules.divide_bytes
 
     def _into_pieces(
         self, run: StageRun, divisible: Divisible, index: int, count: int

@@ -140,6 +140,7 @@ class Fleet(Outcomes):
     def _lose_attempt(self, attempt: Attempt, reason: str, blamed: bool = True) -> None:
         del self.attempts[attempt.id]
         self._end_reading(attempt)
+        self._shed_installments(attempt)
         tasks = attempt.tasks
         if tasks is None:
             return

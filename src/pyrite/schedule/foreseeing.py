@@ -41,7 +41,7 @@ class Foreseeing(Backups):
     ) -> None:
         """A map output is there: maybe enough to foresee the others, or to fetch."""
         self._want_backup(outputs, index, ref)
-        if not self.rules.prefetch or not 2 <= len(self.executors_on) <= MOST_FETCHING:
+        if not self._fetches:
             return
         if not outputs.foreseen:
             is_first = outputs.absent == len(outputs.refs) - 1
@@ -55,6 +55,44 @@ class Foreseeing(Backups):
             self._want_fetches(None, None)
         else:
             self._want_fetches(ref.node, None)
+
+    @property
+    def _fetches(self) -> bool:
+        """Whether anything is fetched ahead on this cluster."""
+        return self.rules.prefetch and 2 <= len(self.executors_on) <= MOST_FETCHING
+
+    def _is_wanted_early(self, shuffle: ShuffleId) -> bool:
+        """Whether parts of its outputs could be fetched before the first of them is complete."""
+        if not self._fetches:
+            return False
+        for run in self.runs.values():
+            if shuffle in run.missing and run.tasks is None and not run.spec.barrier:
+                if run.ahead is not None and run.ahead.places:
+                    return True
+                if run.has_places is None:
+                    # Looked up once: it is about all reducers, and is asked for each map.
+                    run.has_places = self._has_places(run)
+                if run.has_places:
+                    return True
+        return False
+
+    def _output_grows(self, stage: StageSpec, outputs: ShuffleOutputs, ref: BlockRef) -> None:
+        """An installment is there, to fetch where it is known who will read it."""
+        shuffle = outputs.shuffle
+        for run in [each for each in self.runs.values() if shuffle in each.missing]:
+            ahead = run.ahead
+            if ahead is None or not ahead.places:
+                if run.tasks is None and run.has_places:
+                    self._plan_ahead(run, [shuffle])
+            elif shuffle not in ahead.forecasts:
+                # Too little is known of it to move the reducers for its sake.
+                rare("a shuffle is fetched for reducers that were placed by another")
+                forecast = Reducing(self.outputs, self.kept).forecast(stage, shuffle)
+                if forecast is not None:
+                    ahead.forecasts[shuffle] = forecast
+                    ahead.weigh()
+                    self._admit_units()
+        self._want_fetches(ref.node, None)
 
     def _is_enough(self, stage: StageSpec, outputs: ShuffleOutputs) -> bool:
         """Whether so many maps are done that the others can be foreseen: a share of all, and as
@@ -156,7 +194,8 @@ class Foreseeing(Backups):
         fresh = Ahead(ahead.reads)
         for shuffle in run.spec.shape.shuffles:
             is_wanted = shuffle in shuffles or self.outputs.is_complete(shuffle)
-            if is_wanted and shuffle not in ahead.forecasts:
+            before = ahead.forecasts.get(shuffle)
+            if is_wanted and (before is None or before.how == "begun"):
                 forecast = reducing.forecast(run.spec.parents[shuffle], shuffle)
                 if forecast is not None:
                     fresh.forecasts[shuffle] = forecast

@@ -98,8 +98,8 @@ class Grouping(Staging):
             return Inputs("known", sum(sizes.values()), by_reducer=sizes)
         total = 0
         for shuffle in shuffles:
-            for ref in self.outputs.of(run.spec.parents[shuffle]).refs:
-                total += 0 if ref is None else ref.length
+            blocks = self.outputs.of(run.spec.parents[shuffle]).blocks()
+            total += sum(ref.length for ref in blocks)
         # One of them may read nearly all: that must not be much.
         if total >= self.rules.small_shuffle_bytes:
             return None

@@ -122,12 +122,35 @@ def check_blocks(state: State) -> None:
     assert sorted(held) == sorted(listed), "who keeps which rows is told in two ways"
     for outputs in state.outputs.shuffles.values():
         assert outputs.absent == sum(ref is None for ref in outputs.refs)
+    check_installments(state)
     live = sum(len(refs) for refs in state.kept.blocks.values()) + sum(
-        len(each.refs) - each.absent for each in state.outputs.shuffles.values()
+        len(each.blocks()) for each in state.outputs.shuffles.values()
     )
+    live += sum(len(each.installments) for each in state.attempts.values())
     pinned = sum(segment.live for segment in state.ledger.segments.values())
     assert pinned >= live, "a block is known that the ledger has dropped"
     check_room(state)
+
+
+def check_installments(state: State) -> None:
+    """Installments are of an output that is there, or of an attempt that runs and is wanted."""
+    of_attempts = {
+        (attempt.writes, number): each
+        for attempt in state.attempts.values()
+        for number, each in attempt.installments.items()
+    }
+    assert all(each.tasks for each in state.attempts.values() if each.installments)
+    for shuffle, outputs in state.outputs.shuffles.items():
+        adopted = [number for numbers in outputs.numbers.values() for number in numbers]
+        for index, numbers in outputs.numbers.items():
+            assert outputs.installments[numbers[-1]].ref == outputs.refs[index]
+            assert all(outputs.installments[number].map == index for number in numbers)
+        growing = [
+            number
+            for number, each in outputs.installments.items()
+            if of_attempts.get((shuffle, number)) == each
+        ]
+        assert sorted(adopted + growing) == sorted(outputs.installments), "nobody's installment"
 
 
 def check_room(state: State) -> None:

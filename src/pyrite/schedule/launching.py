@@ -170,6 +170,7 @@ class Launching(Grouping):
             tasks.next_number(partition),
             self.now_s,
             also=also,
+            writes=run.spec.writes,
         )
         for each in also:
             tasks.next_number(each)
@@ -186,6 +187,8 @@ class Launching(Grouping):
         for parcels in attempt.parcels:
             for segment in parcels.segments:
                 self.ledger.use(segment)
+        divided = self._divided(run, partition)
+        pays = divided is None and not also and self._pays(run, tasks, partition)
         shape = run.spec.shape
         inputs = tuple(
             self.outputs.shuffles[shuffle].snapshot()
@@ -204,9 +207,17 @@ class Launching(Grouping):
                 attempt.blocks,
                 attempt.parcels,
                 also,
-                self._divided(run, partition),
+                divided,
+                self.rules.buffer_bytes if pays else 0,
             )
         )
+
+    def _pays(self, run: StageRun, tasks: TaskSet, partition: int) -> bool:
+        """Whether the task tells of its output in installments: not a copy of one that does."""
+        shuffle = run.spec.writes
+        if shuffle is None or not self.rules.buffer_bytes or run.spec.barrier:
+            return False
+        return len(tasks.running[partition]) == 1 and self._is_wanted_early(shuffle)
 
     def _kept_blocks(
         self, spec: StageSpec, partition: int

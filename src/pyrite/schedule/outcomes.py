@@ -16,7 +16,7 @@ from pyrite.schedule.commands import (
     ReleaseBarrier,
 )
 from pyrite.schedule.launching import Launching
-from pyrite.schedule.outputs import ShuffleOutputs
+from pyrite.schedule.outputs import Installment, ShuffleOutputs
 from pyrite.schedule.runs import StageRun
 from pyrite.schedule.taskset import Attempt, TaskSet
 
@@ -46,10 +46,12 @@ class Outcomes(Launching):
         # Not before: a segment that the task filled may hold what it tells of only now.
         self._drop(self.ledger.settle(f"e{executor.id}"))
         tasks = attempt.tasks
+        run = None if tasks is None else self.runs.get(StageId(tasks.stage))
+        if run is None or not isinstance(event, ev.TaskSucceeded):
+            self._shed_installments(attempt)
         if tasks is None:
             return None
         tasks.finish(attempt)
-        run = self.runs.get(StageId(tasks.stage))
         return None if run is None else (attempt, run, tasks)
 
     def _end_reading(self, attempt: Attempt) -> None:
@@ -84,10 +86,26 @@ class Outcomes(Launching):
                 continue
             self._reducer_done(run, partition)
             if run.spec.writes is not None:
-                self._keep_output(run, partition, each)
+                self._keep_output(run, partition, each, attempt)
             else:
                 self._deliver(run, partition, each)
         self._go_on(run, tasks)
+
+    def _on_grew(self, event: ev.OutputGrew) -> None:
+        """A part of a map output is there: it can be fetched while the task goes on."""
+        self.ledger.pin(event.ref)
+        attempt = self.attempts.get(event.attempt)
+        run = None
+        if attempt is not None and attempt.tasks is not None:
+            run = self.runs.get(StageId(attempt.tasks.stage))
+        if attempt is None or run is None:
+            rare("an installment comes of an attempt that nobody waits for")
+            self._release([event.ref])
+            return
+        outputs = self.outputs.of(run.spec)
+        installment = Installment(attempt.partition, event.ref, event.sizes)
+        attempt.installments[outputs.grow(installment)] = installment
+        self._output_grows(run.spec, outputs, event.ref)
 
     def _wanted_of(self, attempt: Attempt, event: ev.TaskSucceeded) -> dict[int, ev.Made]:
         """What was made of the partitions that no copy has done meanwhile."""
@@ -108,16 +126,18 @@ class Outcomes(Launching):
             elif not tasks.paused:
                 self._start_tasks(run)
 
-    def _keep_output(self, run: StageRun, partition: int, made: ev.Made) -> None:
+    def _keep_output(self, run: StageRun, partition: int, made: ev.Made, attempt: Attempt) -> None:
         assert made.output is not None
         outputs = self.outputs.of(run.spec)
         if outputs.refs[partition] is not None:
             # The shuffle was cut anew meanwhile, and another job has made it.
             rare("a shuffle is made by two stages at once")
             self._release([made.output])
+            self._shed_installments(attempt)
             return
         self._division_done(run, partition, counts=partition not in outputs.counted)
-        outputs.add(partition, made.output, made.sizes)
+        outputs.add(partition, made.output, made.sizes, attempt.installments)
+        attempt.installments = {}
         self._output_appeared(run.spec, outputs, partition, made.output)
         # A map output that is made again after a loss has been counted before.
         if made.accumulators is not None and partition not in outputs.counted:
@@ -246,9 +266,10 @@ class Outcomes(Launching):
     def _lose_outputs(self, outputs: ShuffleOutputs, event: ev.FetchFailed) -> list[int]:
         """Forgets what could not be read; gives what was still thought to be there."""
         # Late words speak of an output that was made again since, or is known to be lost.
-        lost = [index for index, ref in event.lost if outputs.refs[index] == ref]
-        if len(lost) < len(event.lost):
+        found = [index for index, ref in event.lost if ref in outputs.blocks_of(index)]
+        if len(found) < len(event.lost):
             rare("an output that could not be read was made again since")
+        lost = list(dict.fromkeys(found))
         for index in lost:
             self._release(outputs.lose(index))
         # With an output of a barrier stage all others are lost.

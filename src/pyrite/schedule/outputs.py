@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.ids import BlockRef, NodeId, ShuffleId
+from pyrite.place.sizes import add_up, encode
 from pyrite.plan.stages import StageSpec
 from pyrite.rare import rare
 from pyrite.schedule.commands import Snapshot
@@ -19,8 +20,21 @@ class Place(NamedTuple):
     on_disk: bool
 
 
+class Installment(NamedTuple):
+    """A block of a map's output that has several, with the code of its parts' sizes."""
+
+    map: int
+    ref: BlockRef
+    sizes: bytes
+
+
 class ShuffleOutputs:
-    """The map outputs of one shuffle; the epoch grows whenever one of them is lost."""
+    """The map outputs of one shuffle; the epoch grows whenever one of them is lost.
+
+    A block has a number: the map's, where it is the whole output. The blocks of an output that was
+    written in installments have numbers above those, which are never given again: whoever has
+    fetched one has these rows, and no others that the map made in another attempt.
+    """
 
     def __init__(
         self, shuffle: ShuffleId, maps: int, replayable: bool = True, together: bool = False
@@ -32,10 +46,15 @@ class ShuffleOutputs:
         self.refs: list[BlockRef | None] = [None] * maps
         self.sizes: list[bytes | None] = [None] * maps
         self.absent = maps
+        # Installments by their numbers, also of attempts that still run; and the numbers of the
+        # outputs that were written so, the last block's included.
+        self.installments: dict[int, Installment] = {}
+        self.numbers: dict[int, tuple[int, ...]] = {}
+        self.next_number = maps
         # Copies that take the place of an output that is lost.
         self.backups: dict[int, BlockRef] = {}
         self.epoch = 0
-        # The outputs in the order in which they appeared, by where; those lost since included.
+        # The blocks in the order in which they appeared, by where; those lost since included.
         self.came: dict[Place, list[int]] = {}
         # Whether those that wait for the shuffle have been placed by the outputs so far.
         self.foreseen = False
@@ -61,25 +80,75 @@ class ShuffleOutputs:
         seen = len(self.refs) - self.absent
         if not seen:
             return 1.0
-        in_memory = sum(len(maps) for place, maps in self.came.items() if not place.on_disk)
-        return self.absent / len(self.refs) * min(1.0, in_memory / seen)
+        in_memory = sum(len(blocks) for place, blocks in self.came.items() if not place.on_disk)
+        in_all = sum(map(len, self.came.values()))
+        return self.absent / len(self.refs) * in_memory / in_all
 
     def missing(self) -> list[int]:
         return [index for index, ref in enumerate(self.refs) if ref is None]
 
-    def add(self, index: int, ref: BlockRef, sizes: bytes | None = None) -> None:
+    def add(
+        self,
+        index: int,
+        ref: BlockRef,
+        sizes: bytes | None = None,
+        installments: Iterable[int] = (),
+    ) -> None:
+        """An output is there, of which these were the installments before the last."""
         assert self.refs[index] is None
         self.refs[index] = ref
         self.sizes[index] = sizes
         self.absent -= 1
-        self._note(index, ref)
+        earlier = tuple(installments)
+        if not earlier:
+            self._note(index, ref)
+            return
+        assert sizes is not None, "the last installment has no sizes"
+        self.numbers[index] = (*earlier, self.grow(Installment(index, ref, sizes)))
+        codes = [self.installments[number].sizes for number in self.numbers[index]]
+        self.sizes[index] = encode(add_up(codes, len(sizes)))
 
-    def _note(self, index: int, ref: BlockRef) -> None:
+    def grow(self, installment: Installment) -> int:
+        """A block of an output is there; gives its number."""
+        number = self.next_number
+        self.next_number += 1
+        self.installments[number] = installment
+        self._note(number, installment.ref)
+        return number
+
+    def shed(self, number: int, installment: Installment) -> None:
+        """The attempt that wrote it came to nothing."""
+        # The shuffle may have been forgotten, and begun anew, since.
+        if self.installments.get(number) == installment:
+            del self.installments[number]
+
+    def block(self, number: int) -> tuple[BlockRef, bytes] | None:
+        """What a number stands for, if it is there and its sizes were told."""
+        if number >= len(self.refs):
+            found = self.installments.get(number)
+            return None if found is None else (found.ref, found.sizes)
+        ref, code = self.refs[number], self.sizes[number]
+        is_whole = number not in self.numbers
+        return (ref, code) if ref is not None and code is not None and is_whole else None
+
+    def blocks_of(self, index: int) -> list[BlockRef]:
+        """All that a map's output consists of; nothing where it is not there."""
+        if index in self.numbers:
+            return [self.installments[number].ref for number in self.numbers[index]]
+        ref = self.refs[index]
+        return [] if ref is None else [ref]
+
+    def blocks(self) -> list[BlockRef]:
+        """All that the outputs which are there consist of."""
+        return [ref for index in range(len(self.refs)) for ref in self.blocks_of(index)]
+
+    def _note(self, number: int, ref: BlockRef) -> None:
         place = Place(ref.node, ref.segment.startswith(DISK_PREFIX))
-        self.came.setdefault(place, []).append(index)
+        self.came.setdefault(place, []).append(number)
 
     def lose(self, index: int) -> list[BlockRef]:
-        """Forgets one output, and those that stand or fall with it; gives their blocks."""
+        """Forgets one output, all of it, and those that stand or fall with it; gives their
+        blocks."""
         ref = self.refs[index]
         if ref is None:
             return []
@@ -90,10 +159,12 @@ class ShuffleOutputs:
         if self.together:
             rare("outputs of a barrier are lost together")
         lost = list(range(len(self.refs))) if self.together else [index]
-        blocks = [ref for each in lost if (ref := self.refs[each]) is not None]
+        blocks = [ref for each in lost for ref in self.blocks_of(each)]
+        self.absent += sum(self.refs[each] is not None for each in lost)
         for each in lost:
             self.refs[each] = self.sizes[each] = None
-        self.absent += len(blocks)
+            for number in self.numbers.pop(each, ()):
+                del self.installments[number]
         self.epoch += 1
         self._snapshot = None
         if self.was_read and not self.replayable:
@@ -109,7 +180,10 @@ class ShuffleOutputs:
         self._snapshot = None
 
     def lose_node(self, node: NodeId) -> list[BlockRef]:
-        """Forgets the outputs that lay there, and those that stand or fall with them."""
+        """Forgets the outputs that lay there, and those that stand or fall with them.
+
+        All blocks of an output lie on one node, where its task ran, or a copy of the only one.
+        """
         there = [i for i, ref in enumerate(self.refs) if ref is not None and ref.node == node]
         return [block for index in there for block in self.lose(index)]
 
@@ -119,7 +193,12 @@ class ShuffleOutputs:
         if self._snapshot is None:
             refs = tuple(ref for ref in self.refs if ref is not None)
             assert len(refs) == len(self.refs), f"shuffle {self.shuffle} is incomplete"
-            self._snapshot = Snapshot(self.shuffle, self.epoch, refs)
+            blocks = [
+                (number, index, self.installments[number].ref)
+                for index, numbers in sorted(self.numbers.items())
+                for number in numbers
+            ]
+            self._snapshot = Snapshot(self.shuffle, self.epoch, refs, tuple(blocks))
         return self._snapshot
 
 
@@ -145,5 +224,5 @@ class Outputs:
     def forget(self, shuffle: ShuffleId) -> Iterator[BlockRef]:
         found = self.shuffles.pop(shuffle, None)
         if found is not None:
-            yield from (ref for ref in found.refs if ref is not None)
+            yield from found.blocks()
             yield from found.backups.values()

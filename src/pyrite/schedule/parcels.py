@@ -17,6 +17,7 @@ class Parcel:
     segment: Segment
     source: NodeId
     shuffle: ShuffleId
+    # The numbers of their blocks (schedule/outputs.py).
     maps: tuple[int, ...]
     unit: Unit
     began_s: float

@@ -105,7 +105,7 @@ class Prefetching(BlockBook):
     def _is_worth(
         self, unit: Unit, outputs: ShuffleOutputs, shuffle: ShuffleId, target: NodeId, fresh: int
     ) -> bool:
-        """Whether so many outputs are enough for an order; all that is left always is."""
+        """Whether so many blocks are enough for an order; all that is left always is."""
         if outputs.complete:
             return True
         expected = unit.expected_bytes[shuffle, target] * fresh / len(outputs.refs)
@@ -124,7 +124,7 @@ class Prefetching(BlockBook):
         target: NodeId,
         had: dict[int, None],
     ) -> tuple[list[int], int, int]:
-        """Which outputs an order takes, how large their parts are at most, and up to where.
+        """Which blocks an order takes, how large their parts are at most, and up to where.
 
         One that was made again after its parts had been fetched need not be fetched again.
         """
@@ -135,11 +135,10 @@ class Prefetching(BlockBook):
         total = 0
         last = first
         while last < len(came):
-            ref, code = outputs.refs[came[last]], outputs.sizes[came[last]]
+            block = outputs.block(came[last])
             # It may have been lost since, and made again elsewhere.
-            is_there = ref is not None and code is not None and ref.node == source
-            if is_there and code is not None and came[last] not in had:
-                size = most(code, parts)
+            if block is not None and block[0].node == source and came[last] not in had:
+                size = most(block[1], parts)
                 room = limit - header * (len(maps) + 1)
                 if total + size > room and (maps or self.parcels.to_node.get(target)):
                     break
@@ -181,7 +180,7 @@ class Prefetching(BlockBook):
         fetch = self.parcels.last
         segment = self.ledger.begin_parcel(target, f"{MEMORY_PREFIX}fetched-{fetch}", size)
         self.parcels.begin(Parcel(fetch, segment, source, shuffle, tuple(maps), unit, self.now_s))
-        refs = tuple(ref for each in maps if (ref := outputs.refs[each]) is not None)
+        refs = tuple(block[0] for each in maps if (block := outputs.block(each)) is not None)
         self.commands.append(
             FetchParts(fetch, target, segment.name, size, source, parts, tuple(maps), refs)
         )
@@ -215,14 +214,22 @@ class Prefetching(BlockBook):
         if parcel is None:
             return
         rare("a parcel can't be fetched")
+        was_wanted = not parcel.unwanted and not self._is_shed(parcel)
         for run in self.planned.values():
-            if run.ahead is not None and parcel.unit in run.ahead.units and not parcel.unwanted:
+            if run.ahead is not None and parcel.unit in run.ahead.units and was_wanted:
                 # The reducers fetch what they miss, and tell what is lost.
                 run.ahead.refused[parcel.source, parcel.node] = None
         self._want_fetches(parcel.source, None)
         self._want_fetches(None, parcel.node)
         self.parcels.forget(parcel)
         self._drop(self.ledger.end_parcel(parcel.segment))
+
+    def _is_shed(self, parcel: Parcel) -> bool:
+        """Whether a part of it has gone with the attempt that wrote it, while it was fetched."""
+        outputs = self.outputs.shuffles.get(parcel.shuffle)
+        return outputs is not None and any(
+            number >= len(outputs.refs) and outputs.block(number) is None for number in parcel.maps
+        )
 
     def _parcels_for(self, run: StageRun, index: int, node: NodeId) -> tuple[ParcelsToRead, ...]:
         """What has been fetched for a reducer that is launched on the node."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pyrite.ids import ShuffleId
+from pyrite.ids import NodeId, ShuffleId
 from pyrite.place.predict import Output, observe, sampled
+from pyrite.place.sizes import add_up, encode
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule.ahead import Forecast, Part
 from pyrite.schedule.kept import Kept
@@ -35,18 +36,33 @@ class Reducing:
         outputs = self.outputs.shuffles.get(shuffle)
         if outputs is None:
             return None
-        seen = seen_outputs(outputs)
+        seen = seen_outputs(outputs) or begun_outputs(outputs)
         maps = len(outputs.refs)
         parts = max((len(output.code) for output in seen.values()), default=0)
         if not parts or parts * maps > MOST_PARTS or len(seen) < maps - outputs.absent:
             return None
-        if stage.samples is not None and not outputs.complete:
+        if outputs.absent == maps:
+            how, expected = "begun", observe(seen.values(), maps, parts)
+        elif stage.samples is not None and not outputs.complete:
             how, expected = "sampled", sampled(stage.samples, seen, parts)
         else:
             how = "known" if outputs.complete else "observed"
             expected = observe(seen.values(), maps, parts)
         total = sum(each.size_bytes for each in expected)
         return Forecast(how, len(seen), expected, total, maps)
+
+
+def begun_outputs(outputs: ShuffleOutputs) -> dict[int, Output]:
+    """What maps that still run have written of their outputs so far."""
+    codes: dict[int, list[bytes]] = {}
+    nodes: dict[int, NodeId] = {}
+    for each in outputs.installments.values():
+        codes.setdefault(each.map, []).append(each.sizes)
+        nodes[each.map] = each.ref.node
+    return {
+        index: Output(nodes[index], encode(add_up(found, len(found[0]))))
+        for index, found in codes.items()
+    }
 
 
 def seen_outputs(outputs: ShuffleOutputs) -> dict[int, Output]:

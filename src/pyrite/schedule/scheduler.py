@@ -48,6 +48,8 @@ class Scheduler(Fleet):
                 self._on_failed(event)
             case ev.TaskCancelled():
                 self._on_cancelled(event)
+            case ev.OutputGrew():
+                self._on_grew(event)
             case ev.FetchFailed():
                 self._on_fetch_failed(event)
             case ev.CancelRequested():

@@ -17,6 +17,7 @@ from pyrite.ids import (
     ShuffleId,
     StageId,
 )
+from pyrite.rare import rare
 from pyrite.schedule.commands import (
     CancelTask,
     Command,
@@ -69,6 +70,9 @@ class Rules:
     prefetch: bool = True
     observed_share: float = 0.05
     fetch_bytes: int = 48 << 20
+    # How much of a map output is told of while its task still runs, where reducers that wait for it
+    # have places; 0 where all of it is, at the end.
+    buffer_bytes: int = 0
     # On how many nodes a map output shall lie.
     output_copies: int = 1
     # Reducers that read more, and much more than others, are divided; none where it is 0.
@@ -137,11 +141,24 @@ class State:
 
     def _cancel(self, attempt: Attempt) -> None:
         """Ends an attempt whose result nobody wants; its executor stays busy until it says so."""
+        self._shed_installments(attempt)
         if attempt.tasks is not None:
             attempt.tasks.finish(attempt)
             attempt.tasks = None
         self.commands.append(CancelTask(attempt.id, attempt.executor))
         self._set_timer(f"cancel {attempt.id}", self.rules.cancel_grace_s)
+
+    def _shed_installments(self, attempt: Attempt) -> None:
+        """What the attempt has written of its map output is of no use."""
+        installments, attempt.installments = attempt.installments, {}
+        if not installments or attempt.writes is None:
+            return
+        rare("installments of a map output are of no use")
+        outputs = self.outputs.shuffles.get(attempt.writes)
+        for number, each in installments.items():
+            if outputs is not None:
+                outputs.shed(number, each)
+        self._release(each.ref for each in installments.values())
 
     def _set_timer(self, name: str, delay_s: float) -> None:
         self.commands.append(SetTimer(name, self.now_s + delay_s))

@@ -7,13 +7,14 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition
+from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition, ShuffleId
 from pyrite.schedule.commands import Parcels
 from pyrite.schedule.median import Median
 from pyrite.schedule.pools import Load
 
 if TYPE_CHECKING:
     from pyrite.schedule.grouping import Inputs
+    from pyrite.schedule.outputs import Installment
 
 
 @dataclass(slots=True, eq=False)
@@ -34,6 +35,9 @@ class Attempt:
     also: tuple[int, ...] = ()
     # Those of all its partitions that no copy has done meanwhile.
     wanted: list[int] = field(init=False)
+    # What it has written of its map output of a shuffle so far, by number.
+    installments: dict[int, Installment] = field(default_factory=dict)
+    writes: ShuffleId | None = None
     # Whether its pool's load counts it: of the copies of a partition one does.
     counts: bool = False
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyrite.blocks.codec import CorruptBlock, check_frames, decode_frames
 from pyrite.blocks.parcel import unpack_directory
@@ -28,6 +28,33 @@ class MissingMapOutput(BaseException):
         self.lost = lost
 
 
+class Block(NamedTuple):
+    """A block of a map's output, with a number that says which rows these are: the map's own where
+    the block is all of its output, else one that no other block of the shuffle ever has."""
+
+    number: int
+    map: int
+    ref: BlockRef
+
+
+class MapBlocks:
+    """Where the outputs of all maps of a shuffle lie: a block each, or several in the order in
+    which the map has written them."""
+
+    def __init__(self, refs: Sequence[BlockRef], installments: Iterable[Block] = ()) -> None:
+        self.blocks = [[Block(index, index, ref)] for index, ref in enumerate(refs)]
+        in_installments: dict[int, list[Block]] = {}
+        for block in installments:
+            in_installments.setdefault(block.map, []).append(block)
+        for index, blocks in in_installments.items():
+            self.blocks[index] = blocks
+
+    def of(self, maps: Iterable[int] | None) -> list[Block]:
+        """The blocks of some maps, or of all, in order."""
+        chosen = self.blocks if maps is None else [self.blocks[index] for index in maps]
+        return list(chain.from_iterable(chosen))
+
+
 class ShuffleRows:
     """What one reduce partition reads of one shuffle, in the order of the maps.
 
@@ -38,33 +65,33 @@ class ShuffleRows:
     def __init__(
         self,
         shuffle: ShuffleId,
-        refs: tuple[BlockRef, ...],
+        outputs: MapBlocks,
         part: int,
         reader: SegmentReader,
         parcels: Sequence[str] = (),
         maps: range | None = None,
     ) -> None:
         self.shuffle = shuffle
-        self.refs = refs
+        self.outputs = outputs
         self.part = part
         self.reader = reader
         self.parcels = parcels
-        self.maps = range(len(refs)) if maps is None else maps
+        self.maps = maps
 
     def rows(self) -> Iterator[Any]:
         return chain.from_iterable(self.batches())
 
     def batches(self) -> Iterator[list[Any]]:
         parcelled = self._open_parcels()
-        others = [self.refs[index] for index in self.maps if index not in parcelled]
+        blocks = self.outputs.of(self.maps)
+        others = [ref for number, _, ref in blocks if number not in parcelled]
         parts = self.reader.parts(others, self.part)
-        for index in self.maps:
-            ref = self.refs[index]
+        for number, index, ref in blocks:
             try:
-                if index not in parcelled:
+                if number not in parcelled:
                     view = next(parts)
                 else:
-                    is_whole, view = self._from_parcel(parcelled.pop(index))
+                    is_whole, view = self._from_parcel(parcelled.pop(number))
                     if not is_whole:
                         view = next(self.reader.parts([ref], self.part))
                 if view is not None:
@@ -76,7 +103,8 @@ class ShuffleRows:
                 raise MissingMapOutput(self.shuffle, lost, reason) from None
 
     def _open_parcels(self) -> dict[int, memoryview]:
-        """The selections of map outputs that were fetched ahead, by the maps' numbers."""
+        """The selections of map outputs that were fetched ahead, by the blocks' numbers; some
+        may be of attempts that failed, whose numbers nobody asks for."""
         found: dict[int, memoryview] = {}
         for segment in self.parcels:
             try:
@@ -103,10 +131,10 @@ class ShuffleRows:
         return True, view
 
     def _lost_with(self, gone: BlockRef, error: OSError) -> list[tuple[int, BlockRef]]:
-        """The outputs in a segment that is gone, or on a node that does not answer."""
+        """The blocks in a segment that is gone, or on a node that does not answer."""
         node_only = isinstance(error, PeerLost)
         return [
             (index, ref)
-            for index, ref in enumerate(self.refs)
+            for _, index, ref in self.outputs.of(None)
             if ref.node == gone.node and (node_only or ref.segment == gone.segment)
         ]

@@ -1,11 +1,11 @@
-"""The map side of a shuffle: rows dealt into buckets and packed into one block."""
+"""The map side of a shuffle: rows dealt into buckets and packed into blocks."""
 
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyrite.blocks.codec import Encoder, frame_size
 from pyrite.blocks.parts import pack_header
@@ -52,18 +52,37 @@ class FrameSpill:
         }
 
 
-class MapOutput:
-    """The buckets of one map task, encoded in memory or on disk until the block is written."""
+class Buffer(NamedTuple):
+    """How much a map task holds back while reducers' nodes wait for it, and whom it tells of what
+    it has written meanwhile: the block, and how large its parts are."""
 
-    def __init__(self, parts: int, space: Space) -> None:
+    bytes: int
+    tell: Callable[[BlockRef, list[int]], None]
+
+
+class MapOutput:
+    """The buckets of one map task, encoded in memory or on disk until their block is written.
+
+    With a buffer it is written in installments: a block whenever the buffer is full.
+    """
+
+    def __init__(
+        self, parts: int, space: Space, writer: SegmentWriter, buffer: Buffer | None = None
+    ) -> None:
         self.parts = parts
         self.space = space
+        self.writer = writer
+        self.buffer = buffer
         self.buckets: list[list[Any]] = [[] for _ in range(parts)]
         self.frames: list[list[Any]] = [[] for _ in range(parts)]
         self.encoder = Encoder()
         self.spill: FrameSpill | None = None
         self.waiting = 0
         self.level_bytes = space.level_bytes
+        # With a buffer: what was written in blocks, and encoded since, and how many rows that were.
+        self.written_bytes = 0
+        self.encoded_bytes = 0
+        self.encoded_rows = 0
 
     def add(self, rows: Iterator[Any], router: Router) -> None:
         buckets = self.buckets
@@ -72,9 +91,11 @@ class MapOutput:
             self.waiting += len(chunk)
             if self.space.over():
                 self.encode()
-                self.spill_frames()
-            elif self._is_much_waiting():
+                self.relieve()
+            elif self._is_much_waiting() or self._may_fill_buffer():
                 self.encode()
+                if self.buffer is not None and self.encoded_bytes >= self.buffer.bytes:
+                    self.pay(self.buffer)
 
     def _is_much_waiting(self) -> bool:
         """Large frames are encoded faster, but a reducer decodes a whole one at a time."""
@@ -82,14 +103,47 @@ class MapOutput:
         most_bytes = self.space.limit_bytes // FRAMES_PER_LIMIT
         return self.waiting >= self.space.waiting_rows or grown_bytes > most_bytes
 
+    def _may_fill_buffer(self) -> bool:
+        """Whether the waiting rows fill the buffer, if they are like those before; the first are
+        encoded to know how large they are."""
+        if self.buffer is None:
+            return False
+        if not self.encoded_rows:
+            return True
+        row_bytes = (self.written_bytes + self.encoded_bytes) / self.encoded_rows
+        expected_bytes = self.waiting * row_bytes
+        return self.encoded_bytes + expected_bytes >= self.buffer.bytes
+
     def encode(self) -> None:
         """Turns the waiting rows into frames."""
         for bucket, frames in zip(self.buckets, self.frames, strict=True):
             if bucket:
-                frames.extend(self.encoder.encode(bucket))
+                encoded = self.encoder.encode(bucket)
+                frames.extend(encoded)
                 bucket.clear()
+                if self.buffer is not None:
+                    self.encoded_bytes += frame_size(encoded)
+        self.encoded_rows += self.waiting
         self.waiting = 0
         self.level_bytes = self.space.level_bytes
+
+    def relieve(self) -> None:
+        """Holds no frames any more: somebody waits for them, or else they go to disk."""
+        if self.buffer is None:
+            self.spill_frames()
+        elif self.encoded_bytes:
+            self.pay(self.buffer)
+        self.space.relieved()
+
+    def pay(self, buffer: Buffer) -> None:
+        """Writes an installment: a block like the last one, of what there is so far."""
+        rare("a map output is written in installments")
+        self.written_bytes += self.encoded_bytes
+        self.encoded_bytes = 0
+        written = self._write_block()
+        for frames in self.frames:
+            frames.clear()
+        buffer.tell(*written)
 
     def spill_frames(self) -> None:
         """Moves the frames to disk."""
@@ -100,27 +154,36 @@ class MapOutput:
             if frames:
                 self.spill.append(part, frames)
                 frames.clear()
-        self.space.relieved()
 
-    def write(self, writer: SegmentWriter) -> tuple[BlockRef, list[int]]:
-        """Writes everything as one block; gives also how large its parts are."""
+    def write(self) -> tuple[BlockRef, list[int]]:
+        """Writes everything that is left as one block; gives also how large its parts are."""
         self.encode()
         if self.spill is not None:
             for part, views in self.spill.finish().items():
                 self.frames[part][:0] = views
+        return self._write_block()
+
+    def _write_block(self) -> tuple[BlockRef, list[int]]:
         sizes = list(map(frame_size, self.frames))
         header = pack_header(sizes)
         buffers = [header]
         for frames in self.frames:
             buffers.extend(frames)
-        return writer.write(buffers, len(header) + sum(sizes)), sizes
+        return self.writer.write(buffers, len(header) + sum(sizes)), sizes
 
 
 def write_map_output(
-    rows: Iterator[Any], index: int, router: Router, parts: int, space: Space, writer: SegmentWriter
+    rows: Iterator[Any],
+    index: int,
+    router: Router,
+    parts: int,
+    space: Space,
+    writer: SegmentWriter,
+    buffer: Buffer | None = None,
 ) -> tuple[BlockRef, list[int]]:
-    """Runs the map side for one partition; gives its block and the sizes of the parts in it."""
+    """Runs the map side for one partition; gives its last block and the sizes of the parts in it,
+    after the buffer's owner was told of those before."""
     router.start(index)
-    output = MapOutput(parts, space)
+    output = MapOutput(parts, space, writer, buffer)
     output.add(rows, router)
-    return output.write(writer)
+    return output.write()

@@ -33,6 +33,7 @@ from pyrite.plan.program import Shape
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
+from pyrite.schedule.outputs import Installment, ShuffleOutputs
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.state import Rules
 
@@ -234,13 +235,24 @@ def holding(**held: Any) -> Any:
     )
 
 
+def made(shuffle: int, index: int, grown: bool = False) -> ShuffleOutputs:
+    """Outputs of two maps, of which one is there, or a part of it."""
+    outputs = ShuffleOutputs(ShuffleId(shuffle), 2)
+    if grown:
+        outputs.grow(Installment(index, REF, b"\1"))
+    else:
+        outputs.add(index, REF, b"\1")
+    return outputs
+
+
 DROP: Chapter = TICK, [do.DropSegments(NODE, (REF.segment,))]
 
 
 @pytest.mark.parametrize(
     ("scheduler", "what"),
     [
-        (holding(shuffles={5: SimpleNamespace(refs=[None, REF])}), "map output 1 of shuffle 5"),
+        (holding(shuffles={5: made(5, 1)}), "map output 1 of shuffle 5"),
+        (holding(shuffles={5: made(5, 1, grown=True)}), "installment 2 of shuffle 5"),
         (holding(blocks={4: {2: REF}}), "partition 2 of RDD 4"),
         (holding(read={REF.segment: None}), r"partition .*, which attempt 9 reads"),
     ],

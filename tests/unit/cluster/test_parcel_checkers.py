@@ -21,6 +21,7 @@ from pyrite.cluster.sim.store import SimNode
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, NodeId, ShuffleId, StageId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
+from pyrite.schedule.outputs import ShuffleOutputs
 from pyrite.schedule.state import Rules
 
 HERE, THERE = NodeId("node-0"), NodeId("node-1")
@@ -43,7 +44,8 @@ def tell(checker: Checker, *commands: do.Command, event: ev.Event = TICK) -> Non
 
 
 def scheduler(made_alike: bool = True) -> Any:
-    outputs = SimpleNamespace(refs=[REF], made_alike=made_alike)
+    outputs = ShuffleOutputs(SHUFFLE, 1, replayable=made_alike)
+    outputs.add(0, REF, b"\1")
     parcel = SimpleNamespace(shuffle=SHUFFLE)
     return SimpleNamespace(
         rules=Rules(fetch_bytes=100),
@@ -97,7 +99,7 @@ def test_so_many_bytes_at_once(orders: Orders) -> None:
 class Bench:
     """Two nodes, on one of which a parcel lies."""
 
-    def __init__(self, folder: Path, made_alike: bool = True) -> None:
+    def __init__(self, folder: Path, made_alike: bool = True, order: do.FetchParts = ORDER) -> None:
         nodes = {id: SimNode(id, str(folder / id), 1.0) for id in (HERE, THERE)}
         with open(nodes[THERE].folders.path(REF.segment), "wb") as file:
             file.write(OUTPUT)
@@ -109,8 +111,8 @@ class Bench:
         )
         self.checker = ParcelsRead(scheduler(made_alike), cluster)
         tell(self.checker, event=JOINED)
-        tell(self.checker, ORDER)
-        write_parcel(ORDER, SegmentReader(nodes[THERE].folders), self.path)
+        tell(self.checker, order)
+        write_parcel(order, SegmentReader(nodes[THERE].folders), self.path)
 
 
 def test_a_parcel_that_is_there(tmp_path: Path) -> None:
@@ -162,3 +164,14 @@ def test_a_parcel_stays_for_its_reader(tmp_path: Path) -> None:
     with pytest.raises(CheckFailed, match="while attempt 0 reads them"):
         tell(bench.checker, drop)
     tell(bench.checker, drop, event=ev.TaskSucceeded(AttemptId(0)))
+
+
+def test_an_installment_is_never_another(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, order=ORDER._replace(maps=(1,)))
+    told = SNAPSHOT._replace(installments=((1, 0, REF), (2, 0, REF)))
+    tell(bench.checker, LAUNCH._replace(inputs=(told,)))
+    # A number that nobody is told of does no harm, if another attempt has written the output.
+    tell(bench.checker, LAUNCH)
+    other = told._replace(installments=((1, 0, REF._replace(segment="d-e1-2")),))
+    with pytest.raises(CheckFailed, match="as it is no more"):
+        tell(bench.checker, LAUNCH._replace(inputs=(other,)))

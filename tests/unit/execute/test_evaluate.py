@@ -14,6 +14,7 @@ from pyrite.execute.keeper import Keeper
 from pyrite.ids import BlockRef, NodeId, RddId, ShuffleId
 from pyrite.plan.program import Node, Program, ShuffleInput
 from pyrite.rdd.wide import Shuffled
+from pyrite.shuffle.read import MapBlocks
 
 NODE = NodeId("node-0")
 
@@ -32,7 +33,7 @@ def test_parcels_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:
     # One's output is gone, the other's is there: each has a parcel, of which one is gone.
     gone = BlockRef(NODE, "m-e9-1", 0, len(output))
     there = BlockRef(NODE, "m-e0-1", 0, len(output))
-    shuffles = {ShuffleId(4): (gone,), ShuffleId(5): (there,)}
+    shuffles = {ShuffleId(4): MapBlocks([gone]), ShuffleId(5): MapBlocks([there])}
     parcels = {ShuffleId(4): ["m-f0-1"], ShuffleId(5): ["m-f9-1"]}
 
     reader = SegmentReader(folders)

@@ -17,7 +17,7 @@ from pyrite.remote.ahead import PartsAhead
 from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.process import LOOPBACK, ServerProcess
 from pyrite.remote.reader import NodeReader
-from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
+from pyrite.shuffle.read import MapBlocks, MissingMapOutput, ShuffleRows
 
 PARTS = 3
 SHUFFLE = ShuffleId(5)
@@ -53,7 +53,7 @@ class Nodes:
         return [BlockRef(self.folders[node].node, *block) for block in blocks]
 
     def read(self, refs: list[BlockRef], part: int) -> list[Any]:
-        return list(ShuffleRows(SHUFFLE, tuple(refs), part, self.reader).rows())
+        return list(ShuffleRows(SHUFFLE, MapBlocks(refs), part, self.reader).rows())
 
     def lost(self, refs: list[BlockRef], part: int = 0) -> list[int]:
         """Which outputs are said to be missing."""
@@ -141,7 +141,7 @@ def test_a_segment_that_is_gone_is_lost_with_all_in_it(nodes: Nodes) -> None:
 def test_rows_before_a_loss_come_all(nodes: Nodes) -> None:
     outputs = outputs_of(range(1, 4))
     refs = [*nodes.write(1, outputs), BlockRef(NodeId("node-1"), "m-e0-99", 0, 100)]
-    rows = ShuffleRows(SHUFFLE, tuple(refs), 0, nodes.reader).rows()
+    rows = ShuffleRows(SHUFFLE, MapBlocks(refs), 0, nodes.reader).rows()
     expected = rows_of(outputs, 0)
     assert [next(rows) for _ in expected] == expected
     with pytest.raises(MissingMapOutput):
@@ -183,7 +183,7 @@ def test_a_spoilt_output_is_lost_alone(nodes: Nodes, node: int, place: str) -> N
 
 def test_others_are_not_troubled_by_a_reader_that_stops(nodes: Nodes) -> None:
     refs, outputs = shuffled(nodes)
-    rows = ShuffleRows(SHUFFLE, tuple(refs), 1, nodes.reader).rows()
+    rows = ShuffleRows(SHUFFLE, MapBlocks(refs), 1, nodes.reader).rows()
     assert next(rows) == rows_of(outputs, 1)[0]
     del rows
     assert nodes.read(refs, 2) == rows_of(outputs, 2)
@@ -191,6 +191,6 @@ def test_others_are_not_troubled_by_a_reader_that_stops(nodes: Nodes) -> None:
 
 def test_two_shuffles_are_read_at_once(nodes: Nodes) -> None:
     refs, outputs = shuffled(nodes)
-    readers = [ShuffleRows(SHUFFLE, tuple(refs), 1, nodes.reader).rows() for _ in range(2)]
+    readers = [ShuffleRows(SHUFFLE, MapBlocks(refs), 1, nodes.reader).rows() for _ in range(2)]
     both = list(zip(*readers, strict=True))
     assert both == [(row, row) for row in rows_of(outputs, 1)]

@@ -68,6 +68,8 @@ def under_way(scheduler: Scheduler) -> dict[str, bool]:
         "task": bool(scheduler.attempts),
         "plan ahead": bool(scheduler.planned),
         "parcel": bool(scheduler.parcels.by_fetch),
+        "installment": any(each.installments for each in scheduler.attempts.values()),
+        "output in installments": any(each.numbers for each in scheduler.outputs.shuffles.values()),
         "move": bool(scheduler.ledger.moves),
         "writer that waits": bool(scheduler.waiting),
         "barrier": any(run.together for run in scheduler.runs.values()),

@@ -48,6 +48,7 @@ class Walk(World):
                 prefetch=dice.random() < 0.8,
                 observed_share=dice.choice([0.05, 0.5]),
                 fetch_bytes=dice.choice([64, 400, 48 << 20]),
+                buffer_bytes=dice.choice([0, 1]),
             )
         )
         self.now_s = 0.0
@@ -59,6 +60,8 @@ class Walk(World):
         self.alike: set[ShuffleId] = set()
         self.asked: list[StageSpec] = []
         self.delivered: list[BlockRef] = []
+        # What running attempts have written of their map outputs.
+        self.grown: dict[AttemptId, list[BlockRef]] = {}
         self.doomed: ExecutorId | None = None
         self.released: list[NodeId] = []
         self.pools = dice.choice([POOLS, ROOMY])
@@ -76,7 +79,7 @@ class Walk(World):
         match command:
             case do.LaunchTask():
                 for snapshot in command.inputs:
-                    assert all(ref in self.files for ref in snapshot.refs), (
+                    assert all(ref in self.files for _, ref in blocks_of(snapshot)), (
                         "a reducer was promised a map output that is gone"
                     )
                 for _, ref in command.blocks:
@@ -159,22 +162,22 @@ class Walk(World):
         launch = self.running.pop(attempt)
         dice = self.dice
         chance = dice.random() if faults else 1.0
-        news = self.news(launch)
         # Who waits for room does nothing else, but it can be cancelled.
         if self.asking.pop(f"e{launch.executor}", None) is not None:
-            self.tell(ev.TaskCancelled(attempt, news))
+            self.tell(ev.TaskCancelled(attempt, self.news(launch)))
             return
         if chance < 0.05:
             failure = ev.Failure("ValueError", "bad")
-            self.tell(ev.TaskFailed(attempt, failure, news))
+            self.tell(ev.TaskFailed(attempt, failure, self.news(launch)))
         elif chance < 0.15 and launch.inputs and launch.inputs[0].refs:
             snapshot = dice.choice([each for each in launch.inputs if each.refs] or launch.inputs)
-            index = dice.randrange(len(snapshot.refs))
-            lost = ((index, snapshot.refs[index]),)
+            lost = tuple(dice.sample(blocks_of(snapshot), 1))
+            news = self.news(launch)
             self.tell(ev.FetchFailed(attempt, snapshot.shuffle, lost, "gone", news))
         else:
             if chance < 0.2 and launch.blocks:
                 self.tell(ev.BlockLost(*dice.choice(launch.blocks)))
+            news = self.news(launch)
             run = self.scheduler.runs.get(launch.stage)
             writes = launch.stage < 100_000
             assert run is None or writes == (run.spec.writes is not None)
@@ -195,8 +198,20 @@ class Walk(World):
         if writes:
             output = self.output(launch.executor)
             self.fetching.made[output] = ShuffleId(launch.stage), partition
+            if launch.attempt in self.grown:
+                self.fetching.installments.add(output)
+                assert not launch.also
             return ev.Made(output=output, sizes=encode(self.dice.choices([0, 1, 2, 20], k=PARTS)))
         return ev.Made(b"r" if self.dice.random() < 0.5 else self.output(launch.executor))
+
+    def grow(self, attempt: AttemptId) -> None:
+        """A running task has written a part of its map output."""
+        launch = self.running[attempt]
+        ref = self.output(launch.executor)
+        self.grown.setdefault(attempt, []).append(ref)
+        self.fetching.made[ref] = ShuffleId(launch.stage), launch.partition
+        self.fetching.installments.add(ref)
+        self.tell(ev.OutputGrew(attempt, ref, encode(self.dice.choices([0, 1, 20], k=PARTS))))
 
     def news(self, launch: do.LaunchTask) -> ev.KeptNews:
         """What the task has kept: in the room that it was given, on disk, and as live rows."""
@@ -244,6 +259,8 @@ class Walk(World):
         choices += ["timer"] * bool(self.timers) + ["move"] * 4 * bool(self.moves)
         choices += ["release"] * 2 * bool(self.released)
         choices += ["fetch"] * 8 * bool(self.fetching.busy)
+        growing = [attempt for attempt in able if self.running[attempt].buffer_bytes]
+        choices += ["grow"] * 6 * bool(growing)
         if faults:
             choices += ["lose"] * bool(alive) + ["cancel", "forget"] + ["node"] * 2
             choices += ["ask"] * 16 * bool(able)
@@ -252,6 +269,8 @@ class Walk(World):
         match dice.choice(choices):
             case "finish":
                 self.finish(dice.choice(ending), faults)
+            case "grow":
+                self.grow(dice.choice(growing))
             case "ask":
                 self.ask(dice.choice(able))
             case "move":
@@ -307,6 +326,7 @@ class Walk(World):
         busy = any(run.spec.parents or run.spec.writes for run in self.scheduler.runs.values())
         if self.specs and not busy and dice.random() < 0.2:
             shuffle = dice.choice(sorted(self.specs))
+            self.fetching.forget(ShuffleId(shuffle))
             self.tell(ev.ShuffleForgotten(ShuffleId(shuffle)))
 
     def end_all(self) -> None:
@@ -325,6 +345,13 @@ class Walk(World):
         self.tell(ev.BlocksReleased(tuple(self.delivered)))
         while state.executors:
             self.lose(next(iter(state.executors)))
+
+
+def blocks_of(snapshot: do.Snapshot) -> list[tuple[int, BlockRef]]:
+    """All that a reducer reads, each block with its map."""
+    several = {index for _, index, _ in snapshot.installments}
+    whole = [(index, ref) for index, ref in enumerate(snapshot.refs) if index not in several]
+    return whole + [(index, ref) for _, index, ref in snapshot.installments]
 
 
 @pytest.mark.parametrize("block", range(20))

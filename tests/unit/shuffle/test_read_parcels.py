@@ -8,11 +8,17 @@ from typing import Any
 import pytest
 
 from pyrite.blocks.codec import encode_bytes
-from pyrite.blocks.parcel import Entry, aligned, directory_bytes, pack_directory
+from pyrite.blocks.parcel import (
+    Entry,
+    aligned,
+    directory_bytes,
+    pack_directory,
+    unpack_directory,
+)
 from pyrite.blocks.parts import pack_header, select
 from pyrite.blocks.segments import Folders, SegmentReader
 from pyrite.ids import BlockRef, NodeId, ShuffleId
-from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
+from pyrite.shuffle.read import Block, MapBlocks, MissingMapOutput, ShuffleRows
 
 NODE = NodeId("node-0")
 PARTS = 4
@@ -49,12 +55,17 @@ class Bench:
         self.refs = tuple(
             BlockRef(NODE, f"m-e{map}-1", 0, len(output)) for map, output in enumerate(self.outputs)
         )
+        self.installments: list[Block] = []
         for ref, output in zip(self.refs, self.outputs, strict=True):
             Path(self.folders.path(ref.segment)).write_bytes(output)
 
     def lose(self, *maps: int) -> None:
         for map in maps:
-            os.unlink(self.folders.path(self.refs[map].segment))
+            self.lose_segments(self.refs[map].segment)
+
+    def lose_segments(self, *segments: str) -> None:
+        for segment in segments:
+            os.unlink(self.folders.path(segment))
 
     def pack(self, segment: str, maps: list[int], parts: list[int]) -> dict[int, Entry]:
         """Makes a parcel; where in it the selections lie."""
@@ -77,7 +88,8 @@ class Bench:
         path.write_bytes(data)
 
     def shuffle(self, part: int, *parcels: str) -> ShuffleRows:
-        return ShuffleRows(ShuffleId(1), self.refs, part, SegmentReader(self.folders), parcels)
+        outputs = MapBlocks(self.refs, self.installments)
+        return ShuffleRows(ShuffleId(1), outputs, part, SegmentReader(self.folders), parcels)
 
     def check(self, *parcels: str, parts: tuple[int, ...] = (1, 3)) -> None:
         for part in parts:
@@ -163,3 +175,33 @@ def test_an_output_that_is_gone_with_its_parcel_is_missing(bench: Bench) -> None
     with pytest.raises(MissingMapOutput) as caught:
         list(bench.shuffle(1, "m-f0-1").rows())
     assert caught.value.lost == [(1, bench.refs[1])]
+
+
+def test_blocks_are_found_in_parcels_by_their_numbers(bench: Bench) -> None:
+    # Map 1's output has two blocks, those of maps 1 and 2; map 2 has none of its own.
+    bench.pack("m-f0-1", [1, 2], [1, 3])
+    rename(bench, "m-f0-1", {1: 7, 2: 9})
+    bench.installments = [Block(7, 1, bench.refs[1]), Block(9, 1, bench.refs[2])]
+    bench.refs = (bench.refs[0], bench.refs[2], bench.refs[3], bench.refs[4])
+    bench.lose_segments("m-e1-1", "m-e2-1")
+    bench.check("m-f0-1")
+
+
+def test_numbers_that_nobody_was_told_of_are_passed_over(bench: Bench) -> None:
+    # Of attempts that failed, or of an output as it was written once.
+    bench.pack("m-f0-1", [0, 3], [1, 3])
+    rename(bench, "m-f0-1", {0: 8, 3: 1})
+    bench.installments = [Block(7, 1, bench.refs[1]), Block(9, 1, bench.refs[2])]
+    bench.refs = (bench.refs[0], bench.refs[2], bench.refs[3], bench.refs[4])
+    bench.check("m-f0-1")
+
+
+def rename(bench: Bench, segment: str, numbers: dict[int, int]) -> None:
+    """Gives the blocks in a parcel other numbers."""
+    path = Path(bench.folders.path(segment))
+    data = path.read_bytes()
+    entries = [
+        entry._replace(map=numbers[entry.map]) for entry in unpack_directory(memoryview(data))
+    ]
+    directory = pack_directory(entries)
+    path.write_bytes(directory + data[len(directory) :])

@@ -19,6 +19,7 @@ from pyrite.cluster.cost.storylines import (
     Line,
     made_bytes,
     node_of,
+    size_of,
     story_lines,
 )
 from pyrite.cluster.cost.workload import (
@@ -64,6 +65,8 @@ class Launched:
     # The kept partitions that it has to make.
     missing: list[Partition]
     read_bytes: float
+    # What it has told of its map output before its end.
+    written_bytes: float = 0.0
 
 
 @dataclass(slots=True)
@@ -161,6 +164,8 @@ class Learner:
                 self.before.append(ShuffleForgotten(ShuffleId(event["shuffle"])))
             case "TaskSucceeded":
                 self._hear_success(at_s, event)
+            case "OutputGrew" if event["attempt"] in self.running:
+                self.running[event["attempt"]].written_bytes += size_of(event["ref"])
             case "TaskFailed" | "TaskCancelled" | "FetchFailed":
                 self._end(at_s, event["attempt"])
         for command in line["commands"]:
@@ -256,6 +261,7 @@ class Learner:
             holders = self.holders.get(Partition(RddId(where[0]), where[1]), {})
             holders.pop(launched.executor, None)
         outputs = made_bytes(event)
+        outputs[0] += launched.written_bytes
         model = self.model
         engine_s = model.task_s() + model.decode_s(launched.read_bytes)
         cpu_s = max(0.0, work_s - engine_s - model.write_s(sum(outputs))) / len(outputs)

@@ -225,7 +225,7 @@ class TaskRun:
 
     def _fail_fetch(self, digest: Digest, node: NodeId) -> None:
         indices = digest.outputs_on(node)
-        shuffle, _, refs = digest.snapshot
+        shuffle, refs = digest.snapshot.shuffle, digest.snapshot.refs
         lost = tuple((index, refs[index]) for index in indices)
         message = f"map output {indices[0]} of shuffle {shuffle}: {node} is gone"
         self._end(ev.FetchFailed(self.command.attempt, shuffle, lost, message))

@@ -49,9 +49,11 @@ class Blocks:
 
     def _needed(self) -> Iterator[tuple[str, BlockRef]]:
         for shuffle, outputs in self.scheduler.outputs.shuffles.items():
-            for index, ref in enumerate(outputs.refs):
-                if ref is not None:
+            for index in range(len(outputs.refs)):
+                for ref in outputs.blocks_of(index):
                     yield f"map output {index} of shuffle {shuffle}", ref
+            for number, each in outputs.installments.items():
+                yield f"installment {number} of shuffle {shuffle}", each.ref
         for rdd, blocks in self.scheduler.kept.blocks.items():
             for index, ref in blocks.items():
                 yield f"partition {index} of RDD {rdd}", ref

@@ -48,9 +48,10 @@ class Orders:
         if list(order.parts) != sorted(set(order.parts)):
             raise CheckFailed(f"fetch {order.fetch} asks for parts {order.parts}, out of order")
         parcel = self.scheduler.parcels.by_fetch[order.fetch]
-        known = self.scheduler.outputs.shuffles[parcel.shuffle].refs
+        known = self.scheduler.outputs.shuffles[parcel.shuffle]
         for number, ref in zip(order.maps, order.refs, strict=True):
-            if ref in self.lost or ref != known[number]:
+            block = known.block(number)
+            if ref in self.lost or block is None or ref != block[0]:
                 raise CheckFailed(f"fetch {order.fetch} wants {ref}, which is known to be lost")
 
     def _send(self, order: do.FetchParts) -> None:

@@ -10,7 +10,7 @@ from pyrite.blocks.parcel import unpack_directory
 from pyrite.blocks.parts import find_part
 from pyrite.blocks.segments import SegmentReader
 from pyrite.cluster.sim.checkers import CheckFailed
-from pyrite.ids import AttemptId, BlockRef, ExecutorId, NodeId
+from pyrite.ids import AttemptId, BlockRef, ExecutorId, NodeId, ShuffleId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
@@ -76,28 +76,35 @@ class ParcelsRead:
             self.ordered.pop(segment, None)
 
     def _check(self, launch: do.LaunchTask) -> None:
-        refs = {each.shuffle: each.refs for each in launch.inputs}
+        refs: dict[ShuffleId, dict[int, BlockRef]] = {}
+        for snapshot in launch.inputs:
+            refs[snapshot.shuffle] = dict(enumerate(snapshot.refs))
+            for number, index, ref in snapshot.installments:
+                refs[snapshot.shuffle].pop(index, None)
+                refs[snapshot.shuffle][number] = ref
         for each in launch.parcels:
             outputs = self.scheduler.outputs.shuffles[each.shuffle]
+            # Whole outputs are alike when they are made again; blocks of one never are.
+            alike = len(outputs.refs) if outputs.made_alike else 0
             for segment in each.segments:
-                self._check_parcel(launch, segment, refs.get(each.shuffle), outputs.made_alike)
+                self._check_parcel(launch, segment, refs.get(each.shuffle, {}), alike)
 
     def _check_parcel(
         self,
         launch: do.LaunchTask,
         segment: str,
-        refs: tuple[BlockRef, ...] | None,
-        made_alike: bool,
+        refs: dict[int, BlockRef],
+        alike: int,
     ) -> None:
         where = self.nodes[launch.executor]
         found = self.ordered.get(segment)
         if found is None or found.order.node != where:
             raise CheckFailed(f"attempt {launch.attempt} is told of {segment}: not for {where}")
         order = found.order
-        if refs is not None and not made_alike:
-            for number, ref in zip(order.maps, order.refs, strict=True):
-                if refs[number] != ref:
-                    raise CheckFailed(f"{segment} has map output {number} as it is no more")
+        for number, ref in zip(order.maps, order.refs, strict=True):
+            # A number that the task is not told of is that of an attempt which failed.
+            if number >= alike and refs.get(number, ref) != ref:
+                raise CheckFailed(f"{segment} has map output {number} as it is no more")
         node = self.cluster.by_name[where]
         spoilt = self.cluster.faults.spoilt
         if segment in spoilt:
