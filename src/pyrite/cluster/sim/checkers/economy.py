@@ -60,7 +60,8 @@ class Economy:
 
     def _make(self, event: ev.TaskSucceeded) -> None:
         launch = self.launches.pop(event.attempt, None)
-        if launch is None:
+        # A piece of a reducer's work makes no partition.
+        if launch is None or not launch.partitions:
             return
         stage = self.stages[launch.stage]
         # Outputs of a barrier stage count only once all of its tasks have succeeded.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyrite.blocks.parcel import parcel_bytes
 from pyrite.cluster.sim.checkers import CheckFailed
-from pyrite.ids import BlockRef, NodeId
+from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
@@ -35,20 +35,24 @@ class Orders:
                 self.on_way.pop(event.fetch, None)
         for command in commands:
             if isinstance(command, do.FetchParts):
-                self._check(command)
-                self._send(command)
+                parcel = self.scheduler.parcels.by_fetch.get(command.fetch)
+                if parcel is not None:
+                    self._check(command, parcel.shuffle)
+                    self._send(command)
+                else:
+                    # A copy of outputs, which is not bounded as parcels are.
+                    self._check(command, self.scheduler.backups[command.fetch].shuffle)
 
     def _forget(self, node: NodeId) -> None:
         self.on_way = {id: each for id, each in self.on_way.items() if each.node != node}
 
-    def _check(self, order: do.FetchParts) -> None:
+    def _check(self, order: do.FetchParts, shuffle: ShuffleId) -> None:
         for node in (order.node, order.source):
             if node not in self.nodes:
                 raise CheckFailed(f"fetch {order.fetch} has to do with {node}, which is lost")
         if list(order.parts) != sorted(set(order.parts)):
             raise CheckFailed(f"fetch {order.fetch} asks for parts {order.parts}, out of order")
-        parcel = self.scheduler.parcels.by_fetch[order.fetch]
-        known = self.scheduler.outputs.shuffles[parcel.shuffle]
+        known = self.scheduler.outputs.shuffles[shuffle]
         for number, ref in zip(order.maps, order.refs, strict=True):
             block = known.block(number)
             if ref in self.lost or block is None or ref != block[0]:
