@@ -12,17 +12,19 @@ from pyrite.errors import UserError
 from pyrite.ids import NodeId
 
 SHARED_MEMORY = "/dev/shm"
-# A folder younger than this may belong to a driver that is just about to lock it.
+# A folder without a lock that is younger than this may be about to get one.
 YOUNG_S = 10.0
+# Folders that are not locked yet; they get their names with their locks.
+UNNAMED = "new-"
 
 
 class Scratch:
     """One node's folders in shared memory and on disk, for one application."""
 
     def __init__(self, local_dir: str) -> None:
-        self.memory = make_private(memory_root(local_dir))
-        self.disk = make_private(local_dir)
-        self.locks = [lock(self.memory), lock(self.disk)]
+        self.memory, memory_lock = make_private(memory_root(local_dir))
+        self.disk, disk_lock = make_private(local_dir)
+        self.locks = [memory_lock, disk_lock]
 
     def folders(self, node: NodeId) -> Folders:
         return Folders(self.memory, self.disk, node)
@@ -42,8 +44,9 @@ def memory_root(local_dir: str) -> str:
     return SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else local_dir
 
 
-def make_private(parent: str) -> str:
-    """A new folder for this application, in a folder that only this user can enter."""
+def make_private(parent: str) -> tuple[str, int]:
+    """A new folder for this application, in a folder that only this user can enter, and the
+    descriptor that locks it."""
     home = os.path.join(parent, f"pyrite-{os.getuid()}")
     try:
         os.makedirs(home, mode=0o700, exist_ok=True)
@@ -59,9 +62,12 @@ def make_private(parent: str) -> str:
             "remove it, or set spark.local.dir to another folder"
         )
     sweep(home)
-    folder = os.path.join(home, f"app-{os.urandom(8).hex()}")
-    os.mkdir(folder, mode=0o700)
-    return folder
+    name = os.urandom(8).hex()
+    unnamed, folder = os.path.join(home, f"{UNNAMED}{name}"), os.path.join(home, f"app-{name}")
+    os.mkdir(unnamed, mode=0o700)
+    fd = lock(unnamed)
+    os.rename(unnamed, folder)
+    return folder, fd
 
 
 def lock(folder: str) -> int:
@@ -74,20 +80,21 @@ def lock(folder: str) -> int:
 def sweep(home: str) -> None:
     """Removes what applications left behind that were killed."""
     for entry in os.scandir(home):
-        if entry.name.startswith("app-") and is_abandoned(entry.path):
+        if entry.name.startswith(("app-", UNNAMED)) and is_abandoned(entry.path):
             import shutil
 
             shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def is_abandoned(folder: str) -> bool:
+    is_young = True
     try:
+        is_young = time.time() - os.stat(folder).st_mtime <= YOUNG_S
+        if is_young and os.path.basename(folder).startswith(UNNAMED):
+            return False
         fd = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
-        try:
-            return time.time() - os.stat(folder).st_mtime > YOUNG_S
-        except FileNotFoundError:
-            return False
+        return os.path.exists(folder) and not is_young
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -37,10 +37,17 @@ def test_the_living_are_not_swept_and_the_dead_are(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_just_being_made_is_left_alone(tmp_path: Path) -> None:
-    young = make_private(str(tmp_path))
-    assert not is_abandoned(young)
-    os.utime(young, (0, 0))
-    assert is_abandoned(young)
+    made, fd = make_private(str(tmp_path))
+    unnamed = os.path.join(os.path.dirname(made), "new-1")
+    os.mkdir(unnamed)
+    # Whoever made it is about to take the lock.
+    Path(unnamed, "lock").touch()
+    assert not is_abandoned(unnamed)
+    os.utime(unnamed, (0, 0))
+    assert is_abandoned(unnamed)
+    assert not is_abandoned(made)
+    os.close(fd)
+    assert is_abandoned(made)
 
 
 def test_a_folder_that_others_can_enter_is_refused(tmp_path: Path) -> None:

@@ -65,6 +65,8 @@ class Launched:
     # The kept partitions that it has to make.
     missing: list[Partition]
     read_bytes: float
+    # Whether it does a piece of a heavy reducer's work.
+    is_piece: bool = False
     # What it has told of its map output before its end.
     written_bytes: float = 0.0
 
@@ -134,6 +136,8 @@ class Learner:
         self.first_executor_s = 0.0
         self.running: dict[int, Launched] = {}
         self.ran: dict[tuple[int, int], Ran] = {}
+        # What pieces of a reducer took that has not run as a whole yet.
+        self.pieces_s: dict[tuple[int, int], float] = {}
         self.persisted: dict[RddId, None] = {}
         # Who holds live rows of a partition; None stands for a block that all can read.
         self.holders: dict[Partition, dict[int | None, None]] = {}
@@ -218,8 +222,9 @@ class Learner:
 
     def _hear_launch(self, at_s: float, command: Line) -> None:
         stage, executor = command["stage"], command["executor"]
-        # Tiny ones may have been computed together.
+        # Tiny ones may have been computed together, and a heavy one in pieces.
         partitions = [command["partition"], *command.get("also", ())]
+        _, _, maps, _ = command.get("divided") or (None,) * 4
         if stage not in self.shapes:
             return
         if executor not in self.executors:
@@ -244,8 +249,10 @@ class Learner:
         bench = self.executors[executor]
         done_s = bench.advance(at_s, self.model)
         bench.busy += 1
+        if maps is not None:
+            read_bytes *= (maps[1] - maps[0]) / max(1, command["inputs"][0]["outputs"])
         self.running[command["attempt"]] = Launched(
-            bench, done_s, stage, partitions, executor, missing, read_bytes
+            bench, done_s, stage, partitions, executor, missing, read_bytes, maps is not None
         )
 
     def _hear_success(self, at_s: float, event: Line) -> None:
@@ -266,6 +273,11 @@ class Learner:
         engine_s = model.task_s() + model.decode_s(launched.read_bytes)
         cpu_s = max(0.0, work_s - engine_s - model.write_s(sum(outputs))) / len(outputs)
         for index, output in zip(launched.partitions, outputs, strict=True):
+            if launched.is_piece:
+                done_s = self.pieces_s.get((launched.stage, index), 0.0)
+                self.pieces_s[launched.stage, index] = done_s + cpu_s
+                continue
+            cpu_s += self.pieces_s.pop((launched.stage, index), 0.0)
             # An attempt that had to make kept rows says more than one that found them.
             key = launched.stage, index
             if key not in self.ran:

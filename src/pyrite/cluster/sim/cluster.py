@@ -14,7 +14,7 @@ from pyrite.blocks.segments import SegmentReader, clear_segments, remove_segment
 from pyrite.blocks.writer import SegmentWriter
 from pyrite.cluster.conversation import Conversation, Message, heard
 from pyrite.cluster.port import StageSource, Threads
-from pyrite.cluster.scratch import lock, make_private, memory_root
+from pyrite.cluster.scratch import make_private, memory_root
 from pyrite.cluster.sim.copies import Copies
 from pyrite.cluster.sim.executor import SimExecutor
 from pyrite.cluster.sim.faults import Faults
@@ -66,8 +66,7 @@ class SimCluster:
         self.closing = False
         self.told = 0
         self.reached: Counter[str] = Counter()
-        self.folder = make_private(memory_root(tempfile.gettempdir()))
-        self.lock = lock(self.folder)
+        self.folder, self.lock = make_private(memory_root(tempfile.gettempdir()))
         os.mkdir(self.files_folder())
         self.driver = self._make_node(DRIVER_NODE, 1.0)
         self.space = DriverSpace(self._driver_writer, self.driver.folders, self.post, self.turns)
