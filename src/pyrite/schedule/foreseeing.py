@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection
 
-from pyrite.ids import BlockRef, ExecutorId, JobId, NodeId, ShuffleId
+from pyrite.ids import BlockRef, JobId, NodeId, ShuffleId
 from pyrite.place.accumulate import Gathered, accumulate
 from pyrite.place.predict import error_of, is_enough
 from pyrite.place.reducers import Host, place, weigh
 from pyrite.plan.stages import StageSpec
 from pyrite.rare import rare
 from pyrite.schedule.ahead import Ahead
-from pyrite.schedule.backups import Backups
 from pyrite.schedule.commands import ReducersPlaced, SizesForeseen
+from pyrite.schedule.nearness import Nearness
 from pyrite.schedule.outputs import ShuffleOutputs
 from pyrite.schedule.reducing import Reducing
 from pyrite.schedule.runs import StageRun
@@ -28,7 +28,7 @@ WRONG = 1.25
 NOT_PLACED = Gathered(NodeId(""), 0)
 
 
-class Foreseeing(Backups):
+class Foreseeing(Nearness):
     """Plans for stages ahead of their start, and says afterwards how good the plans were."""
 
     def _unfinished(self, run: StageRun) -> list[int]:
@@ -108,79 +108,6 @@ class Foreseeing(Backups):
         """Whether all reducers would go where they go whatever their sizes are."""
         partitions = self._unfinished(run)
         return len(self._known_places(run.spec, partitions)) == len(partitions)
-
-    def _preferences(
-        self, spec: StageSpec, partitions: Iterable[int]
-    ) -> dict[int, Sequence[ExecutorId]]:
-        live = self.kept.live.keys()
-        if spec.shape.rdds.isdisjoint(live):
-            return {}
-        found: dict[int, Sequence[ExecutorId]] = {}
-        for index in partitions:
-            holders: list[ExecutorId] = []
-            for partition in spec.shape.kept_partitions(index, live, self.kept.is_live):
-                holders += self.kept.executors(partition)
-            if holders:
-                # Where most of the task's kept partitions are.
-                best = max(map(holders.count, holders))
-                found[index] = [
-                    each for each in dict.fromkeys(holders) if holders.count(each) == best
-                ]
-        return found
-
-    def _places_of_blocks(self, spec: StageSpec, partitions: Iterable[int]) -> dict[int, NodeId]:
-        kept = self.kept.blocks
-        if not kept or spec.shape.rdds.isdisjoint(kept.keys()):
-            return {}
-        places: dict[int, NodeId] = {}
-        for index in partitions:
-            wanted = spec.shape.kept_partitions(index, kept.keys(), self.kept.has_block)
-            blocks = [ref for each in wanted if (ref := self.kept.block(each)) is not None]
-            if blocks:
-                places[index] = blocks[0].node
-        return places
-
-    def _known_places(self, spec: StageSpec, partitions: Iterable[int]) -> dict[int, NodeId]:
-        """Where reducers go in any case: to what they read beside their shuffles."""
-        partitions = list(partitions)
-        places = self._places_of_blocks(spec, partitions)
-        for index, executors in self._preferences(spec, partitions).items():
-            places[index] = self.executors[executors[0]].node
-        return places
-
-    def _beside_parcels(
-        self, run: StageRun, partitions: Iterable[int]
-    ) -> dict[int, Sequence[ExecutorId]]:
-        """The executors of the nodes to which reducers' input has been fetched."""
-        if run.ahead is None or not any(unit.parcels for unit in run.ahead.units):
-            return {}
-        on_node: dict[NodeId, list[ExecutorId]] = {}
-        for executor in self.executors.values():
-            on_node.setdefault(executor.node, []).append(executor.id)
-        ahead = run.ahead
-        return {
-            index: on_node[ahead.places[index]]
-            for index in partitions
-            if index in ahead.unit_of
-            and ahead.unit_of[index].parcels
-            and ahead.places[index] in on_node
-        }
-
-    def _parcels_wait_s(self, run: StageRun) -> float:
-        """How long reducers wait for the nodes that have their input: about as long as it would
-        take to fetch it again, and no longer than for kept rows."""
-        if run.ahead is None or not run.ahead.reads:
-            return 0.0
-        read_bytes = sum(each.total_bytes for each in run.ahead.forecasts.values())
-        again_s = self.parcels.fetch_s(read_bytes / len(run.ahead.reads))
-        return min(self.rules.locality_wait_s, again_s)
-
-    def _hosts(self) -> dict[NodeId, list[int]]:
-        """The nodes that run reducers, with the slots of their executors."""
-        hosts: dict[NodeId, list[int]] = {}
-        for executor in self.executors.values():
-            hosts.setdefault(executor.node, []).append(executor.slot)
-        return hosts
 
     def _plan_ahead(self, run: StageRun, shuffles: Collection[ShuffleId]) -> None:
         """Places the reducers of a stage by what is foreseen of these shuffles, and known of all

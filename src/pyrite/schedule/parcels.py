@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pyrite.blocks.pool import Segment
 from pyrite.ids import NodeId, ShuffleId
+from pyrite.schedule.outputs import Place
+
+
+class Way(NamedTuple):
+    """On which parts of a shuffle travel: from a node's memory, or its disk, to another node."""
+
+    shuffle: ShuffleId
+    source: NodeId
+    on_disk: bool
+    target: NodeId
+
+    @property
+    def place(self) -> Place:
+        return Place(self.source, self.on_disk)
 
 
 @dataclass(slots=True, eq=False)
@@ -46,8 +61,8 @@ class Unit:
     given_up: int = 0
     fetched_bytes: dict[NodeId, int] = field(default_factory=dict)
     parcels: dict[int, Parcel] = field(default_factory=dict)
-    # How many of the map outputs that appeared on a node, in memory or on disk, were looked at.
-    seen: dict[tuple[ShuffleId, NodeId, bool, NodeId], int] = field(default_factory=dict)
+    # How many of the blocks that have come on a way were looked at.
+    seen: dict[Way, int] = field(default_factory=dict)
 
     def missing_bytes(self) -> dict[NodeId, int]:
         """What is still to come to each node, about."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pyrite.blocks.parcel import parcel_bytes
 from pyrite.blocks.pool import MEMORY_PREFIX
-from pyrite.ids import NodeId, ShuffleId
+from pyrite.ids import NodeId
 from pyrite.place.sizes import most
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
@@ -12,8 +14,8 @@ from pyrite.schedule.ahead import Ahead
 from pyrite.schedule.blockbook import BlockBook
 from pyrite.schedule.commands import FetchParts
 from pyrite.schedule.commands import Parcels as ParcelsToRead
-from pyrite.schedule.outputs import Place, ShuffleOutputs
-from pyrite.schedule.parcels import Parcel, Unit
+from pyrite.schedule.outputs import ShuffleOutputs
+from pyrite.schedule.parcels import Parcel, Unit, Way
 from pyrite.schedule.runs import StageRun
 
 # Of what may be on its way to a node, an order has so much at most; while maps run it waits until
@@ -55,8 +57,8 @@ class Prefetching(BlockBook):
                 continue
             for unit in ahead.units:
                 if unit.admitted and self._is_awaited(run, unit, target):
-                    for shuffle in ahead.forecasts:
-                        if self._order(unit, shuffle, source, target):
+                    for way in ways(ahead, source, target):
+                        if self._order(unit, way):
                             return
 
     def _is_awaited(self, run: StageRun, unit: Unit, target: NodeId) -> bool:
@@ -67,88 +69,65 @@ class Prefetching(BlockBook):
         pending = run.tasks.pending
         return any(index in pending for index in reducers)
 
-    def _order(
-        self,
-        unit: Unit,
-        shuffle: ShuffleId,
-        source: NodeId,
-        target: NodeId,
-    ) -> bool:
-        outputs = self.outputs.shuffles.get(shuffle)
-        parts = unit.parts.get((shuffle, target))
-        if outputs is None or not parts:
+    def _order(self, unit: Unit, way: Way) -> bool:
+        """Sends for what has come on this way and the unit has not seen, if that is worth it."""
+        outputs = self.outputs.shuffles.get(way.shuffle)
+        parts = unit.parts.get((way.shuffle, way.target))
+        if outputs is None or not parts or not self._is_worth(unit, outputs, way):
             return False
-        for on_disk in (False, True):
-            # What lies in the own node's memory is where it should be.
-            if source == target and not on_disk:
-                continue
-            came = outputs.came.get(Place(source, on_disk), [])
-            key = shuffle, source, on_disk, target
-            first = unit.seen.get(key, 0)
-            fresh = len(came) - first
-            if fresh <= 0 or not self._is_worth(unit, outputs, shuffle, target, fresh):
-                continue
-            had = unit.maps_of(shuffle, target) if outputs.epoch else {}
-            maps, size, last = self._collect(outputs, came, first, source, parts, target, had)
-            if maps:
-                needed = parcel_bytes(len(maps), len(parts), size)
-                if not self._has_room(target, needed):
-                    rare("a unit of reducers has no room for all of its input")
-                    self._give_up_unit(unit)
-                    return False
-                unit.seen[key] = last
-                self._send_for(unit, shuffle, source, target, parts, maps, needed)
-                return True
-            unit.seen[key] = last
-        return False
+        blocks, size = self._collect(unit, outputs, way, parts)
+        if not blocks:
+            return False
+        needed = parcel_bytes(len(blocks), len(parts), size)
+        if not self._has_room(way.target, needed):
+            rare("a unit of reducers has no room for all of its input")
+            self._give_up_unit(unit)
+            return False
+        self._send_for(unit, outputs, way, parts, blocks, needed)
+        return True
 
-    def _is_worth(
-        self, unit: Unit, outputs: ShuffleOutputs, shuffle: ShuffleId, target: NodeId, fresh: int
-    ) -> bool:
-        """Whether so many blocks are enough for an order; all that is left always is."""
-        if outputs.complete:
-            return True
-        expected = unit.expected_bytes[shuffle, target] * fresh / len(outputs.refs)
+    def _is_worth(self, unit: Unit, outputs: ShuffleOutputs, way: Way) -> bool:
+        """Whether enough blocks have come for an order; all that is left always is enough."""
+        fresh = len(outputs.came.get(way.place, ())) - unit.seen.get(way, 0)
+        if fresh <= 0 or outputs.complete:
+            return fresh > 0
+        expected = unit.expected_bytes[way.shuffle, way.target] * fresh / len(outputs.refs)
         return expected >= self._least_order()
 
     def _least_order(self) -> float:
         return self.rules.fetch_bytes / LEAST_SHARE
 
     def _collect(
-        self,
-        outputs: ShuffleOutputs,
-        came: list[int],
-        first: int,
-        source: NodeId,
-        parts: tuple[int, ...],
-        target: NodeId,
-        had: dict[int, None],
-    ) -> tuple[list[int], int, int]:
-        """Which blocks an order takes, how large their parts are at most, and up to where.
+        self, unit: Unit, outputs: ShuffleOutputs, way: Way, parts: tuple[int, ...]
+    ) -> tuple[list[int], int]:
+        """Which blocks an order takes, and how large their parts are at most.
 
         One that was made again after its parts had been fetched need not be fetched again.
         """
-        limit = self._in_flight_left(source, target)
+        came = outputs.came[way.place]
+        had = unit.maps_of(way.shuffle, way.target) if outputs.epoch else {}
+        limit = self._in_flight_left(way.source, way.target)
         # Small parts are mostly headers.
         header = parcel_bytes(1, len(parts), 0)
-        maps: list[int] = []
+        blocks: list[int] = []
         total = 0
-        last = first
+        last = unit.seen.get(way, 0)
         while last < len(came):
             block = outputs.block(came[last])
             # It may have been lost since, and made again elsewhere.
-            if block is not None and block[0].node == source and came[last] not in had:
+            if block is not None and block[0].node == way.source and came[last] not in had:
                 size = most(block[1], parts)
-                room = limit - header * (len(maps) + 1)
-                if total + size > room and (maps or self.parcels.to_node.get(target)):
+                room = limit - header * (len(blocks) + 1)
+                if total + size > room and (blocks or self.parcels.to_node.get(way.target)):
                     break
-                maps.append(came[last])
+                blocks.append(came[last])
                 total += size
                 if outputs.epoch:
                     # It has appeared here twice, if it was made again here.
                     had[came[last]] = None
             last += 1
-        return maps, total, last
+        unit.seen[way] = last
+        return blocks, total
 
     def _is_full(self, source: NodeId, target: NodeId) -> tuple[bool, bool]:
         """Whether orders from the one and to the other are held back by what is under way."""
@@ -168,21 +147,20 @@ class Prefetching(BlockBook):
     def _send_for(
         self,
         unit: Unit,
-        shuffle: ShuffleId,
-        source: NodeId,
-        target: NodeId,
+        outputs: ShuffleOutputs,
+        way: Way,
         parts: tuple[int, ...],
-        maps: list[int],
+        blocks: list[int],
         size: int,
     ) -> None:
-        outputs = self.outputs.shuffles[shuffle]
         self.parcels.last += 1
         fetch = self.parcels.last
-        segment = self.ledger.begin_parcel(target, f"{MEMORY_PREFIX}fetched-{fetch}", size)
-        self.parcels.begin(Parcel(fetch, segment, source, shuffle, tuple(maps), unit, self.now_s))
+        segment = self.ledger.begin_parcel(way.target, f"{MEMORY_PREFIX}fetched-{fetch}", size)
+        maps = tuple(blocks)
+        self.parcels.begin(Parcel(fetch, segment, way.source, way.shuffle, maps, unit, self.now_s))
         refs = tuple(block[0] for each in maps if (block := outputs.block(each)) is not None)
         self.commands.append(
-            FetchParts(fetch, target, segment.name, size, source, parts, tuple(maps), refs)
+            FetchParts(fetch, way.target, segment.name, size, way.source, parts, maps, refs)
         )
 
     # What became of it
@@ -320,6 +298,15 @@ class Prefetching(BlockBook):
             if run.ahead is not None:
                 run.ahead.lose_node(node)
                 self._give_up_idle(run.ahead)
+
+
+def ways(ahead: Ahead, source: NodeId, target: NodeId) -> Iterator[Way]:
+    """On which the outputs of a stage's shuffles come from one node to another."""
+    for shuffle in ahead.forecasts:
+        # What lies in the own node's memory is where it should be.
+        if source != target:
+            yield Way(shuffle, source, False, target)
+        yield Way(shuffle, source, True, target)
 
 
 def rotated(nodes: list[NodeId], after: NodeId) -> list[NodeId]:
