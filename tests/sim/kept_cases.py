@@ -25,30 +25,6 @@ class Kept(NamedTuple):
 
 KEPT = (
     Kept(
-        "offsets are not checked",
-        "A map output whose table of offsets was spoilt gave a reducer too few rows: checksums "
-        "covered the rows and not the table.",
-        Case(
-            Program(
-                (Source("parallelize", EIGHT_PAIRS[:4], 4),),
-                (Step("partitionBy", (0,), (6,)),),
-                ((Ask("collect", 1),),),
-            ),
-            World(
-                0,
-                (NodePlan(1, 0), NodePlan(1, 0)),
-                (
-                    Fault("corrupt block", 13, 3),
-                    Fault("corrupt block", 14, 3),
-                    Fault("corrupt block", 15, 5),
-                    Fault("corrupt block", 16, 1),
-                ),
-                task_s=0.01,
-            ),
-            FOUR_FAILURES,
-        ),
-    ),
-    Kept(
         "a barrier goes on with some of its tasks",
         "After a node was lost a barrier stage ran only the tasks that were missing, and those "
         "waited for, or met, nobody.",

@@ -12,7 +12,7 @@ import parcel_mutations
 from mutating import KEPT_ONLY, MUTATIONS, Mutation, mutation, switched_on
 
 from pyrite import accumulators
-from pyrite.blocks import codec, parts
+from pyrite.blocks import codec
 from pyrite.blocks.ledger import Ledger, Writer
 from pyrite.blocks.placement import Placement
 from pyrite.cluster.conversation import Conversation
@@ -105,11 +105,6 @@ def a_reducer_skips_what_it_can_not_read(self: ShuffleRows) -> Iterator[list[Any
 
 
 _batches = ShuffleRows.batches
-
-
-@mutation(parts, "unsealed", within=1500)
-def offsets_are_not_checked(place: int, entry: int) -> int:
-    return entry & ((1 << parts.OFFSET_BITS) - 1)
 
 
 @mutation(codec, "crc32", within=1000)

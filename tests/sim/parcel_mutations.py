@@ -39,7 +39,7 @@ def any_number_of_bytes_travel_at_once(self: Any, source: Any, target: Any) -> i
     return 1 << 30
 
 
-@mutation(Unit, "maps_of", within=1500)
+@mutation(Unit, "maps_of", within=1000)
 def what_is_made_again_is_fetched_again(self: Unit, shuffle: Any, node: Any) -> dict[int, None]:
     return {}
 
@@ -75,11 +75,6 @@ def the_readers_of_parcels_are_not_counted(self: Ledger, name: str) -> None:
 # What goes
 
 _drop_parcel = GivingWay._drop_parcel
-
-
-@mutation(Prefetching, "_spoil_parcels", within=1500)
-def what_is_dealt_out_anew_stays_in_parcels(self: Any, outputs: Any, lost: Any) -> None:
-    pass
 
 
 @mutation(GivingWay, "_drop_parcel")

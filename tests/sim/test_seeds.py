@@ -18,6 +18,12 @@ NEEDS_MORE_SEEDS = {
     "a stage loses its input too often",
     # An executor evicts the rows between the launch of the task and its start.
     "kept rows are gone that hid a shuffle",
+    # A copy of a task and a group with the same partition end one after the other.
+    "a partition of a group was done by a copy",
+    # The last piece of a reducer ends just when another was lost.
+    "a piece is done that nobody needs",
+    # A node is given up while a segment moves, and says so all the same.
+    "a segment arrives that nobody waits for",
 }
 
 
