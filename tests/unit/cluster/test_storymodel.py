@@ -229,3 +229,28 @@ def test_the_story_of_a_real_run_is_understood(tmp_path: Path) -> None:
 
 def keyed(number: int) -> tuple[int, int]:
     return number % 10, number
+
+
+def test_pieces_of_a_reducer_are_its_work(tmp_path: Path) -> None:
+    def skewed(number: int) -> list[tuple[int, bytes]]:
+        return [(7 if each % 5 else each, bytes(80)) for each in range(4000)]
+
+    conf = SparkConf(False).setMaster("local-cluster[2,1,256m]").setAppName("pieces")
+    conf.setAll(
+        {
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": str(tmp_path),
+            "pyrite.shuffle.divide": "10k",
+            "pyrite.shuffle.small": "0",
+        }.items()
+    )
+    with SparkContext(conf=conf) as sc:
+        pairs = sc.parallelize(range(6), 6).flatMap(skewed)
+        assert len(pairs.sortByKey(numPartitions=3).collect()) == 24_000
+    [path] = tmp_path.iterdir()
+    assert '"kind":"ReducerDivided"' in path.read_text()
+    told = read_story(str(path), MODEL)
+    last = told.workload.stages[max(told.workload.stages)]
+    # As many tasks as partitions: pieces are none of their own.
+    assert len(last.cpu_s) == 3 and all(each >= 0 for each in last.cpu_s)
+    assert simulate(told.workload, [NodeKind(1), NodeKind(1)], MODEL).errors == ()
