@@ -44,6 +44,24 @@ KEPT = (
         ),
     ),
     Kept(
+        "a barrier forgets what some of its tasks made",
+        "When an executor died with a task of a barrier stage, what the others had written before "
+        "stayed for ever.",
+        Case(
+            Program(
+                (Source("parallelize", EIGHT_PAIRS, 2),),
+                (Step("barrier", (0,), (1,)), Step("partitionBy", (1,), (3,))),
+                ((Ask("count", 2),),),
+            ),
+            World(
+                0,
+                (NodePlan(1, LARGE), NodePlan(1, LARGE, 0.2)),
+                (Fault("kill executor", 9, 1),),
+            ),
+            FOUR_FAILURES,
+        ),
+    ),
+    Kept(
         "the story keeps the frames of an error",
         "The error of a job, which the story keeps, held the frames that it was raised through, "
         "and they held RDDs, shuffles and kept rows for ever.",

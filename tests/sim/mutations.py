@@ -316,7 +316,8 @@ def executors_are_not_told_of_a_stage_s_end(self: Any, run: Any) -> None:
     self.commands = [each for each in self.commands if not isinstance(each, do.ForgetStage)]
 
 
-@mutation(Staging, "_release_together", within=1000)
+# One task of a barrier must be done when another's executor dies.
+@mutation(Staging, "_release_together", within=KEPT_ONLY)
 def a_barrier_forgets_what_some_of_its_tasks_made(self: Any, run: Any) -> None:
     run.together = {}
 
