@@ -63,11 +63,13 @@ class WarmBuffers:
         try:
             return mapped(size)
         except OSError:
-            # Those of other sizes count as this process's, though nobody looks into them.
+            # Those of other sizes count as this process's, though nobody looks into them. And so
+            # does memory that was freed and not returned: the limit is for what is mapped, not for
+            # what is held. Shared memory does not count; what is received at a time is bounded.
             self.clear()
             shelf.clear()
             self.shelves[size] = shelf
-            return mapped(size)
+            return shared(size)
 
     def _give_up(self, size: int) -> None:
         """Forgets the buffers used longest ago; who looks into one keeps it until they are done."""
@@ -97,6 +99,11 @@ def mapped(size: int) -> mmap.mmap:
     if size >= HUGE_PAGE_BYTES and hasattr(mmap, "MADV_HUGEPAGE"):
         buffer.madvise(mmap.MADV_HUGEPAGE)
     return buffer
+
+
+def shared(size: int) -> mmap.mmap:
+    """New memory that no limit of this process counts; who forks shares it."""
+    return mmap.mmap(-1, size)
 
 
 def rounded(length: int) -> int:

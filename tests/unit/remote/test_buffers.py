@@ -88,6 +88,9 @@ def test_no_memory_is_no_lost_block(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(buffers, "mapped", full)
     assert len(warm.take(SIZE)) == SIZE
+    # What the process's limit does not count is taken first.
+    assert len(warm.take(3 * SIZE)) == 3 * SIZE
+    monkeypatch.setattr(buffers, "shared", full)
     with pytest.raises(MemoryError, match="no memory to receive"):
         warm.take(2 * SIZE)
     assert warm.known_bytes == 0
