@@ -56,9 +56,15 @@ def accumulate(
     return Accumulated(places, after, moves)
 
 
-def together(shuffles: Sequence[Sequence[Reducer]]) -> list[Reducer]:
-    """What each reducer of a stage reads of several shuffles that are known at the same time."""
-    return [_sum(parts) for parts in zip(*shuffles, strict=True)]
+def together(parts: Sequence[Reducer]) -> Reducer:
+    """What a reducer reads of several shuffles that are known at the same time."""
+    if len(parts) == 1:
+        return parts[0]
+    held: dict[NodeId, int] = {}
+    for part in parts:
+        for node, size in part.held_bytes.items():
+            held[node] = held.get(node, 0) + size
+    return Reducer(sum(part.size_bytes for part in parts), held)
 
 
 def _is_no_gain(
@@ -81,11 +87,3 @@ def _with(reducer: Reducer, earlier: Gathered) -> Reducer:
     held = dict(reducer.held_bytes)
     held[earlier.node] = held.get(earlier.node, 0) + earlier.size_bytes
     return Reducer(reducer.size_bytes + earlier.size_bytes, held)
-
-
-def _sum(parts: Sequence[Reducer]) -> Reducer:
-    held: dict[NodeId, int] = {}
-    for part in parts:
-        for node, size in part.held_bytes.items():
-            held[node] = held.get(node, 0) + size
-    return Reducer(sum(part.size_bytes for part in parts), held)

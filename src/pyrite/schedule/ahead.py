@@ -7,6 +7,7 @@ from math import ceil
 from typing import NamedTuple
 
 from pyrite.ids import NodeId, ShuffleId
+from pyrite.place.accumulate import together
 from pyrite.place.reducers import Reducer
 from pyrite.schedule.parcels import Unit
 
@@ -46,14 +47,8 @@ class Ahead:
         return {index: self._reducer(parts) for index, parts in self.reads.items()}
 
     def _reducer(self, parts: Sequence[Part]) -> Reducer:
-        found = [self.forecasts[each].parts[part] for each, part in parts if each in self.forecasts]
-        if len(found) == 1:
-            return found[0]
-        held: dict[NodeId, int] = {}
-        for reducer in found:
-            for node, size in reducer.held_bytes.items():
-                held[node] = held.get(node, 0) + size
-        return Reducer(sum(reducer.size_bytes for reducer in found), held)
+        known = self.forecasts
+        return together([known[each].parts[part] for each, part in parts if each in known])
 
     def settle(
         self, places: Mapping[int, NodeId], executors: Mapping[NodeId, int], least_bytes: float

@@ -68,7 +68,8 @@ def test_what_lies_on_a_node_that_runs_nothing_any_more_moves() -> None:
 
 def test_shuffles_known_at_once_are_one() -> None:
     first, second = [known({A: 1, B: 2}), Reducer(7)], [known({B: 3, C: 4}), known({A: 1})]
-    assert together([first, second]) == [known({A: 1, B: 5, C: 4}), Reducer(8, {A: 1})]
+    both = [together(parts) for parts in zip(first, second, strict=True)]
+    assert both == [known({A: 1, B: 5, C: 4}), Reducer(8, {A: 1})]
 
 
 def test_no_reducers() -> None:
