@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -101,16 +101,15 @@ class Ahead:
     def weigh(self) -> None:
         """Adds up what the units will read, by shuffle and node."""
         for unit in self.units:
-            unit.parts.clear()
             unit.expected_bytes.clear()
             for node, indices in unit.reducers.items():
-                for shuffle, parts in self._parts(indices).items():
+                for shuffle, parts in self.parts_of(indices).items():
                     sizes = self.forecasts[shuffle].parts
-                    unit.parts[shuffle, node] = parts
                     expected = sum(sizes[part].size_bytes for part in parts)
                     unit.expected_bytes[shuffle, node] = expected
 
-    def _parts(self, indices: Mapping[int, None]) -> dict[ShuffleId, tuple[int, ...]]:
+    def parts_of(self, indices: Iterable[int]) -> dict[ShuffleId, tuple[int, ...]]:
+        """What these reducers read of the shuffles that are foreseen."""
         found: dict[ShuffleId, dict[int, None]] = {}
         for index in indices:
             for shuffle, part in self.reads[index]:
@@ -125,7 +124,6 @@ class Ahead:
             del self.places[index]
         for unit in self.units:
             unit.reducers.pop(node, None)
-            unit.parts = {key: parts for key, parts in unit.parts.items() if key[1] != node}
             unit.expected_bytes = {
                 key: size for key, size in unit.expected_bytes.items() if key[1] != node
             }

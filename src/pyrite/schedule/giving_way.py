@@ -40,12 +40,15 @@ class GivingWay(State):
                 self._give_up_unit(unit)
 
     def _drop_parcel(self, parcel: Parcel) -> None:
-        """The parcel goes now, or when it has arrived, or when those who read it have ended."""
+        """The parcel goes now, or when those who read it have ended; one on its way need not be
+        brought to its end."""
         if parcel.is_here:
             self.parcels.forget(parcel)
             self._drop(self.ledger.end_parcel(parcel.segment))
-        else:
+        elif not parcel.unwanted:
+            # Its room is free when its node says what became of it.
             parcel.unwanted = True
+            self._drop([(parcel.node, parcel.segment.name)])
 
     def _yield_room(self, node: NodeId, wanted_bytes: int) -> None:
         """Drops parcels until a writer on the node gets its room, or none is left there."""

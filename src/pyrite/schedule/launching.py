@@ -182,6 +182,7 @@ class Launching(Grouping):
         index = run.pieces.get(partition, partition)
         attempt.blocks = self._kept_blocks(run.spec, index)
         attempt.parcels = self._parcels_for(run, index, executor.node)
+        self._reducer_launched(run, index)
         for _, ref in attempt.blocks:
             self.ledger.use(ref.segment)
         for parcels in attempt.parcels:

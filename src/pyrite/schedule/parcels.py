@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -32,17 +32,22 @@ class Parcel:
     segment: Segment
     source: NodeId
     shuffle: ShuffleId
+    parts: frozenset[int]
     # The numbers of their blocks (schedule/outputs.py).
     maps: tuple[int, ...]
     unit: Unit
     began_s: float
     is_here: bool = False
-    # It is dropped as soon as it is here.
+    # Its node was told to drop it, but has not said yet what became of it.
     unwanted: bool = False
 
     @property
     def node(self) -> NodeId:
         return self.segment.place
+
+    def brings(self, shuffle: ShuffleId, node: NodeId, parts: Sequence[int]) -> bool:
+        """Whether all of these parts come to the node with it."""
+        return self.node == node and self.shuffle == shuffle and self.parts.issuperset(parts)
 
 
 @dataclass(slots=True, eq=False)
@@ -52,8 +57,7 @@ class Unit:
     number: int
     reducers: dict[NodeId, dict[int, None]] = field(default_factory=dict)
     unfinished: dict[int, None] = field(default_factory=dict)
-    # Which parts of a shuffle its reducers on a node read, and about how many bytes these are.
-    parts: dict[tuple[ShuffleId, NodeId], tuple[int, ...]] = field(default_factory=dict)
+    # About how many bytes of a shuffle its reducers on a node read.
     expected_bytes: dict[tuple[ShuffleId, NodeId], int] = field(default_factory=dict)
     # Whether there was room for all of it when this was last asked.
     admitted: bool = False
@@ -73,12 +77,12 @@ class Unit:
             found[node] = found.get(node, 0) - size
         return {node: size for node, size in found.items() if size > 0}
 
-    def maps_of(self, shuffle: ShuffleId, node: NodeId) -> dict[int, None]:
-        """The map outputs of which the node has the parts, or will have."""
+    def maps_of(self, shuffle: ShuffleId, node: NodeId, parts: Sequence[int]) -> dict[int, None]:
+        """The map outputs of which the node has these parts, or will have."""
         return {
             number: None
             for parcel in self.parcels.values()
-            if parcel.node == node and parcel.shuffle == shuffle and not parcel.unwanted
+            if not parcel.unwanted and parcel.brings(shuffle, node, parts)
             for number in parcel.maps
         }
 
@@ -89,10 +93,10 @@ class Unit:
             for parcel in self.parcels.values()
         )
 
-    def at(self, node: NodeId, shuffle: ShuffleId) -> Iterator[Parcel]:
-        """What a reducer on the node can take of the shuffle."""
+    def at(self, node: NodeId, shuffle: ShuffleId, parts: Sequence[int]) -> Iterator[Parcel]:
+        """What a reducer on the node can take of its parts of the shuffle."""
         for parcel in self.parcels.values():
-            if parcel.is_here and parcel.node == node and parcel.shuffle == shuffle:
+            if parcel.is_here and parcel.brings(shuffle, node, parts):
                 yield parcel
 
 

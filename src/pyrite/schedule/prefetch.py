@@ -56,24 +56,18 @@ class Prefetching(BlockBook):
             if (source, target) in ahead.refused:
                 continue
             for unit in ahead.units:
-                if unit.admitted and self._is_awaited(run, unit, target):
+                if unit.admitted:
                     for way in ways(ahead, source, target):
-                        if self._order(unit, way):
+                        if self._order(run, ahead, unit, way):
                             return
 
-    def _is_awaited(self, run: StageRun, unit: Unit, target: NodeId) -> bool:
-        """Whether a reducer of the unit has not been launched: those that were fetch themselves."""
-        reducers = unit.reducers.get(target, {})
-        if run.tasks is None:
-            return bool(reducers)
-        pending = run.tasks.pending
-        return any(index in pending for index in reducers)
-
-    def _order(self, unit: Unit, way: Way) -> bool:
+    def _order(self, run: StageRun, ahead: Ahead, unit: Unit, way: Way) -> bool:
         """Sends for what has come on this way and the unit has not seen, if that is worth it."""
         outputs = self.outputs.shuffles.get(way.shuffle)
-        parts = unit.parts.get((way.shuffle, way.target))
-        if outputs is None or not parts or not self._is_worth(unit, outputs, way):
+        if outputs is None or not self._is_worth(unit, outputs, way):
+            return False
+        parts = ahead.parts_of(self._awaited(run, unit, way.target)).get(way.shuffle)
+        if not parts:
             return False
         blocks, size = self._collect(unit, outputs, way, parts)
         if not blocks:
@@ -86,13 +80,21 @@ class Prefetching(BlockBook):
         self._send_for(unit, outputs, way, parts, blocks, needed)
         return True
 
+    def _awaited(self, run: StageRun, unit: Unit, node: NodeId) -> list[int]:
+        """The unit's reducers on a node that have not been launched: those that were fetch for
+        themselves."""
+        reducers = unit.reducers.get(node, {})
+        if run.tasks is None:
+            return list(reducers)
+        return [index for index in reducers if index in run.tasks.pending]
+
     def _is_worth(self, unit: Unit, outputs: ShuffleOutputs, way: Way) -> bool:
         """Whether enough blocks have come for an order; all that is left always is enough."""
         fresh = len(outputs.came.get(way.place, ())) - unit.seen.get(way, 0)
         if fresh <= 0 or outputs.complete:
             return fresh > 0
-        expected = unit.expected_bytes[way.shuffle, way.target] * fresh / len(outputs.refs)
-        return expected >= self._least_order()
+        expected = unit.expected_bytes.get((way.shuffle, way.target), 0)
+        return expected * fresh / len(outputs.refs) >= self._least_order()
 
     def _least_order(self) -> float:
         return self.rules.fetch_bytes / LEAST_SHARE
@@ -105,7 +107,7 @@ class Prefetching(BlockBook):
         One that was made again after its parts had been fetched need not be fetched again.
         """
         came = outputs.came[way.place]
-        had = unit.maps_of(way.shuffle, way.target) if outputs.epoch else {}
+        had = unit.maps_of(way.shuffle, way.target, parts) if outputs.epoch else {}
         limit = self._in_flight_left(way.source, way.target)
         # Small parts are mostly headers.
         header = parcel_bytes(1, len(parts), 0)
@@ -157,7 +159,11 @@ class Prefetching(BlockBook):
         fetch = self.parcels.last
         segment = self.ledger.begin_parcel(way.target, f"{MEMORY_PREFIX}fetched-{fetch}", size)
         maps = tuple(blocks)
-        self.parcels.begin(Parcel(fetch, segment, way.source, way.shuffle, maps, unit, self.now_s))
+        self.parcels.begin(
+            Parcel(
+                fetch, segment, way.source, way.shuffle, frozenset(parts), maps, unit, self.now_s
+            )
+        )
         refs = tuple(block[0] for each in maps if (block := outputs.block(each)) is not None)
         self.commands.append(
             FetchParts(fetch, way.target, segment.name, size, way.source, parts, maps, refs)
@@ -213,13 +219,28 @@ class Prefetching(BlockBook):
         """What has been fetched for a reducer that is launched on the node."""
         if run.ahead is None or index not in run.ahead.unit_of:
             return ()
+        if run.ahead.places[index] != node:
+            return ()
         unit = run.ahead.unit_of[index]
         found = (
-            ParcelsToRead(shuffle, tuple(parcel.segment.name for parcel in unit.at(node, shuffle)))
-            for shuffle in run.ahead.forecasts
-            if run.ahead.places[index] == node
+            ParcelsToRead(
+                shuffle, tuple(each.segment.name for each in unit.at(node, shuffle, parts))
+            )
+            for shuffle, parts in run.ahead.parts_of([index]).items()
         )
         return tuple(each for each in found if each.segments)
+
+    def _reducer_launched(self, run: StageRun, index: int) -> None:
+        """With the last of a node's reducers in a unit, what is on its way to them comes too late:
+        they fetch it for themselves, and it would come twice."""
+        if run.ahead is None or index not in run.ahead.unit_of:
+            return
+        unit, node = run.ahead.unit_of[index], run.ahead.places[index]
+        if self.parcels.to_node.get(node) and not self._awaited(run, unit, node):
+            for parcel in [each for each in unit.parcels.values() if each.node == node]:
+                if not parcel.is_here:
+                    rare("a parcel would come too late")
+                    self._drop_parcel(parcel)
 
     # What makes room
 

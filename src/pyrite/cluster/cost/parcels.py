@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # The sizes of more parts are not told: with the maps that so many reducers come with, the
 # scheduler would not add them up.
 MOST_PARTS = 4000
+NODE_LOST = "a node went down"
 
 
 class Parcel(NamedTuple):
@@ -43,7 +44,7 @@ class Parcels:
         self._cluster = cluster
         self._tells_sizes = tells_sizes
         self._lying: dict[str, Parcel] = {}
-        self._coming: dict[int, OnTheWay] = {}
+        self._coming: dict[str, OnTheWay] = {}
         # A fetch names map outputs by their places only.
         self._shuffles: dict[BlockRef, ShuffleId] = {}
         self._codes: dict[tuple[ShuffleId, int], bytes] = {}
@@ -86,7 +87,7 @@ class Parcels:
         """Parts of map outputs travel to a node that will reduce them."""
         source, target = self._cluster.nodes[command.source], self._cluster.nodes[command.node]
         if not (source.alive and target.alive):
-            self._fail(command)
+            self._cluster.say(ev.PartsNotFetched(command.fetch, NODE_LOST))
             return
         part_of_all = self._part_of_all(command)
         size = sum(ref.length for ref in command.refs) * part_of_all
@@ -97,13 +98,13 @@ class Parcels:
         loads += self._cluster.network.parts(command.node, Sources({command.source: size}))
         self._cluster.tally.fetched_bytes += size
         asked_s = 2 * target.kind.latency_s
-        self._coming[command.fetch] = OnTheWay(command, None)
+        self._coming[command.segment] = OnTheWay(command, None)
 
         def asked() -> None:
-            self._cluster.timeline.after(asked_s, self._arrive, command.fetch)
+            self._cluster.timeline.after(asked_s, self._arrive, command.segment)
 
         if loads:
-            self._coming[command.fetch] = OnTheWay(command, Transfer(loads, asked))
+            self._coming[command.segment] = OnTheWay(command, Transfer(loads, asked))
         else:
             asked()
 
@@ -111,28 +112,31 @@ class Parcels:
         shuffle = self._shuffles[command.refs[0]]
         return sum(self._cluster.share(shuffle, part) for part in command.parts)
 
-    def _arrive(self, fetch: int) -> None:
-        coming = self._coming.pop(fetch, None)
-        # A node may have gone meanwhile, which was told then.
+    def _arrive(self, segment: str) -> None:
+        coming = self._coming.pop(segment, None)
+        # It may have been stopped meanwhile, which was told then.
         if coming is not None:
             command = coming.command
             life = self._cluster.nodes[command.node].life
             parts = frozenset(command.parts)
-            self._lying[command.segment] = Parcel(command.node, life, parts, command.maps)
-            self._cluster.say(ev.PartsFetched(fetch))
-
-    def _fail(self, command: FetchParts) -> None:
-        self._cluster.say(ev.PartsNotFetched(command.fetch, "a node went down"))
+            self._lying[segment] = Parcel(command.node, life, parts, command.maps)
+            self._cluster.say(ev.PartsFetched(command.fetch))
 
     def lose_node(self, node: NodeId) -> None:
         """Nothing arrives any more that comes from there, or goes there."""
-        for fetch, (command, transfer) in list(self._coming.items()):
+        for segment, (command, _) in list(self._coming.items()):
             if node in (command.source, command.node):
-                del self._coming[fetch]
-                if transfer is not None:
-                    transfer.stop()
-                self._fail(command)
+                self._stop(segment, NODE_LOST)
         self._lying = {name: each for name, each in self._lying.items() if each.node != node}
 
     def drop(self, segment: str) -> None:
+        """The parcel goes; one on its way need not be brought to its end."""
         self._lying.pop(segment, None)
+        if segment in self._coming:
+            self._stop(segment, "it was dropped meanwhile")
+
+    def _stop(self, segment: str, reason: str) -> None:
+        command, transfer = self._coming.pop(segment)
+        if transfer is not None:
+            transfer.stop()
+        self._cluster.say(ev.PartsNotFetched(command.fetch, reason))
