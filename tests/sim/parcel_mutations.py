@@ -21,12 +21,12 @@ from pyrite.shuffle.read import MapBlocks, ShuffleRows
 
 # What is ordered
 
-_parts = Ahead._parts
+_parts_of = Ahead.parts_of
 
 
-@mutation(Ahead, "_parts")
+@mutation(Ahead, "parts_of")
 def parts_are_ordered_backwards(self: Ahead, indices: Any) -> Any:
-    return {shuffle: parts[::-1] for shuffle, parts in _parts(self, indices).items()}
+    return {shuffle: parts[::-1] for shuffle, parts in _parts_of(self, indices).items()}
 
 
 @mutation(Ahead, "lose_node")
@@ -40,7 +40,9 @@ def any_number_of_bytes_travel_at_once(self: Any, source: Any, target: Any) -> i
 
 
 @mutation(Unit, "maps_of", within=1000)
-def what_is_made_again_is_fetched_again(self: Unit, shuffle: Any, node: Any) -> dict[int, None]:
+def what_is_made_again_is_fetched_again(
+    self: Unit, shuffle: Any, node: Any, parts: Any
+) -> dict[int, None]:
     return {}
 
 
@@ -53,14 +55,17 @@ def what_has_arrived_is_still_on_its_way(self: Parcels, parcel: Any) -> None:
 
 
 @mutation(Unit, "at")
-def parcels_of_other_nodes_are_told(self: Unit, node: Any, shuffle: Any) -> Iterator[Any]:
+def parcels_of_other_nodes_are_told(
+    self: Unit, node: Any, shuffle: Any, parts: Any
+) -> Iterator[Any]:
     return (each for each in self.parcels.values() if each.is_here and each.shuffle == shuffle)
 
 
 @mutation(Unit, "at")
-def parcels_are_told_before_they_are_there(self: Unit, node: Any, shuffle: Any) -> Iterator[Any]:
-    found = self.parcels.values()
-    return (each for each in found if each.node == node and each.shuffle == shuffle)
+def parcels_are_told_before_they_are_there(
+    self: Unit, node: Any, shuffle: Any, parts: Any
+) -> Iterator[Any]:
+    return self._meant_for(node, shuffle)
 
 
 _use = Ledger.use
@@ -81,6 +86,12 @@ _drop_parcel = GivingWay._drop_parcel
 def what_is_not_wanted_stays_when_it_arrives(self: Any, parcel: Any) -> None:
     if parcel.is_here:
         _drop_parcel(self, parcel)
+
+
+@mutation(GivingWay, "_drop_parcel")
+def what_is_stopped_on_its_way_is_forgotten_at_once(self: Any, parcel: Any) -> None:
+    self.parcels.forget(parcel)
+    self._drop(self.ledger.end_parcel(parcel.segment))
 
 
 @mutation(Prefetching, "_forget_ahead")

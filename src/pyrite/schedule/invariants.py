@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyrite.ids import NodeId, Partition, StageId
+from pyrite.ids import NodeId, Partition, ShuffleId, StageId
 
 if TYPE_CHECKING:
     from pyrite.schedule.parcels import Unit
@@ -219,5 +219,9 @@ def check_unit(unit: Unit) -> None:
     """Nothing is there twice for reducers that run in one round, nor for nobody."""
     wanted = [parcel for parcel in unit.parcels.values() if not parcel.unwanted]
     assert unit.unfinished or not wanted, f"round {unit.number} is over and has {wanted}"
-    there = [(each.node, each.shuffle, number) for each in wanted for number in each.maps]
-    assert len(set(there)) == len(there), f"round {unit.number} has a map's output twice"
+    there: dict[tuple[NodeId, ShuffleId, int], set[int]] = {}
+    for each in wanted:
+        for number in each.maps:
+            parts = there.setdefault((each.node, each.shuffle, number), set())
+            assert parts.isdisjoint(each.parts), f"round {unit.number} has a part twice"
+            parts |= each.parts

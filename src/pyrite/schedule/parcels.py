@@ -45,10 +45,6 @@ class Parcel:
     def node(self) -> NodeId:
         return self.segment.place
 
-    def brings(self, shuffle: ShuffleId, node: NodeId, parts: Sequence[int]) -> bool:
-        """Whether all of these parts come to the node with it."""
-        return self.node == node and self.shuffle == shuffle and self.parts.issuperset(parts)
-
 
 @dataclass(slots=True, eq=False)
 class Unit:
@@ -78,11 +74,11 @@ class Unit:
         return {node: size for node, size in found.items() if size > 0}
 
     def maps_of(self, shuffle: ShuffleId, node: NodeId, parts: Sequence[int]) -> dict[int, None]:
-        """The map outputs of which the node has these parts, or will have."""
+        """The map outputs of which the node has one of these parts, or will have."""
         return {
             number: None
-            for parcel in self.parcels.values()
-            if not parcel.unwanted and parcel.brings(shuffle, node, parts)
+            for parcel in self._meant_for(node, shuffle)
+            if not (parcel.unwanted or parcel.parts.isdisjoint(parts))
             for number in parcel.maps
         }
 
@@ -94,9 +90,14 @@ class Unit:
         )
 
     def at(self, node: NodeId, shuffle: ShuffleId, parts: Sequence[int]) -> Iterator[Parcel]:
-        """What a reducer on the node can take of its parts of the shuffle."""
+        """What a reducer on the node that reads these parts of the shuffle can take."""
+        for parcel in self._meant_for(node, shuffle):
+            if parcel.is_here and parcel.parts.issuperset(parts):
+                yield parcel
+
+    def _meant_for(self, node: NodeId, shuffle: ShuffleId) -> Iterator[Parcel]:
         for parcel in self.parcels.values():
-            if parcel.is_here and parcel.brings(shuffle, node, parts):
+            if parcel.node == node and parcel.shuffle == shuffle:
                 yield parcel
 
 

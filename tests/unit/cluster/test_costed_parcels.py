@@ -113,6 +113,14 @@ def test_map_tasks_tell_how_large_the_parts_are() -> None:
     assert decode(done.sizes) == pytest.approx([250_000, 750_000], rel=0.05)
 
 
+def test_a_parcel_that_is_dropped_on_its_way_is_stopped() -> None:
+    play = Play()
+    play.fetch(B, *[play.put(A, f"m-{number}") for number in range(8)])
+    play.cluster.perform(DropSegments(B, ("parcel",)))
+    told = [each for each in play.hear() if isinstance(each, PartsFetched | PartsNotFetched)]
+    assert told == [PartsNotFetched(1, "it was dropped meanwhile")]
+
+
 def test_too_many_parts_and_a_single_node_are_not_told_of() -> None:
     many = Play(shares=(1 / (MOST_PARTS + 1),) * (MOST_PARTS + 1))
     ref = BlockRef(A, "m-1", 0, 1000)

@@ -20,6 +20,8 @@ class Fetching:
     def __init__(self, dice: Random) -> None:
         self.dice = dice
         self.on_way: dict[int, do.FetchParts] = {}
+        # Those of them that were dropped meanwhile.
+        self.stopped: set[int] = set()
         # Words of nodes that have gone since, and words that come twice.
         self.late: list[ev.PartsFetched | ev.PartsNotFetched] = []
         # Orders that have reached the next life of their node.
@@ -65,7 +67,14 @@ class Fetching:
             return self._lay_astray(files)
         order = self.on_way.pop(dice.choice(list(self.on_way)))
         told: ev.PartsFetched | ev.PartsNotFetched = ev.PartsFetched(order.fetch)
-        if not all(ref in files for ref in order.refs) or (faults and dice.random() < 0.15):
+        if order.fetch in self.stopped:
+            self.stopped.remove(order.fetch)
+            # It may have been there when word of it was on its way, and no longer.
+            if dice.random() < 0.7:
+                told = ev.PartsNotFetched(order.fetch, "it was dropped")
+            else:
+                self.fetched_bytes += order.bytes
+        elif not all(ref in files for ref in order.refs) or (faults and dice.random() < 0.15):
             told = ev.PartsNotFetched(order.fetch, "it is not there")
         else:
             self.parcels[order.node, order.segment] = order
@@ -95,8 +104,10 @@ class Fetching:
         self.parcels = {key: order for key, order in self.parcels.items() if key[0] != node}
 
     def drop(self, node: NodeId, segment: str) -> None:
-        for order in self.on_way.values():
-            assert (order.node, order.segment) != (node, segment), "dropped on its way"
+        for fetch, order in self.on_way.items():
+            if (order.node, order.segment) == (node, segment):
+                assert fetch not in self.stopped, "dropped twice on its way"
+                self.stopped.add(fetch)
         self.astray = {id: each for id, each in self.astray.items() if each.segment != segment}
         self.parcels.pop((node, segment), None)
 

@@ -192,6 +192,70 @@ def test_later_rounds_are_fetched_while_the_first_runs() -> None:
     assert fresh and all(set(order.parts) <= second for order in fresh)
 
 
+def merged(**rules: object) -> Nodes:
+    """Six reducers for three executors whose two rounds are fetched together: a map has too
+    little for one of them."""
+    talk = Nodes(**rules)
+    talk.submit(result_stage(1, 6, map_stage(0, 9)))
+    for _ in range(3):
+        talk.make(*[MIB // 8] * 6)
+    return talk
+
+
+def test_orders_are_for_reducers_that_wait_once_the_others_run() -> None:
+    talk = merged()
+    ahead = talk.scheduler.runs[1].ahead
+    assert ahead is not None and len(ahead.units) == 1
+    assert all(len(order.parts) == 2 for order in talk.orders())
+    while talk.scheduler.runs[1].tasks is None:
+        talk.make(*[MIB // 8] * 6)
+    before = len(talk.orders())
+    launched = {launch.partition for launch in talk.running.values()}
+    talk.arrive_all()
+    fresh = talk.orders()[before:]
+    assert fresh and all(len(order.parts) == 1 for order in fresh)
+    assert launched.isdisjoint(part for order in fresh for part in order.parts)
+
+
+def test_a_reducer_is_told_of_parcels_that_have_its_part() -> None:
+    talk = merged(max_failures=4)
+    while talk.scheduler.runs[1].tasks is None:
+        talk.make(*[MIB // 8] * 6)
+    talk.arrive_all()
+    # The first to run fails, and is tried again when parcels have come for the others alone.
+    failed = next(iter(talk.running.values()))
+    talk.fail(failed.attempt)
+    again = failed
+    while again.attempt == failed.attempt:
+        talk.finish()
+        running = [each for each in talk.running.values() if each.partition == failed.partition]
+        again = running[0] if running else failed
+    told = [name for each in again.parcels for name in each.segments]
+    here = [each for each in talk.orders() if each.node == NODES[again.executor]]
+    assert told == [each.segment for each in here if again.partition in each.parts]
+    assert 0 < len(told) < len(here)
+
+
+def test_what_would_come_too_late_is_stopped() -> None:
+    talk = rounds()
+    ahead = talk.scheduler.runs[1].ahead
+    assert ahead is not None
+    while talk.scheduler.runs[1].tasks is None:
+        talk.make(*[MIB] * 6)
+    first = {each.segment.name: each for each in ahead.units[0].parcels.values()}
+    dropped = [name for each in of_type(talk.log, do.DropSegments) for name in each.segments]
+    assert first and set(dropped) == set(first) and all(each.unwanted for each in first.values())
+    # Some were stopped, others were there already.
+    stopped, arrived = [], []
+    for number, parcel in enumerate(first.values()):
+        (stopped if number % 2 else arrived).append(parcel)
+    for parcel in stopped:
+        talk.tell(ev.PartsNotFetched(parcel.fetch, "it was dropped"))
+    for parcel in arrived:
+        talk.tell(ev.PartsFetched(parcel.fetch))
+    assert not set(first).intersection(talk.parcels()) and not ahead.refused
+
+
 def test_a_stage_that_ends_leaves_no_parcels() -> None:
     talk = rounds()
     while talk.scheduler.runs[1].tasks is None:
