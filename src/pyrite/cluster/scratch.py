@@ -16,6 +16,7 @@ SHARED_MEMORY = "/dev/shm"
 YOUNG_S = 10.0
 # Folders that are not locked yet; they get their names with their locks.
 UNNAMED = "new-"
+ANOTHER = "choose another scratch folder: spark.local.dir, or an Exchange's local_dir"
 
 
 class Scratch:
@@ -53,13 +54,12 @@ def make_private(parent: str) -> tuple[str, int]:
         found = os.lstat(home)
     except OSError as error:
         raise UserError(
-            f"the scratch folder {home} can't be made: {error.strerror}; "
-            "set spark.local.dir to a folder that you can write to"
+            f"the scratch folder {home} can't be made: {error.strerror}; {ANOTHER}"
         ) from error
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise UserError(
             f"{home} is not a private folder of yours (it should be yours, with mode 0700): "
-            "remove it, or set spark.local.dir to another folder"
+            f"remove it, or {ANOTHER}"
         )
     sweep(home)
     name = os.urandom(8).hex()

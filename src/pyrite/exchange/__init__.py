@@ -4,9 +4,11 @@ from pyrite.exchange.errors import (
     AlreadyPut,
     ExchangeFull,
     ExchangeLost,
+    ExchangeNotStarted,
     MapsMissing,
     NotInShuffle,
     PartLost,
+    TooManyFiles,
     UnknownShuffle,
 )
 from pyrite.exchange.exchange import Exchange
@@ -17,9 +19,11 @@ __all__ = [
     "Exchange",
     "ExchangeFull",
     "ExchangeLost",
+    "ExchangeNotStarted",
     "MapsMissing",
     "NotInShuffle",
     "PartLost",
     "Shuffle",
+    "TooManyFiles",
     "UnknownShuffle",
 ]

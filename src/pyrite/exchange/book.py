@@ -6,6 +6,7 @@ lists of plain values, as they travel.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -20,6 +21,12 @@ NODE = NodeId("exchange")
 STRETCHES_AN_ANSWER = 1024
 # What a shuffle may have of each; the words of one with more would be too long.
 MOST_PARTS = 100_000
+# A segment is at most one of so many shares of what is left, or as many as there are writers.
+SHARES = 8
+# Less than a page is no less memory.
+PAGE_BYTES = 4096
+# Sums with larger numbers would be none.
+LONGEST_WAIT_S = 1e9
 
 
 class Answer(NamedTuple):
@@ -106,7 +113,8 @@ class ShufflePage:
 class Book:
     """Keeps account of the shuffles of one exchange, and of the room for them."""
 
-    def __init__(self, capacity_bytes: int) -> None:
+    def __init__(self, capacity_bytes: int, segment_bytes: int) -> None:
+        self.segment_bytes = segment_bytes
         self.ledger = Ledger()
         self.ledger.join(NODE, capacity_bytes)
         self.shuffles: dict[int, ShufflePage] = {}
@@ -125,8 +133,8 @@ class Book:
                     output = self._written(guest, block, ends, checks)
                     return self._put(guest, shuffle, map, output, replace)
                 case ["find", int(shuffle), int(reducer), int(first), wait_s]:
-                    until_s = None if wait_s is None else now_s + float(wait_s)
-                    return self._find(guest, Wait(shuffle, reducer, first, until_s), now_s)
+                    wait = Wait(shuffle, reducer, first, end_of(wait_s, now_s))
+                    return self._find(guest, wait, now_s)
                 case ["forget", int(shuffle)]:
                     return self._forget(guest, shuffle)
                 case ["lost", int(shuffle), int(map), int(reducer), str(segment), int(offset)]:
@@ -177,15 +185,18 @@ class Book:
 
     # Outputs
 
-    def _lease(self, guest: str, segment: str, size: int) -> bool:
+    def _lease(self, guest: str, segment: str, size: int) -> int:
+        """How long a segment for a block of this size may be; 0 where there is no room."""
         check_name(guest, segment, MEMORY_PREFIX)
         if segment in self.ledger.segments or size < 0:
             raise BadWords(f"segment {segment} of {size} bytes can't be leased")
-        if self.ledger.pools[NODE].unused_bytes < size:
+        unused_bytes = self.ledger.pools[NODE].unused_bytes
+        granted = share(size, self.segment_bytes, unused_bytes, len(self.ledger.writers))
+        if granted:
+            self.ledger.grant(guest, Segment(segment, NODE, NODE, granted), packs=True)
+        else:
             self.ledger.fill(guest, kept=False)
-            return False
-        self.ledger.grant(guest, Segment(segment, NODE, NODE, size), packs=True)
-        return True
+        return granted
 
     def _spill(self, guest: str, segment: str) -> list[Command]:
         """The guest is about to write a file; without this word nobody would know whose it is."""
@@ -342,6 +353,25 @@ class Book:
         assert waiting == {guest: wait.shuffle for guest, wait in self.waits.items()}
         for guest, name in self.spills.items():
             assert name not in self.ledger.segments, (guest, name)
+
+
+def share(size: int, segment_bytes: int, unused_bytes: int, writers: int) -> int:
+    """How long a segment is that is begun with a block of this size; 0 where there is no room."""
+    if size > unused_bytes:
+        return 0
+    # Each writer holds one that may stay nearly empty: many must not use up the pool that way.
+    wanted = max(PAGE_BYTES, min(segment_bytes, unused_bytes // max(SHARES, writers)))
+    return max(size, min(wanted, unused_bytes))
+
+
+def end_of(wait_s: Any, now_s: float) -> float | None:
+    """When somebody who would wait so long has done so; None is for ever."""
+    match wait_s:
+        case None:
+            return None
+        case int() | float() if 0 <= wait_s < math.inf:
+            return now_s + min(wait_s, LONGEST_WAIT_S)
+    raise BadWords(f"nobody waits for {str(wait_s)[:50]} seconds")
 
 
 def check_name(guest: str, segment: str, prefix: str) -> None:

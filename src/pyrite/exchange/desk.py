@@ -6,29 +6,19 @@ import select
 import socket
 import time
 from collections.abc import Iterable
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
-from pyrite.blocks.segments import Folders, remove_segments
+from pyrite.blocks.segments import Folders
 from pyrite.exchange.book import Answer, Book, Command, Remove
-from pyrite.exchange.guest import Guest
+from pyrite.exchange.guest import LONGEST_S, Guest
+from pyrite.exchange.options import Options
+from pyrite.remote.door import Door
 from pyrite.remote.process import ServerProcess
-from pyrite.remote.server import Limits
+from pyrite.remote.server import Limits, remove_what_can_be
 
 BACKLOG = 128
 HANDSHAKE_S = 5.0
-# An honest client is through within a millisecond: more than these are not.
 MOST_HANDSHAKES = 64
-
-
-class Options(NamedTuple):
-    """What an exchange is opened with."""
-
-    memory_bytes: int
-    segment_bytes: int
-    local_dir: str
-    host: str
-    direct: bool
 
 
 class Desk:
@@ -38,23 +28,21 @@ class Desk:
         self.options = options
         self.folders = folders
         self.secret = secret
-        self.book = Book(options.memory_bytes)
+        self.book = Book(options.memory_bytes, options.segment_bytes)
         self.guests: dict[int, Guest] = {}
-        # Those that have not proved themselves, the oldest first, and the others by their names.
-        self.proving: dict[int, Guest] = {}
+        # Those that have proved themselves, by their names.
         self.trusted: dict[str, Guest] = {}
         self.next_guest = 0
         self.waits_to_send: set[int] = set()
-        self.listener = socket.create_server((options.host, 0), backlog=BACKLOG)
-        self.listener.setblocking(False)
-        self.address: tuple[str, int] = self.listener.getsockname()[:2]
+        listener = socket.create_server((options.host, 0), backlog=BACKLOG)
+        self.address: tuple[str, int] = listener.getsockname()[:2]
         self.poll = select.epoll()
-        self.is_listening = False
-        self._listen()
+        self.door = Door(self.poll, MOST_HANDSHAKES, HANDSHAKE_S)
+        self.door.open(listener)
         self._start_server()
 
     def _start_server(self) -> None:
-        limits = Limits(segment_bytes=max(self.options.memory_bytes, self.options.segment_bytes))
+        limits = Limits(segment_bytes=self.options.memory_bytes)
         address = (self.options.host, 0)
         self.server = ServerProcess.start(self.folders, self.secret, address, limits)
         self.poll.register(self.server.control, select.EPOLLIN)
@@ -69,50 +57,38 @@ class Desk:
                 guest = self.guests.get(fd)
                 if guest is not None:
                     self._hear(guest, now_s)
-                elif fd == self.listener.fileno():
+                elif fd == self.door.fileno():
                     self._accept(now_s)
                 elif fd == control.fileno():
                     return
                 elif fd == self.server.control.fileno():
                     self._hear_server()
             self._perform(self.book.expire(now_s))
-            self._end_handshakes(now_s)
+            for fd in self.door.tend(now_s):
+                self._send_away(self.guests[fd])
 
     def close(self) -> None:
         """Sends everybody away and ends the block server."""
         for guest in self.guests.values():
             guest.sock.close()
-        self.listener.close()
+        self.door.close()
         self.server.stop()
         self.poll.close()
 
     def _patience_s(self) -> float:
-        ends = [each.came_s + HANDSHAKE_S for each in islice(self.proving.values(), 1)]
-        expiry_s = self.book.next_expiry_s()
-        if expiry_s is not None:
-            ends.append(expiry_s)
-        return max(0.0, min(ends) - time.monotonic()) if ends else -1
+        now_s = time.monotonic()
+        ends = [self.door.next_s(), self.book.next_expiry_s(), now_s + LONGEST_S]
+        return max(0.0, min(each for each in ends if each is not None) - now_s)
 
     # Guests
 
-    def _listen(self) -> None:
-        if not self.is_listening:
-            self.poll.register(self.listener, select.EPOLLIN)
-            self.is_listening = True
-
     def _accept(self, now_s: float) -> None:
-        try:
-            sock, _ = self.listener.accept()
-        except BlockingIOError:
-            return
-        except OSError:
-            # No descriptors: who wants to come in waits until somebody goes.
-            self.poll.unregister(self.listener)
-            self.is_listening = False
+        sock = self.door.accept(now_s)
+        if sock is None:
             return
         self.next_guest += 1
-        guest = Guest(f"g{self.next_guest}", sock, self.secret, now_s)
-        self.guests[sock.fileno()] = self.proving[sock.fileno()] = guest
+        guest = Guest(f"g{self.next_guest}", sock, self.secret)
+        self.guests[sock.fileno()] = guest
         self.poll.register(sock, select.EPOLLIN)
         try:
             guest.greet()
@@ -121,11 +97,11 @@ class Desk:
 
     def _hear(self, guest: Guest, now_s: float) -> None:
         try:
-            guest.flush()
+            guest.unsent.send()
             words = guest.hear()
             if words is not None:
                 self._perform(self._answer(guest, words, now_s))
-            if guest.has_proved and self.proving.pop(guest.sock.fileno(), None) is not None:
+            if guest.has_proved and self.door.dismiss(guest.sock.fileno()):
                 self.trusted[guest.name] = guest
         except Exception:
             # Whatever one guest brings about, the others are served.
@@ -137,9 +113,10 @@ class Desk:
         if words != ["hello"]:
             return self.book.hear(guest.name, words, now_s)
         folders, options = self.folders, self.options
+        # A guest may come since it has found that the server is gone, before that is heard here.
+        self._hear_server()
         places = [folders.memory, folders.disk, list(self.server.address)]
-        welcome = ["welcome", guest.name, *places, options.segment_bytes, options.direct]
-        return [Answer(guest.name, welcome)]
+        return [Answer(guest.name, ["welcome", guest.name, *places, options.direct])]
 
     def _watch(self, guest: Guest) -> None:
         fd = guest.sock.fileno()
@@ -154,18 +131,13 @@ class Desk:
     def _send_away(self, guest: Guest) -> None:
         fd = guest.sock.fileno()
         del self.guests[fd]
-        self.proving.pop(fd, None)
+        self.door.dismiss(fd)
         self.trusted.pop(guest.name, None)
         self.waits_to_send.discard(fd)
         guest.sock.close()
         self._perform(self.book.leave(guest.name))
-        self._listen()
-
-    def _end_handshakes(self, now_s: float) -> None:
-        for guest in list(self.proving.values()):
-            if len(self.proving) <= MOST_HANDSHAKES and now_s - guest.came_s < HANDSHAKE_S:
-                break
-            self._send_away(guest)
+        # There is a descriptor for another.
+        self.door.listen()
 
     # What the book says
 
@@ -175,7 +147,8 @@ class Desk:
                 case Answer(name, words):
                     self._say(name, words)
                 case Remove(segments):
-                    remove_segments(self.folders, segments)
+                    # Before the answers behind it: who forgets a shuffle has its memory then.
+                    remove_what_can_be(self.folders, segments)
                     self.server.forget(segments)
 
     def _say(self, name: str, words: list[Any]) -> None:
@@ -188,6 +161,7 @@ class Desk:
         self.server.hear()
         if self.server.closed:
             # Blocks outlive their server; who comes from now on is told of the new one.
-            self.poll.unregister(self.server.control)
-            self.server.stop()
+            dead = self.server
             self._start_server()
+            self.poll.unregister(dead.control)
+            dead.stop()

@@ -10,6 +10,10 @@ from pyrite.errors import ClusterError, UserError
 SHOWN = 10
 
 
+class ExchangeNotStarted(ClusterError):
+    """The exchange's process ended before it listened, or could not listen."""
+
+
 class ExchangeLost(ClusterError):
     """The exchange does not answer: it was closed, or its processes have died."""
 
@@ -20,6 +24,10 @@ class ExchangeLost(ClusterError):
         )
         self.where = where
         self.reason = reason
+
+
+class ServerLost(ExchangeLost):
+    """The exchange's block server does not answer; its desk may, and know of another."""
 
 
 class ExchangeFull(ClusterError):
@@ -48,6 +56,18 @@ class PartLost(ClusterError):
         self.map = map
         self.reducer = reducer
         self.reason = reason
+
+
+class TooManyFiles(ClusterError, OSError):
+    """This process may not open as many files as it reads segments of an exchange."""
+
+    def __init__(self, segment: str) -> None:
+        super().__init__(
+            f"segment {segment} of the exchange can't be mapped: this process has as many files "
+            "open as it may. Each segment takes a descriptor while you keep a view into it: copy "
+            "parts that you keep for long, or allow more (ulimit -n)."
+        )
+        self.segment = segment
 
 
 class MapsMissing(ClusterError, TimeoutError):

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from operator import index
 from types import TracebackType
 from typing import Any
 
-from pyrite.blocks.writer import SEGMENT_BYTES
 from pyrite.errors import UserError
 from pyrite.exchange.book import MOST_PARTS
-from pyrite.exchange.desk import Options
+from pyrite.exchange.options import checked
 from pyrite.exchange.process import DeskProcess
 from pyrite.exchange.shuffle import Shuffle
 from pyrite.exchange.visit import VISITS
 from pyrite.remote.handshake import SECRET_BYTES
-from pyrite.settings import parse_bytes
-
-# So many clients can write at once before a small pool is divided up between them.
-SEGMENTS = 64
-SMALLEST_BYTES = 64 << 10
 
 
 class Exchange:
@@ -49,24 +42,12 @@ class Exchange:
         With `direct=False` not even processes of this machine open the pool's files: all bytes go
         through the block server, as they do for other machines and users in any case.
         """
-        memory_bytes = parse_bytes(memory) if isinstance(memory, str) else memory
-        folder = os.path.abspath(local_dir or tempfile.gettempdir())
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise UserError(
-                f"the exchange can't write to {folder}: give local_dir a folder that exists and "
-                "that you can write to"
-            )
-        if host in ("", "0.0.0.0"):
-            raise UserError(
-                f"an exchange can't listen at {host!r}, since handles carry its address: give the "
-                "host's name or address by which others reach it"
-            )
-        segment_bytes = min(SEGMENT_BYTES, max(SMALLEST_BYTES, memory_bytes // SEGMENTS))
-        options = Options(memory_bytes, segment_bytes, folder, host, direct)
+        options = checked(memory, local_dir, host, direct)
         self.secret = os.urandom(SECRET_BYTES)
         self.desk = DeskProcess(options, self.secret)
         self.address = self.desk.address
         self.owner = os.getpid()
+        OPEN.add(self)
 
     def register(self, maps: int, reducers: int) -> Shuffle:
         """A new shuffle: a handle to be sent to whoever puts its maps or gets its parts."""
@@ -85,6 +66,7 @@ class Exchange:
         if os.getpid() == self.owner:
             VISITS.end((self.address, self.secret))
             self.desk.stop()
+            OPEN.discard(self)
 
     def __enter__(self) -> Exchange:
         return self
@@ -101,3 +83,8 @@ class Exchange:
         raise UserError(
             "an Exchange stays with its owner: send other processes the Shuffle that register gives"
         )
+
+
+# Those that are not closed: they live on though nobody holds them, as their handles may be with
+# others. A forked child has copies, which end nothing.
+OPEN: set[Exchange] = set()

@@ -8,11 +8,14 @@ import struct
 from typing import Any
 
 from pyrite.remote.handshake import ANSWER_BYTES, counter_proof, fresh_nonce
+from pyrite.remote.unsent import Unsent
 
 LENGTH = struct.Struct("<I")
 READ_BYTES = 1 << 16
 # More than the largest shuffle's words take.
 MOST_BYTES = 16 << 20
+# Nobody polls for longer at a time: the kernel counts in milliseconds, and not very far.
+LONGEST_S = 3600.0
 
 
 def pack(words: list[Any]) -> bytes:
@@ -24,15 +27,14 @@ def pack(words: list[Any]) -> bytes:
 class Guest:
     """A connection with a name, which its segments carry."""
 
-    def __init__(self, name: str, sock: socket.socket, secret: bytes, now_s: float) -> None:
+    def __init__(self, name: str, sock: socket.socket, secret: bytes) -> None:
         self.name = name
         self.sock = sock
         self.secret = secret
-        self.came_s = now_s
         self.has_proved = False
         self.nonce = fresh_nonce()
         self.unheard = bytearray()
-        self.unsent = bytearray()
+        self.unsent = Unsent(sock)
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         # A machine that vanishes says nothing; its leases must come free all the same.
@@ -85,15 +87,4 @@ class Guest:
 
     def say(self, words: list[Any]) -> None:
         """Sends words now, or as soon as there is room for them."""
-        self.unsent += pack(words)
-        self.flush()
-
-    def flush(self) -> None:
-        try:
-            while self.unsent:
-                del self.unsent[: self.sock.send(self.unsent)]
-        except BlockingIOError:
-            pass
-        except OSError:
-            # It will be heard that the client has gone.
-            self.unsent.clear()
+        self.unsent.send(pack(words))

@@ -13,18 +13,16 @@ import subprocess
 import sys
 
 from pyrite.cluster.scratch import Scratch
-from pyrite.errors import ClusterError, PyriteError
+from pyrite.errors import PyriteError
 from pyrite.exchange.book import NODE
-from pyrite.exchange.desk import Desk, Options
+from pyrite.exchange.desk import Desk
+from pyrite.exchange.errors import ExchangeNotStarted
 from pyrite.exchange.forks import not_in_children
+from pyrite.exchange.options import Options
 
 START_S = 60.0
 STOP_S = 30.0
 BOOT = "import sys; from pyrite.exchange.process import main; main(int(sys.argv[1]))"
-
-
-class ExchangeNotStarted(ClusterError):
-    """The exchange's process ended before it listened."""
 
 
 class DeskProcess:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Sequence
 from zlib import crc32
 
 from pyrite.blocks.segments import SegmentReader
 from pyrite.exchange.book import NODE
+from pyrite.exchange.errors import TooManyFiles
 from pyrite.exchange.outputs import Stretch
 from pyrite.exchange.visit import VISITS, Place, Visit
 from pyrite.ids import BlockRef
+from pyrite.remote.errors import BlockGone
 
 # So much is fetched through the block server before the first of it is used.
 BATCH_BYTES = 8 << 20
@@ -42,17 +45,23 @@ class PartReader:
         for segment, offset, length, _ in stretches:
             try:
                 yield self.files.view(BlockRef(NODE, segment, offset, length))
-            except OSError:
+            except FileNotFoundError:
                 yield None
+            except OSError as error:
+                # Whatever else is wrong here, the part may be whole: others can read it.
+                if error.errno == errno.EMFILE:
+                    raise TooManyFiles(segment) from None
+                raise
 
     def _fetch(self, stretches: Sequence[Stretch]) -> Iterator[memoryview | None]:
         for batch in batches(stretches):
-            with VISITS.visit(self.place) as visit:
-                found = visit.fetch([each for each in batch if each.length])
-            views = iter(found)
+            views = iter(self._fetched([each for each in batch if each.length]))
             for stretch in batch:
                 view = next(views) if stretch.length else NOTHING
                 yield view if isinstance(view, memoryview) else None
+
+    def _fetched(self, stretches: Sequence[Stretch]) -> list[memoryview | BlockGone]:
+        return VISITS.move_bytes(self.place, lambda visit: visit.fetch(stretches))
 
 
 def batches(stretches: Sequence[Stretch]) -> Iterator[list[Stretch]]:

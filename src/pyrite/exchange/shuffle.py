@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import index
@@ -9,10 +10,11 @@ from time import monotonic
 from typing import Any
 from zlib import crc32
 
+from pyrite.errors import UserError
 from pyrite.exchange.errors import ExchangeFull, NotInShuffle, PartLost
 from pyrite.exchange.outputs import PADDING, Stretch, aligned
 from pyrite.exchange.reader import PartReader
-from pyrite.exchange.visit import VISITS, Place
+from pyrite.exchange.visit import VISITS, Place, Visit
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +41,31 @@ class Shuffle:
         self._check_put(map, parts)
         buffers, ends, checks = self._laid_out(map, parts)
         size = ends[-1]
-        with VISITS.visit(self._place) as visit:
+
+        def write(visit: Visit) -> bool:
             try:
                 ref = visit.write(buffers, size)
             except OSError as error:
                 raise ExchangeFull(self.id, map, size, str(error)) from None
             block = [ref.segment, ref.offset, ref.length]
             was_kept: bool = visit.ask("put", self.id, map, block, ends, checks, bool(replace))[1]
-        return was_kept
+            return was_kept
+
+        return VISITS.move_bytes(self._place, write)
 
     def get(self, reducer: int, timeout_s: float | None = None) -> Iterator[memoryview]:
         """The reducer's part of each map, in the order of maps, as read-only memory.
 
-        Waits for maps that are not there yet, for at most `timeout_s` in all; the first parts
-        come while the last maps still run. A view keeps a segment of the pool in memory: copy
-        what you keep for long.
+        Waits for maps that are not there yet, for at most `timeout_s` in all, without it for
+        ever; the first parts come while the last maps still run. A view keeps a segment of the
+        pool in memory, and a descriptor: copy what you keep for long.
         """
         reducer = index(reducer)
         if not 0 <= reducer < self.reducers:
             raise NotInShuffle(
                 self.id, f"has no reducer {reducer}", f"It has {self.reducers}, from 0 on."
             )
-        return self._parts(reducer, timeout_s)
+        return self._parts(reducer, self._wait_s(reducer, timeout_s))
 
     def missing(self) -> list[int]:
         """The maps that are not there: not put yet, or found to be lost."""
@@ -122,12 +127,27 @@ class Shuffle:
             pieces = part if isinstance(part, (list, tuple)) else [part]
             views = [memoryview(each) for each in pieces]
             return [view.cast("B") for view in views if view.nbytes]
-        except TypeError as error:
+        except (TypeError, ValueError, BufferError) as error:
             raise NotInShuffle(
                 self.id,
                 f"was given a part for reducer {reducer} by map {map} that is no bytes: {error}",
                 "Give contiguous bytes-like objects, or lists of them; pickle others first.",
             ) from None
+
+    def _wait_s(self, reducer: int, timeout_s: float | None) -> float | None:
+        """The seconds to wait as they can be told; None is for ever."""
+        if timeout_s is None:
+            return None
+        try:
+            seconds = float(timeout_s)
+        except (TypeError, ValueError, OverflowError):
+            seconds = math.nan
+        if not seconds >= 0:
+            raise UserError(
+                f"reducer {reducer} of shuffle {self.id} can't wait for timeout_s={timeout_s!r}: "
+                "give seconds from 0 on, or None to wait for ever"
+            )
+        return None if seconds == math.inf else seconds
 
     def _parts(self, reducer: int, timeout_s: float | None) -> Iterator[memoryview]:
         reader: PartReader | None = None

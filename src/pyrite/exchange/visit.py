@@ -5,20 +5,22 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import math
 import os
 import select
 import socket
 import threading
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
+from typing import Any, TypeVar
 
 from pyrite.blocks.segments import Folders
-from pyrite.blocks.writer import BlockNotWritten, Want
+from pyrite.blocks.writer import BlockNotWritten
 from pyrite.errors import PyriteError
 from pyrite.exchange import errors
 from pyrite.exchange.book import NODE
 from pyrite.exchange.forks import not_in_children
-from pyrite.exchange.guest import LENGTH, pack
+from pyrite.exchange.guest import LENGTH, LONGEST_S, pack
 from pyrite.exchange.outputs import Stretch
 from pyrite.exchange.writer import OutputWriter
 from pyrite.ids import BlockRef, NodeId
@@ -35,6 +37,7 @@ REFUSALS: dict[str, type[PyriteError]] = {
 }
 
 Place = tuple[tuple[str, int], bytes]
+T = TypeVar("T")
 
 
 class Visit:
@@ -51,7 +54,7 @@ class Visit:
         try:
             self.link.connect(secret)
             self.link.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            _, name, memory, disk, server, segment_bytes, direct = self.ask("hello")
+            _, name, memory, disk, server, direct = self.ask("hello")
         except BaseException as error:
             self.link.close()
             if isinstance(error, PeerLost):
@@ -62,9 +65,7 @@ class Visit:
         if not self.direct:
             self.neighbours.meet(secret, {NODE: tuple(server)})
         self.server: tuple[str, int] = tuple(server)
-        self.writer = OutputWriter(
-            self.folders, name, self._lease, self._announce, self.neighbours, segment_bytes
-        )
+        self.writer = OutputWriter(self.folders, name, self._lease, self._announce, self.neighbours)
 
     def ask(self, *words: Any, wait_s: float | None = 0.0) -> list[Any]:
         """The answer; raises what it refuses with, or ExchangeLost."""
@@ -83,8 +84,12 @@ class Visit:
         sock = self.link.sock
         waiter = select.poll()
         waiter.register(sock, select.POLLIN)
-        if not waiter.poll(None if timeout_s is None else timeout_s * 1000):
-            raise TimeoutError("it does not answer")
+        now_s = monotonic()
+        end_s = math.inf if timeout_s is None else now_s + timeout_s
+        while not waiter.poll(min(end_s - now_s, LONGEST_S) * 1000):
+            now_s = monotonic()
+            if now_s >= end_s:
+                raise TimeoutError("it does not answer")
         (length,) = LENGTH.unpack(receive(sock, LENGTH.size))
         answer: list[Any] = json.loads(receive(sock, length))
         return answer
@@ -97,7 +102,9 @@ class Visit:
             raise OSError(str(error.__cause__)) from None
         except BlockRefused as error:
             raise OSError(error.reason) from None
-        except (PeerLost, BlockGone) as error:
+        except PeerLost as error:
+            raise self._lost(str(error), errors.ServerLost) from None
+        except BlockGone as error:
             raise self._lost(str(error)) from None
 
     def fetch(self, stretches: Sequence[Stretch]) -> list[memoryview | BlockGone]:
@@ -106,18 +113,23 @@ class Visit:
         assert isinstance(client, BlockClient), "who can enter the folders reads there"
         try:
             return client.read_many(self.server, [each[:3] for each in stretches])
-        except (PeerLost, BlockRefused) as error:
+        except PeerLost as error:
+            raise self._lost(str(error), errors.ServerLost) from None
+        except BlockRefused as error:
             raise self._lost(str(error)) from None
 
-    def _lease(self, want: Want) -> NodeId | None:
-        return NODE if self.ask("lease", want.segment, want.bytes)[1] else None
+    def _lease(self, segment: str, size: int) -> int:
+        granted: int = self.ask("lease", segment, size)[1]
+        return granted
 
     def _announce(self, segment: str) -> None:
         self.ask("spill", segment)
 
-    def _lost(self, reason: str) -> errors.ExchangeLost:
+    def _lost(
+        self, reason: str, kind: type[errors.ExchangeLost] = errors.ExchangeLost
+    ) -> errors.ExchangeLost:
         self.is_busy = True
-        return errors.ExchangeLost(shown(self.place[0]), reason)
+        return kind(shown(self.place[0]), reason)
 
     @property
     def is_over(self) -> bool:
@@ -143,12 +155,12 @@ class Visits:
         self.idle: dict[Place, list[Visit]] = {}
 
     @contextlib.contextmanager
-    def visit(self, place: Place) -> Iterator[Visit]:
+    def visit(self, place: Place, is_new: bool = False) -> Iterator[Visit]:
         """A visit of the caller's own while the block runs."""
         with self.lock:
             self._close_ended()
             idle = self.idle.get(place)
-            visit = idle.pop() if idle else None
+            visit = idle.pop() if idle and not is_new else None
         if visit is None:
             visit = Visit(place)
         try:
@@ -159,6 +171,17 @@ class Visits:
             else:
                 with self.lock:
                     self.idle.setdefault(place, []).append(visit)
+
+    def move_bytes(self, place: Place, move: Callable[[Visit], T]) -> T:
+        """What comes of moving bytes through a visit; through a new one, once, where the block
+        server that the visit was told of has gone: there may be another since."""
+        try:
+            with self.visit(place) as visit:
+                return move(visit)
+        except errors.ServerLost:
+            self.end(place)
+        with self.visit(place, is_new=True) as visit:
+            return move(visit)
 
     def end(self, place: Place) -> None:
         """Closes the idle visits to an exchange."""

@@ -8,11 +8,14 @@ from typing import Any
 
 from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.blocks.segments import Folders, write_all
-from pyrite.blocks.writer import DiskBlock, Lease, OpenSegment, Want
+from pyrite.blocks.writer import DiskBlock, OpenSegment, Want
 from pyrite.exchange.book import NODE
 from pyrite.ids import BlockRef
 from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.writer import NodeWriter
+
+# Says how long a segment for a block of this size may be; 0 where there is no room.
+Grant = Callable[[str, int], int]
 
 
 class OutputWriter(NodeWriter):
@@ -26,16 +29,18 @@ class OutputWriter(NodeWriter):
         self,
         folders: Folders,
         owner: str,
-        lease: Lease,
+        grant: Grant,
         announce: Callable[[str], None],
         neighbours: Neighbours,
-        segment_bytes: int,
     ) -> None:
-        super().__init__(folders, owner, lease, neighbours, segment_bytes)
+        # It wants room for its block, and takes as much more as the exchange has for it.
+        super().__init__(folders, owner, lambda want: NODE, neighbours, segment_bytes=0)
+        self.grant = grant
         self.announce = announce
 
     def _open(self, want: Want) -> OpenSegment | None:
-        segment = super()._open(want)
+        granted = self.grant(want.segment, want.bytes)
+        segment = super()._open(want._replace(bytes=granted)) if granted else None
         if segment is not None:
             # An open file would hold its memory after the exchange has been closed.
             segment.close()

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from pyrite.blocks.segments import Folders, remove_segments
 from pyrite.remote.connection import SCRATCH_BYTES, Connection, Phase, Service
+from pyrite.remote.door import REST_S, Door
 from pyrite.remote.errors import Address, shown, unpacked
 from pyrite.remote.fetcher import Fetcher, unpacked_order
 from pyrite.remote.files import OpenFiles, WrittenSegments
@@ -87,8 +88,7 @@ class BlockServer:
         self.watched: dict[int, int] = {}
         self.held: dict[int, Connection] = {}
         self.epoll = select.epoll()
-        self.listener: socket.socket | None = None
-        self.is_listening = False
+        self.door = Door(self.epoll, self.limits.handshakes, self.limits.handshake_s)
         self.swept_s = 0.0
 
     def open(self) -> Address:
@@ -108,18 +108,17 @@ class BlockServer:
         else:
             listener = socket.create_server(self.address, backlog=BACKLOG)
             self.address = listener.getsockname()[:2]
-        listener.setblocking(False)
-        self.listener = listener
+        self.door.open(listener)
         return self.address
 
     def serve(self, control: socket.socket) -> None:
         """Answers until the parent's end of the control socket closes."""
-        assert self.listener is not None, "open comes first"
         words = Words(control, self.epoll)
         self.epoll.register(self.wake, select.EPOLLIN)
-        self._listen_again()
         while not words.closed:
             timeout_s = self.limits.tick_s if self.connections or self.files.files else -1
+            if self.door.rests:
+                timeout_s = REST_S
             if self.held:
                 timeout_s = min(timeout_s, self.rate.wait_s())
             events = self.epoll.poll(timeout_s)
@@ -132,7 +131,7 @@ class BlockServer:
                     self._close(connection)
                 elif connection is not None:
                     self._advance(connection, now_s)
-                elif fd == self.listener.fileno():
+                elif fd == self.door.fileno():
                     self._accept(now_s)
                 elif fd == self.wake:
                     self._tell_done(words)
@@ -140,6 +139,8 @@ class BlockServer:
                     words.flush()
                     self._hear(words)
             self._release_held(now_s)
+            for fd in self.door.tend(now_s):
+                self._close(self.connections[fd])
             if now_s - self.swept_s >= self.limits.tick_s:
                 self._sweep(now_s)
 
@@ -152,24 +153,22 @@ class BlockServer:
         self.files.close()
         self.epoll.close()
         os.close(self.wake)
-        if self.listener is not None:
-            self.listener.close()
-            if isinstance(self.address, str):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(self.address)
+        if self.door.close() and isinstance(self.address, str):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.address)
 
     def _advance(self, connection: Connection, now_s: float) -> None:
-        was_proving = connection.phase is Phase.PROVING
         try:
             connection.advance(now_s)
         except Exception:
             # Whatever one client brings about, the others are served.
             self._close(connection)
             return
-        if was_proving and connection.phase is not Phase.PROVING and not self._admit(connection):
+        fd = connection.sock.fileno()
+        has_proved = connection.phase is not Phase.PROVING and self.door.dismiss(fd)
+        if has_proved and not self._admit(connection):
             self._close(connection)
             return
-        fd = connection.sock.fileno()
         events = select.EPOLLOUT if connection.wants_to_send else select.EPOLLIN
         if connection.is_held:
             self.held[fd] = connection
@@ -187,20 +186,16 @@ class BlockServer:
         self.connections.pop(fd, None)
         self.watched.pop(fd, None)
         self.held.pop(fd, None)
+        self.door.dismiss(fd)
         # Closing takes it out of epoll as well.
         connection.close()
 
     def _accept(self, now_s: float) -> None:
-        assert self.listener is not None
-        try:
-            sock, _ = self.listener.accept()
-        except BlockingIOError:
-            return
-        except OSError:
-            # No descriptors: the files' can be had again; who wants to connect waits a while.
-            self.files.close()
-            self.epoll.unregister(self.listener)
-            self.is_listening = False
+        sock = self.door.accept(now_s)
+        if sock is None:
+            if self.door.rests:
+                # The files' descriptors can be had again.
+                self.files.close()
             return
         connection = Connection(sock, self.service, now_s)
         self.connections[sock.fileno()] = connection
@@ -209,13 +204,6 @@ class BlockServer:
         try:
             connection.greet()
         except OSError:
-            self._close(connection)
-        self._limit_handshakes()
-
-    def _limit_handshakes(self) -> None:
-        """Closes the oldest of too many: an honest client is through within a millisecond."""
-        proving = [c for c in self.connections.values() if c.phase is Phase.PROVING]
-        for connection in proving[: max(0, len(proving) - self.limits.handshakes)]:
             self._close(connection)
 
     def _admit(self, newcomer: Connection) -> bool:
@@ -234,9 +222,9 @@ class BlockServer:
                 case ["forget", segments]:
                     self._forget(segments)
                 case ["move", id, segment, target, address]:
-                    self.mover.move(MoveOrder(id, segment, target, unpacked(address)))
+                    self.mover.take(MoveOrder(id, segment, target, unpacked(address)))
                 case ["fetch", *order]:
-                    self.fetcher.fetch(unpacked_order(order))
+                    self.fetcher.take(unpacked_order(order))
                 case _:
                     raise ValueError(f"a block server's parent said {line!r}")
 
@@ -247,7 +235,7 @@ class BlockServer:
         # The parent has removed them, but a write, a move or a fetch may have made one since.
         # After they are forgotten, so that one that is being made now is found here or by its
         # maker.
-        remove_segments(self.folders, segments)
+        remove_what_can_be(self.folders, segments)
 
     def _on_done(self, word: str, id: int, reason: str | None) -> None:
         """Called by the mover's thread and by the fetcher's."""
@@ -266,18 +254,16 @@ class BlockServer:
             if now_s - connection.touched_s > self._patience_s(connection):
                 self._close(connection)
         self.files.sweep()
-        if not self.is_listening:
-            self._listen_again()
 
     def _patience_s(self, connection: Connection) -> float:
-        if connection.phase is Phase.PROVING:
-            return self.limits.handshake_s
         return self.limits.idle_s if connection.is_idle else self.limits.stall_s
 
-    def _listen_again(self) -> None:
-        assert self.listener is not None
-        self.epoll.register(self.listener, select.EPOLLIN)
-        self.is_listening = True
+
+def remove_what_can_be(folders: Folders, segments: Iterable[str]) -> None:
+    """Removes the segments' files; one that can't be removed goes with its folder, in the end."""
+    for segment in segments:
+        with contextlib.suppress(OSError):
+            remove_segments(folders, [segment])
 
 
 def main(control_fd: int) -> None:

@@ -8,6 +8,8 @@ import select
 import socket
 from typing import Any, NamedTuple
 
+from pyrite.remote.unsent import Unsent
+
 READ_BYTES = 1 << 16
 # Who has not read so much for so long does not live, whatever the kernel says.
 MOST_UNSENT_BYTES = 16 << 20
@@ -38,28 +40,20 @@ class Words:
         self.sock = sock
         self.poll = poll
         self.poll.register(sock, select.EPOLLIN)
-        self.unsent = bytearray()
+        self.unsent = Unsent(sock)
         self.waits_to_send = False
         self.unheard = b""
         self.closed = False
 
     def say(self, *words: object) -> None:
         """Sends a line now, or as soon as there is room for it."""
-        self.unsent += json.dumps(words).encode() + b"\n"
-        self.flush()
+        self.flush(json.dumps(words).encode() + b"\n")
         if len(self.unsent) > MOST_UNSENT_BYTES:
             self.hang_up()
 
-    def flush(self) -> None:
+    def flush(self, data: bytes = b"") -> None:
         """Sends what there is room for; the rest when the poll says that there is more."""
-        try:
-            while self.unsent:
-                del self.unsent[: self.sock.send(self.unsent)]
-        except BlockingIOError:
-            pass
-        except OSError:
-            # Who hears next will see that the other side has gone.
-            self.unsent.clear()
+        self.unsent.send(data)
         if bool(self.unsent) != self.waits_to_send:
             self.waits_to_send = bool(self.unsent)
             self.poll.modify(

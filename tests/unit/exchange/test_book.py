@@ -1,10 +1,13 @@
 """The book of an exchange, by conversation."""
 
+import math
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pyrite.exchange.book import Answer, BadWords, Book, Command, Remove
+from pyrite.exchange.book import PAGE_BYTES, Answer, BadWords, Book, Command, Remove, share
 
 KB = 1 << 10
 
@@ -12,8 +15,8 @@ KB = 1 << 10
 class Talk:
     """A book, and what guests say to it."""
 
-    def __init__(self, capacity_bytes: int = 64 * KB) -> None:
-        self.book = Book(capacity_bytes)
+    def __init__(self, capacity_bytes: int = 64 * KB, segment_bytes: int = 4 * KB) -> None:
+        self.book = Book(capacity_bytes, segment_bytes)
         self.said: list[Command] = []
 
     def say(self, guest: str, *words: Any, now_s: float = 0.0) -> list[Any]:
@@ -155,7 +158,7 @@ def test_who_goes_takes_along_what_nobody_knows(talk: Talk) -> None:
 
 def test_a_full_pool_leases_nothing_and_disk_takes_it(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=2)
-    assert talk.say("g1", "lease", "m-g1-1", 65 * KB) == ["leased", False]
+    assert talk.say("g1", "lease", "m-g1-1", 65 * KB) == ["leased", 0]
     talk.say("g1", "spill", "d-g1-2")
     assert talk.put("g1", id, 0, block=("d-g1-2", 0, 20)) == ["put", True]
     talk.say("owner", "forget", id)
@@ -196,6 +199,11 @@ def test_a_file_on_disk_that_is_not_taken_goes(talk: Talk) -> None:
         ["put", 1, 0, "m-g1-1", [8, 20], [1, 2], False],
         ["find", 1, 2, 0, None],
         ["find", 1, 0, 1, None],
+        ["find", 1, 0, 0, -1],
+        ["find", 1, 0, 0, math.inf],
+        ["find", 1, 0, 0, math.nan],
+        ["find", 1, 0, 0, "1"],
+        ["find", 1, 0, 0, [1]],
         ["lost", 1, 0, 2, "m-g1-1", 0],
     ],
 )
@@ -206,6 +214,52 @@ def test_words_of_no_client_change_nothing(talk: Talk, words: list[Any]) -> None
         talk.say("g1", *words)
     talk.book.check()
     assert talk.say("g1", "missing", 1) == ["missing", [0]]
+
+
+@pytest.mark.parametrize("wait_s", [3e6, 1.7e308, 10**400])
+def test_who_would_wait_very_long_does_so(talk: Talk, wait_s: float) -> None:
+    id = talk.register(maps=1, reducers=2)
+    assert talk.say("r", "find", id, 0, 0, wait_s, now_s=10.0) == []
+    assert talk.book.expire(3e6) == []
+    expiry_s = talk.book.next_expiry_s()
+    assert expiry_s is not None and math.isfinite(expiry_s)
+    [answer] = talk.book.expire(expiry_s)
+    assert isinstance(answer, Answer) and answer.words[:2] == ["refused", "MapsMissing"]
+
+
+def test_many_who_write_a_little_find_room() -> None:
+    talk = Talk(capacity_bytes=64 << 20, segment_bytes=1 << 20)
+    granted = [talk.say(f"g{k}", "lease", f"m-g{k}-1", 100)[1] for k in range(500)]
+    assert granted[0] == 1 << 20
+    assert 0 < granted[-1] < 1 << 20
+    assert granted == sorted(granted, reverse=True)
+
+
+def test_one_who_writes_much_has_few_segments() -> None:
+    talk = Talk(capacity_bytes=64 << 20, segment_bytes=1 << 20)
+    granted = [talk.say("g1", "lease", f"m-g1-{k}", 100)[1] for k in range(100)]
+    assert sum(granted) > 63 << 20
+
+
+sizes = st.integers(0, 1 << 30)
+
+
+@given(size=sizes, segment_bytes=sizes, unused_bytes=sizes, writers=st.integers(0, 1000))
+def test_segments_shrink_with_the_room_for_them(
+    size: int, segment_bytes: int, unused_bytes: int, writers: int
+) -> None:
+    granted = share(size, segment_bytes, unused_bytes, writers)
+    shares = max(8, writers)
+    if size > unused_bytes:
+        assert granted == 0
+    else:
+        assert size <= granted <= unused_bytes
+        # Nobody takes much more than it needs.
+        assert granted <= max(size, segment_bytes, PAGE_BYTES)
+        assert granted <= max(size, unused_bytes // shares, PAGE_BYTES)
+        # And nobody takes less than it can have.
+        assert granted >= min(segment_bytes, unused_bytes // shares)
+        assert granted >= min(PAGE_BYTES, unused_bytes)
 
 
 def test_who_waits_asks_nothing_else(talk: Talk) -> None:

@@ -10,17 +10,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from pyrite.exchange.book import NODE, Answer, Book, Command, Remove
+from pyrite.exchange.book import NODE, PAGE_BYTES, Answer, Book, Command, Remove
 from pyrite.exchange.outputs import aligned
 
-CAPACITY_BYTES = 1000
-SEGMENT_BYTES = 200
+# Of few pages: segments become smaller, and there is room for less than one.
+CAPACITY_BYTES = 7 * PAGE_BYTES + 1000
+SEGMENT_BYTES = 2 * PAGE_BYTES
 GUESTS = ["g1", "g2", "g3"]
 
 which = st.integers(0, 1000)
 guests = st.sampled_from(GUESTS)
 # Few contents, so that some are put again.
-contents = st.sampled_from([(0, 0), (5, 0), (16, 30), (40, 7), (150, 40), (300, 900)])
+contents = st.sampled_from([(0, 0), (5, 0), (16, 30), (2000, 7), (900, 4000), (9000, 20_000)])
 
 
 @dataclass
@@ -42,12 +43,13 @@ class BookMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.book = Book(CAPACITY_BYTES)
+        self.book = Book(CAPACITY_BYTES, SEGMENT_BYTES)
         self.now_s = 0.0
         self.number = 0
         self.shuffles: dict[int, dict[int, tuple[int, int]]] = {}
         self.files: dict[str, str] = {}
-        self.open: dict[str, tuple[str, int]] = {}
+        # The segment that a guest writes into, its bytes and those that are used.
+        self.open: dict[str, tuple[str, int, int]] = {}
         self.untold: dict[str, Written] = {}
         # Who waits for which map of which shuffle, and until when.
         self.waits: dict[str, tuple[int, int, float]] = {}
@@ -92,17 +94,21 @@ class BookMachine(RuleBasedStateMachine):
         guest = self.ready()[one % len(self.ready())]
         block = Written("", 0, content)
         size = block.ends[-1]
-        name, used = self.open.get(guest, ("", SEGMENT_BYTES))
-        if used + size > SEGMENT_BYTES or not name:
+        name, length, used = self.open.get(guest, ("", 0, 0))
+        if used + size > length or not name:
             self.number += 1
             name, used = f"m-{guest}-{self.number}", 0
-            length = max(size, SEGMENT_BYTES)
             self.open.pop(guest, None)
-            if self.tell(guest, "lease", name, length) == ["leased", False]:
+            unused = self.book.ledger.pools[NODE].unused_bytes
+            words = self.tell(guest, "lease", name, size)
+            assert words is not None
+            length = words[1]
+            assert size <= length <= unused or (length == 0 and size >= unused)
+            if not length:
                 self.untold[guest] = self.spill(guest, block)
                 return
             self.files[name] = guest
-        self.open[guest] = (name, used + aligned(size) + 64)
+        self.open[guest] = (name, length, used + aligned(size) + 64)
         self.untold[guest] = Written(name, used, content)
 
     def spill(self, guest: str, block: Written) -> Written:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.context import BaseContext
@@ -27,6 +29,9 @@ from exchange_players import (
 )
 
 from pyrite.exchange import Exchange, ExchangeLost, Shuffle
+from pyrite.exchange.exchange import OPEN
+from pyrite.exchange.guest import pack
+from pyrite.exchange.visit import VISITS, Visit
 
 OWNER = """
 import os, pickle, sys
@@ -193,16 +198,94 @@ def test_signals_that_stop_everybody_are_left_to_the_owner() -> None:
         assert [bytes(each) for each in shuffle.get(0)] == [b"still there"]
 
 
+def replace_server(exchange: Exchange) -> None:
+    desk = psutil.Process(exchange.desk.process.pid)
+    [server] = desk.children()
+    server.kill()
+    until(lambda: [each.pid for each in desk.children()] not in ([server.pid], []))
+
+
 def test_a_block_server_that_is_killed_is_replaced() -> None:
     with Exchange(memory="1m", direct=False) as exchange:
         shuffle = exchange.register(maps=3, reducers=1)
         shuffle.put(0, [b"before"])
-        desk = psutil.Process(exchange.desk.process.pid)
-        [server] = desk.children()
-        server.kill()
-        until(lambda: [each.pid for each in desk.children()] not in ([server.pid], []))
-        with pytest.raises(ExchangeLost, match="block server"):
-            shuffle.put(1, [b"to the dead"])
+        replace_server(exchange)
         shuffle.put(1, [b"after"])
         shuffle.put(2, [b"at last"])
         assert [bytes(each) for each in shuffle.get(0)] == [b"before", b"after", b"at last"]
+
+
+def test_all_idle_visits_hear_of_a_new_block_server() -> None:
+    with Exchange(memory="8m", direct=False) as exchange, ThreadPoolExecutor(4) as threads:
+        shuffle = exchange.register(maps=12, reducers=4)
+        place = exchange.address, exchange.secret
+        together = threading.Barrier(4)
+
+        def visit_at_once(map: int) -> None:
+            put_some(shuffle, [map])
+            with VISITS.visit(place):
+                together.wait(LONGEST_S)
+
+        assert list(threads.map(visit_at_once, range(4))) == [None] * 4
+        assert len(VISITS.idle[place]) >= 4
+        # One that is in use meanwhile, and idle then.
+        with VISITS.visit(place):
+            replace_server(exchange)
+            list(threads.map(put_some, [shuffle] * 4, [[k] for k in range(4, 8)]))
+        put_some(shuffle, [8])
+        with VISITS.visit(place):
+            replace_server(exchange)
+            put_some(shuffle, range(9, 12))
+        assert list(threads.map(count_right, [shuffle] * 4, range(4))) == [12] * 4
+
+
+def test_what_is_tried_again_is_tried_with_a_new_visit(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Exchange(memory="1m", direct=False) as exchange:
+        shuffle = exchange.register(maps=1, reducers=1)
+        place = exchange.address, exchange.secret
+        with VISITS.visit(place), VISITS.visit(place):
+            pass
+        replace_server(exchange)
+        with monkeypatch.context() as patch:
+            # As if another thread gave back one that is as old.
+            patch.setattr(VISITS, "end", lambda place: None)
+            assert shuffle.put(0, [b"there"])
+
+
+def test_who_comes_is_not_told_of_a_block_server_that_has_gone() -> None:
+    with Exchange(memory="1m") as exchange:
+        visit = Visit((exchange.address, exchange.secret))
+        desk = psutil.Process(exchange.desk.process.pid)
+        [server] = desk.children()
+        desk.suspend()
+        # It is heard first; the server's end next, in the same round.
+        visit.link.send([pack(["hello"])])
+        server.kill()
+        until(lambda: server.status() == psutil.STATUS_ZOMBIE)
+        desk.resume()
+        words = visit._hear(LONGEST_S)
+        assert words[0] == "welcome" and tuple(words[4]) != visit.server
+        visit.close()
+
+
+def test_an_exchange_lives_though_nobody_holds_it() -> None:
+    shuffle = Exchange(memory="1m").register(maps=2, reducers=1)
+    gc.collect()
+    shuffle.put(0, [b"still there"])
+    # A child of this process has a copy, which ends nothing.
+    child = multiprocessing.get_context("fork").Process(target=close_all)
+    child.start()
+    child.join(LONGEST_S)
+    assert child.exitcode == 0
+    shuffle.put(1, [b"and now"])
+    assert [bytes(each) for each in shuffle.get(0)] == [b"still there", b"and now"]
+    [exchange] = [each for each in OPEN if each.address == shuffle.address]
+    exchange.close()
+    assert exchange not in OPEN
+    with pytest.raises(ExchangeLost):
+        shuffle.missing()
+
+
+def close_all() -> None:
+    for each in list(OPEN):
+        each.close()

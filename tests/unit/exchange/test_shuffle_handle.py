@@ -11,6 +11,7 @@ import threading
 from array import array
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from itertools import count
 from typing import Any
 
@@ -258,6 +259,15 @@ def test_a_pool_that_is_full_goes_on_on_disk(direct: bool) -> None:
         assert len(files_of(exchange)) <= 1
 
 
+@pytest.mark.parametrize("direct", [True, False])
+def test_many_who_put_a_little_share_the_memory(direct: bool) -> None:
+    with Exchange(memory="4m", direct=direct) as exchange, ExitStack() as stack:
+        place = exchange.address, exchange.secret
+        visits = [stack.enter_context(VISITS.visit(place)) for _ in range(80)]
+        written = [visit.write([b"a little"], 8).segment for visit in visits]
+        assert {name[0] for name in written} == {"m"}
+
+
 def test_many_threads_at_once(exchange: Exchange) -> None:
     shuffle = exchange.register(maps=48, reducers=6)
     with ThreadPoolExecutor(12) as threads:
@@ -396,7 +406,7 @@ def test_what_is_removed_is_not_written_again(lasting: dict[str, Exchange]) -> N
     exchange = lasting["through the server"]
     visit = Visit((exchange.address, exchange.secret))
     segment = f"m-{visit.writer.owner}-1"
-    assert visit.ask("lease", segment, 100) == ["leased", True]
+    assert visit.ask("lease", segment, 100)[1] >= 100
     visit.close()
     client = BlockClient(exchange.secret)
 
@@ -411,18 +421,6 @@ def test_what_is_removed_is_not_written_again(lasting: dict[str, Exchange]) -> N
     until(is_refused)
     client.close()
     assert segment not in files_of(exchange)
-
-
-def test_a_folder_that_takes_nothing_is_named(tmp_path: Any) -> None:
-    with pytest.raises(UserError, match="give local_dir a folder that exists"):
-        Exchange(local_dir=str(tmp_path / "absent"))
-
-
-def test_a_host_that_is_not_this_one_is_named() -> None:
-    with pytest.raises(UserError, match=r"can't listen at '0.0.0.0'"):
-        Exchange(memory="1m", host="0.0.0.0")
-    with pytest.raises(ClusterError, match="could not be opened"):
-        Exchange(memory="1m", host="203.0.113.1")
 
 
 def test_idle_connections_to_exchanges_that_ended_are_closed(
