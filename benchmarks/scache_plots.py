@@ -41,7 +41,7 @@ def svg(plot: Plot) -> str:
         ]
         body.append(polyline(points, color))
         body += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{color}"/>' for x, y in points]
-        # Names lie on the right, in the order of the lines' ends where these are apart enough.
+        # Names stand on the right, where no line goes: ends of lines may lie on each other.
         y = 80 + 20 * number
         x = WIDTH - RIGHT - LEGEND_WIDTH + 14
         body.append(f'<line x1="{x}" y1="{y}" x2="{x + 18}" y2="{y}" stroke="{color}"/>')

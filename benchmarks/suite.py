@@ -117,7 +117,8 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
         prog="scripts/bench",
         description="Benchmarks of Pyrite against PySpark and hand-written programs, and of its "
         "scheduler on large clusters.",
-        epilog=" ".join(f"Workloads of {suite}: {', '.join(SUITES[suite])}." for suite in SUITES),
+        epilog=" ".join(f"Workloads of {suite}: {', '.join(SUITES[suite])}." for suite in SUITES)
+        + " PYRITE_BENCH_TRACES names the folder of SWIM's traces: without it traces is left out.",
     )
     parser.add_argument("--suite", choices=SUITES, default="engine")
     parser.add_argument("--only", type=_names, default=[], metavar="WORKLOAD,...")

@@ -14,11 +14,12 @@ from typing import assert_never
 
 from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.cluster.cost.costs import CostModel, NodeKind
+from pyrite.cluster.cost.digest import Digest
 from pyrite.cluster.cost.machines import CostedExecutor, CostedNode
 from pyrite.cluster.cost.network import Network, Sources, Transfer
 from pyrite.cluster.cost.parcels import Parcels
 from pyrite.cluster.cost.tally import Tally
-from pyrite.cluster.cost.taskrun import Digest, TaskRun
+from pyrite.cluster.cost.taskrun import TaskRun
 from pyrite.cluster.cost.workload import Workload
 from pyrite.cluster.sim.timeline import Timeline
 from pyrite.cluster.timers import Timers
@@ -51,7 +52,6 @@ class CostedCluster:
         model: CostModel,
         failures: Failures | None = None,
         seed: int = 0,
-        tells_sizes: bool = True,
     ) -> None:
         self.workload = workload
         self.specs = workload.specs()
@@ -76,8 +76,7 @@ class CostedCluster:
         self._checked: dict[ShuffleId, int] = {}
         self._tried: set[tuple[int, int]] = set()
         self._shares = shares_by_shuffle(workload, self.specs)
-        # As in the engine: on one node all reducers are near.
-        self.parcels = Parcels(self, tells_sizes and len(kinds) > 1)
+        self.parcels = Parcels(self)
         for number, kind in enumerate(kinds):
             node = CostedNode(NodeId(f"node-{number}"), kind, model, self.timeline)
             self.nodes[node.id] = node
@@ -166,6 +165,7 @@ class CostedCluster:
             case (
                 do.ReducersPlaced()
                 | do.SizesForeseen()
+                | do.ShuffleLeftAlone()
                 | do.ReducersGrouped()
                 | do.ReducerDivided()
             ):
@@ -184,6 +184,11 @@ class CostedCluster:
     # Tasks
 
     def _launch(self, command: do.LaunchTask) -> None:
+        if command.divided is not None:
+            raise AssertionError(
+                f"attempt {command.attempt} does a piece of reducer {command.partition}: the "
+                "cluster by cost knows whole tasks only; let its rules have divide_bytes=0"
+            )
         self._driver_free_s += self.model.driver_launch_s
         self.tally.launched += 1
         for partition in command.partitions:

@@ -22,12 +22,13 @@ NODE_LOST = "a node went down"
 
 
 class Parcel(NamedTuple):
-    """What a segment holds: the same parts of several map outputs; gone with its node's life."""
+    """What a segment holds: the same parts of several map outputs, or of installments of them, by
+    number; gone with its node's life."""
 
     node: NodeId
     life: int
     parts: frozenset[int]
-    maps: tuple[int, ...]
+    numbers: tuple[int, ...]
 
 
 class OnTheWay(NamedTuple):
@@ -40,9 +41,8 @@ class OnTheWay(NamedTuple):
 class Parcels:
     """What was fetched ahead, or is on its way; and the sizes that decide where to."""
 
-    def __init__(self, cluster: CostedCluster, tells_sizes: bool) -> None:
+    def __init__(self, cluster: CostedCluster) -> None:
         self._cluster = cluster
-        self._tells_sizes = tells_sizes
         self._lying: dict[str, Parcel] = {}
         self._coming: dict[str, OnTheWay] = {}
         # A fetch names map outputs by their places only.
@@ -51,11 +51,17 @@ class Parcels:
 
     # Map outputs
 
+    def tells_sizes(self, shuffle: ShuffleId) -> bool:
+        """Whether the sizes of its parts matter to anybody."""
+        # As in the engine: on one node all reducers are near.
+        return len(self._cluster.nodes) > 1 and len(self._cluster.shares(shuffle)) <= MOST_PARTS
+
     def put(self, shuffle: ShuffleId, ref: BlockRef) -> bytes | None:
-        """A map output was written: the sizes of its parts, if they matter to anybody."""
-        shares = self._cluster.shares(shuffle)
-        if not self._tells_sizes or len(shares) > MOST_PARTS:
+        """A map output, or an installment of one, was written: the sizes of its parts, if they are
+        told."""
+        if not self.tells_sizes(shuffle):
             return None
+        shares = self._cluster.shares(shuffle)
         self._shuffles[ref] = shuffle
         # Most map outputs of a workload are of one size.
         code = self._codes.get((shuffle, ref.length))
@@ -80,8 +86,8 @@ class Parcels:
             and part in found.parts
         ]
 
-    def maps_in(self, segment: str) -> tuple[int, ...]:
-        return self._lying[segment].maps
+    def numbers_in(self, segment: str) -> tuple[int, ...]:
+        return self._lying[segment].numbers
 
     def fetch(self, command: FetchParts) -> None:
         """Parts of map outputs travel to a node that will reduce them."""

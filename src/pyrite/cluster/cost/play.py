@@ -99,15 +99,13 @@ def simulate(
     give_up_s: float = 1000 * HOUR_S,
     listeners: Sequence[Listener] = (),
     prepare: Callable[[CostedCluster], None] | None = None,
-    tells_sizes: bool = True,
 ) -> Outcome:
     """Runs the jobs on a cluster of these nodes, in virtual time, with the real scheduler.
 
-    `prepare` may plan what else is to happen to the cluster. Unless map tasks tell the sizes of
-    their outputs' parts, the scheduler places reducers by index and fetches nothing ahead.
+    `prepare` may plan what else is to happen to the cluster.
     """
     executors = sum(kind.cores for kind in kinds)
-    cluster = CostedCluster(workload, kinds, model, failures, seed, tells_sizes)
+    cluster = CostedCluster(workload, kinds, model, failures, seed)
     program = Program(cluster, give_up_s)
     story = Story()
     story.listeners += listeners

@@ -7,10 +7,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from pyrite.cluster.cost.benches import Launched, Ran
 from pyrite.cluster.cost.costs import CostModel
 from pyrite.cluster.cost.stageloads import Loads, loads_of, mean_load, work_s
 from pyrite.cluster.cost.storylines import BadStory, Line, made_bytes
-from pyrite.cluster.cost.storymodel import Launched, Learner, Ran, Told, follow
+from pyrite.cluster.cost.storymodel import Learner, Told, follow
 from pyrite.cluster.cost.workload import scaled
 from pyrite.plan.completion import Hire, Instance, StageLoad
 
@@ -116,8 +117,8 @@ class Follower(Learner):
         super()._hear_success(at_s, event)
         if self._last is not None:
             launched, work_s = self._last
-            coding_s = self.model.decode_s(launched.read_bytes)
-            coding_s += self.model.write_s(sum(made_bytes(event)))
+            written_bytes = sum(made_bytes(event)) + launched.written_bytes
+            coding_s = self.model.decode_s(launched.read_bytes) + self.model.write_s(written_bytes)
             self.taken.setdefault(launched.stage, []).append((work_s, coding_s))
 
     def coding(self) -> dict[int, float]:

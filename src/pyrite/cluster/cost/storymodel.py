@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyrite.cluster.cost.costs import CostModel, NodeKind
+from pyrite.cluster.cost.benches import Bench, Launched, Ran
+from pyrite.cluster.cost.costs import CostModel
 from pyrite.cluster.cost.storylines import (
     HOW_TO_MAKE,
     BadStory,
@@ -26,6 +27,7 @@ from pyrite.cluster.cost.workload import (
     DriverEvent,
     JobModel,
     KeptModel,
+    Reads,
     StageModel,
     Workload,
     reads_of,
@@ -33,51 +35,6 @@ from pyrite.cluster.cost.workload import (
 from pyrite.ids import Partition, RddId, ShuffleId
 from pyrite.plan.program import Shape, ShuffleInput
 from pyrite.schedule.events import RddForgotten, RddPersisted, ShuffleForgotten
-
-
-@dataclass(slots=True)
-class Bench:
-    """A node of the run: its executors, how many were busy, and what a core got done so far."""
-
-    executors: dict[int, None] = field(default_factory=dict)
-    busy: int = 0
-    done_s: float = 0.0
-    at_s: float = 0.0
-
-    def advance(self, at_s: float, model: CostModel) -> float:
-        """How much work a core that was always busy would have done by now."""
-        kind = NodeKind(len(self.executors))
-        busy = max(1, self.busy)
-        self.done_s += (at_s - self.at_s) * kind.rate_each(busy, model.shared_efficiency)
-        self.at_s = at_s
-        return self.done_s
-
-
-@dataclass(slots=True)
-class Launched:
-    """An attempt that runs: on which node, what was done there before, and what it reads."""
-
-    bench: Bench
-    done_s: float
-    stage: int
-    partitions: list[int]
-    executor: int
-    # The kept partitions that it has to make.
-    missing: list[Partition]
-    read_bytes: float
-    # Whether it does a piece of a heavy reducer's work.
-    is_piece: bool = False
-    # What it has told of its map output before its end.
-    written_bytes: float = 0.0
-
-
-@dataclass(slots=True)
-class Ran:
-    """An attempt that succeeded."""
-
-    cpu_s: float
-    output_bytes: float
-    missing: list[Partition]
 
 
 @dataclass(slots=True)
@@ -222,66 +179,76 @@ class Learner:
 
     def _hear_launch(self, at_s: float, command: Line) -> None:
         stage, executor = command["stage"], command["executor"]
-        # Tiny ones may have been computed together, and a heavy one in pieces.
-        partitions = [command["partition"], *command.get("also", ())]
-        _, _, maps, _ = command.get("divided") or (None,) * 4
         if stage not in self.shapes:
             return
         if executor not in self.executors:
             # The story may begin after it had joined.
             self._join(at_s, executor, "somewhere")
+        # Tiny ones may have been computed together, and a heavy one in pieces.
+        partitions = [command["partition"], *command.get("also", ())]
+        _, _, maps, _ = command.get("divided") or (None,) * 4
         if stage == self.jobs[command["job"]].stage:
             self.jobs[command["job"]].partitions.update(dict.fromkeys(partitions))
+        reads = [self._reads_of(stage, index, executor) for index in partitions]
+        read_bytes = sum(self._bytes_of(each, command) for each in reads)
+        if maps is not None:
+            read_bytes *= (maps[1] - maps[0]) / max(1, command["inputs"][0]["outputs"])
+        bench = self.executors[executor]
+        done_s = bench.advance(at_s, self.model)
+        bench.busy += 1
+        missing = [each.missing for each in reads]
+        self.running[command["attempt"]] = Launched(
+            bench, done_s, stage, partitions, executor, missing, read_bytes, maps is not None
+        )
+
+    def _reads_of(self, stage: int, index: int, executor: int) -> Reads:
+        """What a task reads of what its executor can, and what it has to make."""
 
         def has(partition: Partition) -> bool:
             holders = self.holders.get(partition, {})
             return None in holders or executor in holders
 
+        return reads_of(self.shapes[stage], index, self.persisted, has)
+
+    def _bytes_of(self, reads: Reads, command: Line) -> float:
+        """How much of what a task reads it has to decode."""
         totals = {each["shuffle"]: each["bytes"] for each in command["inputs"]}
-        read_bytes, missing = 0.0, []
-        for index in partitions:
-            reads = reads_of(self.shapes[stage], index, self.persisted, has)
-            missing += reads.missing
-            read_bytes += sum(totals.get(s, 0) / self.parts[s] for s, _ in reads.parts)
-            for each in reads.found:
-                if executor not in self.holders[each]:
-                    read_bytes += self.sizes.get(each, 0.0)
-        bench = self.executors[executor]
-        done_s = bench.advance(at_s, self.model)
-        bench.busy += 1
-        if maps is not None:
-            read_bytes *= (maps[1] - maps[0]) / max(1, command["inputs"][0]["outputs"])
-        self.running[command["attempt"]] = Launched(
-            bench, done_s, stage, partitions, executor, missing, read_bytes, maps is not None
-        )
+        found: float = sum(totals.get(s, 0) / self.parts[s] for s, _ in reads.parts)
+        for each in reads.found:
+            if command["executor"] not in self.holders[each]:
+                found += self.sizes.get(each, 0.0)
+        return found
 
     def _hear_success(self, at_s: float, event: Line) -> None:
         ended = self._end(at_s, event["attempt"])
         if ended is None:
             return
         launched, work_s = ended
-        stored, dropped, *_ = event["kept"]
+        self._hear_kept(event["kept"], launched)
+        outputs = made_bytes(event)
+        outputs[0] += launched.written_bytes
+        model = self.model
+        engine_s = model.task_s() + model.decode_s(launched.read_bytes)
+        cpu_s = max(0.0, work_s - engine_s - model.write_s(sum(outputs))) / len(outputs)
+        made = zip(launched.partitions, outputs, launched.missing, strict=True)
+        for index, output, missing in made:
+            key = launched.stage, index
+            if launched.is_piece:
+                self.pieces_s[key] = self.pieces_s.get(key, 0.0) + cpu_s
+                continue
+            own_s = cpu_s + self.pieces_s.pop(key, 0.0)
+            # An attempt that had to make kept rows says more than one that found them.
+            if key not in self.ran:
+                self.ran[key] = Ran(own_s, output, missing)
+
+    def _hear_kept(self, kept: list[Any], launched: Launched) -> None:
+        stored, dropped, *_ = kept
         for where, ref, size in stored:
             partition = Partition(RddId(where[0]), where[1])
             self._hear_stored(partition, ref, size, launched)
         for where in dropped:
             holders = self.holders.get(Partition(RddId(where[0]), where[1]), {})
             holders.pop(launched.executor, None)
-        outputs = made_bytes(event)
-        outputs[0] += launched.written_bytes
-        model = self.model
-        engine_s = model.task_s() + model.decode_s(launched.read_bytes)
-        cpu_s = max(0.0, work_s - engine_s - model.write_s(sum(outputs))) / len(outputs)
-        for index, output in zip(launched.partitions, outputs, strict=True):
-            if launched.is_piece:
-                done_s = self.pieces_s.get((launched.stage, index), 0.0)
-                self.pieces_s[launched.stage, index] = done_s + cpu_s
-                continue
-            cpu_s += self.pieces_s.pop((launched.stage, index), 0.0)
-            # An attempt that had to make kept rows says more than one that found them.
-            key = launched.stage, index
-            if key not in self.ran:
-                self.ran[key] = Ran(cpu_s, output, launched.missing)
 
     def _hear_stored(self, partition: Partition, ref: Any, size: int, launched: Launched) -> None:
         holder = launched.executor if ref is None else None

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyrite.blocks.pool import DISK_PREFIX
-from pyrite.cluster.cost.machines import CostedExecutor, CostedNode
+from pyrite.cluster.cost.digest import Digest
+from pyrite.cluster.cost.machines import CostedExecutor
 from pyrite.cluster.cost.network import Share, Sources, Transfer, Use
-from pyrite.cluster.cost.parcels import Parcels
 from pyrite.cluster.cost.tally import StageTimes
 from pyrite.cluster.cost.workload import Reads, StageModel, reads_of
 from pyrite.ids import BlockRef, NodeId, Partition, ShuffleId
 from pyrite.schedule import events as ev
-from pyrite.schedule.commands import LaunchTask, Snapshot
+from pyrite.schedule.commands import LaunchTask
 
 if TYPE_CHECKING:
     from pyrite.cluster.cost.costed import CostedCluster
@@ -23,63 +23,12 @@ INLINE_BYTES = 32 << 10
 RESULT = b""
 
 
-def added_up(refs: Iterable[BlockRef]) -> tuple[dict[NodeId, float], dict[NodeId, float]]:
-    """The bytes of blocks by node: all of them, and those on its disk."""
-    everywhere: dict[NodeId, float] = {}
-    on_disk: dict[NodeId, float] = {}
-    for node, segment, _, length in refs:
-        everywhere[node] = everywhere.get(node, 0.0) + length
-        if segment.startswith(DISK_PREFIX):
-            on_disk[node] = on_disk.get(node, 0.0) + length
-    return everywhere, on_disk
+class Writing(NamedTuple):
+    """A block to be written: a kept partition's, or of what the task makes."""
 
-
-class Digest:
-    """Where the bytes of all map outputs of a shuffle lie, added up once for all its readers."""
-
-    def __init__(self, snapshot: Snapshot, nodes: dict[NodeId, CostedNode]) -> None:
-        self.snapshot = snapshot
-        everywhere, on_disk = added_up(snapshot.refs)
-        self.sources = Sources(everywhere)
-        self.on_disk = Sources(on_disk)
-        self._lives = {node: nodes[node].life for node in everywhere}
-        self._outputs: dict[NodeId, list[int]] = {}
-        self._in_parcels: dict[str, tuple[dict[NodeId, float], dict[NodeId, float]]] = {}
-
-    def lost_nodes(self, nodes: dict[NodeId, CostedNode]) -> list[NodeId]:
-        """Those that went, with their outputs, since the snapshot was taken."""
-        return [
-            node
-            for node, life in self._lives.items()
-            if not nodes[node].alive or nodes[node].life != life
-        ]
-
-    def outputs_on(self, node: NodeId) -> list[int]:
-        """The places of the outputs that lie there; many readers ask when a node has gone."""
-        if node not in self._outputs:
-            refs = self.snapshot.refs
-            self._outputs[node] = [index for index, ref in enumerate(refs) if ref.node == node]
-        return self._outputs[node]
-
-    def rest(self, parcels: Parcels, segments: Sequence[str]) -> tuple[Sources, Sources]:
-        """What is not in these parcels: all of it, and what of it lies on disks.
-
-        An output may have been made again elsewhere since it was fetched: where it lies now, it
-        need not be read.
-        """
-        if not segments:
-            return self.sources, self.on_disk
-        taken: dict[NodeId, float] = {}
-        from_disk: dict[NodeId, float] = {}
-        for segment in segments:
-            found = self._in_parcels.get(segment)
-            if found is None:
-                maps = parcels.maps_in(segment)
-                found = self._in_parcels[segment] = added_up(self.snapshot.refs[i] for i in maps)
-            for sums, more in zip((taken, from_disk), found, strict=True):
-                for node, size in more.items():
-                    sums[node] = sums.get(node, 0.0) + size
-        return self.sources.without(taken), self.on_disk.without(from_disk)
+    partition: Partition | None
+    size: int
+    to_disk: bool = False
 
 
 class TaskRun:
@@ -102,7 +51,14 @@ class TaskRun:
         self._doing: Transfer | Use | None = None
         self._stopped = False
         self._making: list[Partition] = []
-        self._writes: list[tuple[Partition | None, int, bool]] = []
+        # How many even steps of the work are left: one for each block of an output that is written
+        # in installments.
+        self._steps = 1
+        self._step_s = 0.0
+        self._installment_bytes = 0
+        # What is being written, and what is to be after the last step.
+        self._writes: list[Writing] = []
+        self._last_writes: list[Writing] = []
         self._stored: list[ev.Stored] = []
         self._dropped: list[Partition] = []
         self._output: BlockRef | None = None
@@ -130,13 +86,13 @@ class TaskRun:
         self._turn_s = cluster.timeline.now_s
         self._partition = command.partitions[len(self._made)]
         self._output = None
+        self._steps = 1
         self.pulls = []
         blocks = {
             each: ref for each, ref in command.blocks if cluster.is_there(each, ref, self.executor)
         }
-        shape = cluster.specs[command.stage].shape
         reads = reads_of(
-            shape,
+            cluster.specs[command.stage].shape,
             self._partition,
             cluster.persisted,
             lambda each: self.executor.holds(each) or each in blocks,
@@ -145,32 +101,27 @@ class TaskRun:
         parts: list[tuple[Share, float]] = []
         sent_before = cluster.network.sent_bytes
         decoded = self._read_kept(reads, blocks, parts)
-        snapshots = {each.shuffle: each for each in command.inputs}
-        for shuffle, index in reads.parts:
-            digest = cluster.digest(snapshots[shuffle])
-            rest, on_disk = digest.rest(cluster.parcels, self._parcels(shuffle, index))
-            if (lost := cluster.lost_source(digest, rest)) is not None:
-                self._fail_fetch(digest, lost)
-                return
-            self.pulls.append((digest, rest))
-            share = cluster.share(shuffle, index)
-            self._read_part(rest, on_disk, share, parts)
-            decoded += digest.sources.total * share
-            cluster.tally.found_bytes += (digest.sources.total - rest.total) * share
+        shuffled = self._read_shuffles(reads, parts)
+        if shuffled is None:
+            return
         is_remote = cluster.network.sent_bytes > sent_before
+        decoded += shuffled
         decoded += self._spill(decoded, parts)
         if self.stage.input_bytes:
             node = self.executor.node
             size = self.stage.input_bytes[self._partition]
             parts.append((node.disk, node.disk_read_s(size)))
-        work_s = self._work_s(decoded)
-        if parts:
-            # However many nodes are asked, they are asked at once.
-            asked_s = 2 * self.executor.node.kind.latency_s if is_remote else 0.0
-            timeline = cluster.timeline
-            self._doing = Transfer(parts, lambda: timeline.after(asked_s, self._compute, work_s))
-        else:
+        self._fetch(parts, is_remote, self._work_s(decoded))
+
+    def _fetch(self, parts: list[tuple[Share, float]], is_remote: bool, work_s: float) -> None:
+        """Waits until all is read."""
+        if not parts:
             self._compute(work_s)
+            return
+        # However many nodes are asked, they are asked at once.
+        asked_s = 2 * self.executor.node.kind.latency_s if is_remote else 0.0
+        timeline = self.cluster.timeline
+        self._doing = Transfer(parts, lambda: timeline.after(asked_s, self._compute, work_s))
 
     def _read_kept(
         self, reads: Reads, blocks: dict[Partition, BlockRef], parts: list[tuple[Share, float]]
@@ -187,6 +138,24 @@ class TaskRun:
                 parts.append((source.disk, source.disk_read_s(ref.length)))
             sources = Sources({ref.node: float(ref.length)})
             parts += self.cluster.network.parts(self.executor.node.id, sources)
+        return decoded
+
+    def _read_shuffles(self, reads: Reads, parts: list[tuple[Share, float]]) -> float | None:
+        """The bytes of all shuffles' parts; None where the attempt ends, as a source has gone."""
+        cluster = self.cluster
+        decoded = 0.0
+        snapshots = {each.shuffle: each for each in self.command.inputs}
+        for shuffle, index in reads.parts:
+            digest = cluster.digest(snapshots[shuffle])
+            rest, on_disk = digest.rest(cluster.parcels, self._parcels(shuffle, index))
+            if (lost := cluster.lost_source(digest, rest)) is not None:
+                self._fail_fetch(digest, lost)
+                return None
+            self.pulls.append((digest, rest))
+            share = cluster.share(shuffle, index)
+            self._read_part(rest, on_disk, share, parts)
+            decoded += digest.sources.total * share
+            cluster.tally.found_bytes += (digest.sources.total - rest.total) * share
         return decoded
 
     def _parcels(self, shuffle: ShuffleId, index: int) -> list[str]:
@@ -252,23 +221,46 @@ class TaskRun:
             size = kept.size_bytes.get(each.index, 0.0)
             if kept.place == "live":
                 continue
-            self._writes.append((each, int(size), kept.place == "disk"))
+            self._last_writes.append(Writing(each, int(size), kept.place == "disk"))
             work_s += model.write_s(size)
         output = self.stage.output_bytes[partition] if self.stage.output_bytes else 0.0
         if self.stage.writes is not None or output > INLINE_BYTES:
-            self._writes.append((None, max(1, int(output)), False))
+            self._plan_output(max(1, int(output)))
         return work_s + model.write_s(output)
+
+    def _plan_output(self, size: int) -> None:
+        """One block at the end, or several on the way where the output is awaited and the sizes of
+        its parts are told."""
+        shuffle, buffer_bytes = self.stage.writes, self.command.buffer_bytes
+        if shuffle is not None and self.cluster.parcels.tells_sizes(ShuffleId(shuffle)):
+            self._steps = ceil(size / buffer_bytes) if buffer_bytes else 1
+        self._installment_bytes = size // self._steps
+        self._last_writes.append(Writing(None, size - self._installment_bytes * (self._steps - 1)))
 
     def _compute(self, work_s: float) -> None:
         if self._stopped:
             return
         self._times.waited_s += self.cluster.timeline.now_s - self._turn_s
-        self._doing = self.executor.node.cpu.start(work_s, self._write)
+        self._step_s = work_s / self._steps
+        self._take_step()
+
+    def _take_step(self) -> None:
+        self._doing = self.executor.node.cpu.start(self._step_s, self._write)
 
     # Write
 
     def _write(self) -> None:
+        """Begins to write what a step has made."""
         self._doing = None
+        self._steps -= 1
+        if self._steps:
+            self._writes = [Writing(None, self._installment_bytes)]
+        else:
+            self._keep_live()
+            self._writes, self._last_writes = self._last_writes, []
+        self._write_next()
+
+    def _keep_live(self) -> None:
         for each in self._making:
             kept = self.cluster.workload.kept[each.rdd]
             if kept.place == "live":
@@ -277,7 +269,6 @@ class TaskRun:
                 self._dropped += dropped
                 if fits:
                     self._stored.append(ev.Stored(each, None, int(size)))
-        self._write_next()
 
     def _write_next(self) -> None:
         while self._writes:
@@ -289,7 +280,22 @@ class TaskRun:
                 self._want(partition, size)
                 return
             self._placed(self.executor.place(size))
-        self._succeed()
+        if self._steps:
+            self._tell_installment()
+            self._take_step()
+        else:
+            self._succeed()
+
+    def _tell_installment(self) -> None:
+        ref, sizes = self._put_output()
+        assert sizes is not None, "installments are of those whose sizes are told"
+        self.cluster.say(ev.OutputGrew(self.command.attempt, ref, sizes))
+
+    def _put_output(self) -> tuple[BlockRef, bytes | None]:
+        """The block of the map output that was just written, and the sizes of its parts."""
+        assert self._output is not None, "a map task has written"
+        assert self.stage.writes is not None, "only map tasks have outputs"
+        return self._output, self.cluster.parcels.put(ShuffleId(self.stage.writes), self._output)
 
     def _want(self, partition: Partition | None, size: int) -> None:
         """Asks for a segment; a kept partition gets one of its own."""
@@ -363,9 +369,8 @@ class TaskRun:
     def _what_was_made(self) -> ev.Made:
         if self.stage.writes is None:
             return ev.Made(self._output or RESULT)
-        assert self._output is not None, "a map task has written"
-        sizes = self.cluster.parcels.put(ShuffleId(self.stage.writes), self._output)
-        return ev.Made(None, self._output, None, sizes)
+        output, sizes = self._put_output()
+        return ev.Made(None, output, None, sizes)
 
     def _end(self, event: ev.Event) -> None:
         self.executor.run = None
