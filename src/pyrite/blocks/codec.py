@@ -67,13 +67,13 @@ def frame_size(buffers: Sequence[Buffer]) -> int:
     )
 
 
-def decode(frame: memoryview | bytes) -> list[Any]:
-    """The rows of one frame; their large buffers are views into it, not copies."""
+def decode(frame: memoryview | bytes, writable: bool = False) -> list[Any]:
+    """The rows of one frame; their large buffers are views into it, or `writable` copies."""
     view = _bytes_view(frame)
     end = _frame_end(view, 0)
     if end != len(view):
         raise CorruptBlock(f"a frame of {end} bytes lies in a block of {len(view)} bytes")
-    return _decode_frame(view)
+    return _decode_frame(view, writable)
 
 
 def decode_frames(data: memoryview | bytes, writable: bool = False) -> Iterator[list[Any]]:
@@ -99,8 +99,13 @@ def check_frames(data: memoryview | bytes) -> None:
         start = end
 
 
-def read_frames(read: Callable[[int], bytes], size: int) -> Iterator[list[Any]]:
-    """The rows of frames that `read` brings piece by piece, one frame in memory at a time."""
+def read_frames(
+    read: Callable[[int], bytes], size: int, writable: bool = False
+) -> Iterator[list[Any]]:
+    """The rows of frames that `read` brings piece by piece, one frame in memory at a time.
+
+    Large buffers are views into the frame, or where they must be `writable` copies of their own.
+    """
     while size > 0:
         head = read(_HEADER.size)
         if len(head) < _HEADER.size:
@@ -109,7 +114,7 @@ def read_frames(read: Callable[[int], bytes], size: int) -> Iterator[list[Any]]:
         length = _HEADER.size + payload + -payload % _FRAME_ALIGNMENT
         if length > size:
             raise CorruptBlock(f"a frame claims {length} bytes where {size} are left")
-        yield decode(head + read(length - _HEADER.size))
+        yield decode(head + read(length - _HEADER.size), writable)
         size -= length
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from pyrite.blocks.codec import decode_frames, read_frames
-from pyrite.blocks.parts import find_part
+from pyrite.blocks.parts import LongPart, find_part
 from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
 from pyrite.ids import BlockRef, NodeId
 from pyrite.rare import rare
@@ -83,8 +83,9 @@ class SegmentReader:
         finally:
             os.close(fd)
 
-    def parts(self, refs: Sequence[BlockRef], part: int) -> Iterator[memoryview | None]:
-        """One reducer's part of each of these map outputs; None where it is empty.
+    def parts(self, refs: Sequence[BlockRef], part: int) -> Iterator[memoryview | LongPart | None]:
+        """One reducer's part of each of these map outputs, a long one yet to be read; None where
+        it is empty.
 
         Raises at the first that can't be read OSError where it is gone, CorruptBlock where its
         bytes are wrong.

@@ -53,6 +53,8 @@ class Evaluator:
     ) -> Iterator[Any]:
         """What the RDD at the place is made of by the outputs of some maps only."""
         self.maps[shuffle] = maps
+        # Who merges the pieces holds a frame of each at once.
+        self.space.waiting_rows = min(self.space.waiting_rows, self.space.chunk_rows)
         return self.rows(place, index)
 
     def take_pieces(self, place: int, shuffle: ShuffleId, blocks: list[BlockRef]) -> None:

@@ -7,37 +7,43 @@ from collections.abc import Iterable
 from itertools import islice
 
 from pyrite.blocks.codec import CorruptBlock
-from pyrite.blocks.parts import find_part
+from pyrite.blocks.parts import LongPart, find_part, select
 from pyrite.ids import BlockRef, NodeId
+from pyrite.remote.asking import Stretch
 from pyrite.remote.errors import BlockGone, BlockSpoilt
-from pyrite.remote.neighbours import AHEAD_BYTES, Neighbours
+from pyrite.remote.neighbours import Neighbours
 
 AHEAD_BLOCKS = 1024
+# What is received at a time of a part that is too long to be held: no more, as many may be read
+# at once, and no less, as each takes a round trip.
+MOST_STRETCH_BYTES = 1 << 20
+LEAST_STRETCH_BYTES = 64 << 10
+NOTHING = memoryview(b"")
 
 
 class PartsAhead:
     """One reducer's part of each of these map outputs, node by node in their order."""
 
     def __init__(
-        self,
-        neighbours: Neighbours,
-        refs: Iterable[BlockRef],
-        part: int,
-        ahead_bytes: int = AHEAD_BYTES,
+        self, neighbours: Neighbours, refs: Iterable[BlockRef], part: int, ahead_bytes: int
     ) -> None:
         self.neighbours = neighbours
         self.part = part
-        self.wanted: dict[NodeId, deque[BlockRef]] = {}
-        for ref in refs:
-            self.wanted.setdefault(ref.node, deque()).append(ref)
+        self.wanted: dict[NodeId, deque[Stretch]] = {}
+        for node, segment, offset, length in refs:
+            self.wanted.setdefault(node, deque()).append(Stretch(segment, offset, length))
+        # How many are offered to a node, which sends those that there is room for.
+        self.offers = dict.fromkeys(self.wanted, AHEAD_BLOCKS)
         self.found: dict[NodeId, deque[memoryview | BlockGone]] = {}
         self.ahead_bytes = ahead_bytes
         self.share_bytes = ahead_bytes // max(1, len(self.wanted))
         self.held_bytes = 0
 
-    def take(self, node: NodeId) -> memoryview | None:
+    def take(self, node: NodeId) -> memoryview | LongPart | None:
         """The part of the node's next output; raises as reading it does."""
         found = self.found.get(node) or self._fetch(node)
+        if not found:
+            return self._open_long(node, self.wanted[node].popleft())
         selection = found.popleft()
         if isinstance(selection, BlockSpoilt):
             raise CorruptBlock(str(selection))
@@ -48,12 +54,59 @@ class PartsAhead:
 
     def _fetch(self, node: NodeId) -> deque[memoryview | BlockGone]:
         wanted = self.wanted[node]
-        refs = list(islice(wanted, AHEAD_BLOCKS))
-        # However little room there is: one comes, which is needed now.
+        blocks = list(islice(wanted, self.offers[node]))
+        # However little room there is: one comes, which is needed now, if it can be held at all.
         room = min(self.share_bytes, self.ahead_bytes - self.held_bytes)
-        found = self.neighbours.gather(node, refs, [self.part], max(0, room))
+        longest = max(self.ahead_bytes, LEAST_STRETCH_BYTES)
+        found = self.neighbours.gather(node, blocks, [self.part], max(0, room), longest)
         for each in found:
             wanted.popleft()
             self.held_bytes += len(each) if isinstance(each, memoryview) else 0
+        self.offers[node] = min(AHEAD_BLOCKS, 2 * max(1, len(found)))
         self.found[node] = deque(found)
         return self.found[node]
+
+    def _open_long(self, node: NodeId, block: Stretch) -> InStretches:
+        whole = BlockRef(node, *block)
+
+        def read(start: int, size: int) -> memoryview:
+            return self.neighbours.read(bytes_of(whole, start, size))
+
+        _, [(start, size)] = select(read, whole.length, [self.part])
+        return InStretches(self.neighbours, bytes_of(whole, start, size), self.ahead_bytes)
+
+
+class InStretches:
+    """Another node's bytes that are too many to be held: they are received as they are read."""
+
+    def __init__(self, neighbours: Neighbours, ref: BlockRef, ahead_bytes: int) -> None:
+        self.neighbours = neighbours
+        self.ref = ref
+        self.size = ref.length
+        self.stretch_bytes = max(LEAST_STRETCH_BYTES, min(MOST_STRETCH_BYTES, ahead_bytes))
+        # What was received: where it ends, and what of it was not yet read.
+        self.position = 0
+        self.view = NOTHING
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, so many or up to the end; raises as reading a block does."""
+        found = bytearray()
+        while len(found) < size and (self.view or self.position < self.size):
+            if not self.view:
+                self._receive()
+            missing = size - len(found)
+            found += self.view[:missing]
+            self.view = self.view[missing:]
+        return bytes(found)
+
+    def _receive(self) -> None:
+        # What was read is given back first: the next stretch can lie in the same memory.
+        self.view = NOTHING
+        length = min(self.stretch_bytes, self.size - self.position)
+        self.view = self.neighbours.read(bytes_of(self.ref, self.position, length))
+        self.position += length
+
+
+def bytes_of(ref: BlockRef, start: int, size: int) -> BlockRef:
+    """Some bytes of a block, as a block."""
+    return ref._replace(offset=ref.offset + start, length=size)

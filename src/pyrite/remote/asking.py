@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pyrite.blocks.parts import selection_header_bytes
-from pyrite.remote.protocol import Kind, pack_parts, pack_request
+from pyrite.remote.protocol import MOST_BYTES, Kind, pack_parts, pack_request
 
 # So many requests are on their way before their replies are read.
 WINDOW = 32
@@ -23,7 +23,7 @@ class Stretch(NamedTuple):
 
 
 class Enough(Exception):
-    """Far more comes than was to be expected: the rest must wait."""
+    """Far more comes than was to be expected, or may be: the rest must wait."""
 
 
 class Asking:
@@ -32,10 +32,17 @@ class Asking:
     How large a part is, nobody knows before it comes: the largest so far stands for the next.
     """
 
-    def __init__(self, blocks: Sequence[Stretch], parts: Sequence[int], most_bytes: int) -> None:
+    def __init__(
+        self,
+        blocks: Sequence[Stretch],
+        parts: Sequence[int],
+        most_bytes: int,
+        longest_bytes: int = MOST_BYTES,
+    ) -> None:
         self.blocks = blocks
         self.parts = parts
         self.most_bytes = most_bytes
+        self.longest_bytes = longest_bytes
         self.packed_parts = pack_parts(parts)
         self.header_bytes = selection_header_bytes(len(parts))
         self.window = max(1, min(WINDOW, WINDOW_BYTES // len(self.packed_parts)))
@@ -78,7 +85,8 @@ class Asking:
 
     def accept(self, length: int) -> int:
         """The length of a reply that is about to be received; raises Enough."""
-        if self.answered and self.came_bytes + length > 2 * self.most_bytes:
+        room = 2 * self.most_bytes - self.came_bytes if self.answered else self.longest_bytes
+        if length > room:
             raise Enough
         return length
 

@@ -55,7 +55,10 @@ class WarmBuffers:
             buffer = self._mapped(shelf, size)
         except OSError:
             # An OSError would mean a lost block to who reads it.
-            raise MemoryError(f"no memory to receive a block of {size} bytes") from None
+            raise MemoryError(
+                f"no memory to receive a block of {size} bytes: use more partitions, "
+                f"or raise spark.executor.memory"
+            ) from None
         shelf.append(buffer)
         self.known_bytes += size
 
@@ -65,11 +68,12 @@ class WarmBuffers:
         except OSError:
             # Those of other sizes count as this process's, though nobody looks into them. And so
             # does memory that was freed and not returned: the limit is for what is mapped, not for
-            # what is held. Shared memory does not count; what is received at a time is bounded.
+            # what is held. Shared memory does not count: one that is no larger than what may be
+            # kept is taken there. All others, of which each is as long as its block, must fit.
             self.clear()
             shelf.clear()
             self.shelves[size] = shelf
-            return shared(size)
+            return shared(size) if size <= self.kept_bytes else mapped(size)
 
     def _give_up(self, size: int) -> None:
         """Forgets the buffers used longest ago; who looks into one keeps it until they are done."""

@@ -33,7 +33,7 @@ MOST_LINKS = 64
 
 
 class BlockClient:
-    """Reads and writes blocks of other nodes; one per process, not for several threads."""
+    """Reads and writes blocks of other nodes. Not for several threads: each has its own."""
 
     def __init__(self, secret: bytes, timeout_s: float = TIMEOUT_S) -> None:
         self.secret = check_secret(secret)
@@ -49,6 +49,7 @@ class BlockClient:
 
         Raises BlockGone where the node does not have them, PeerLost where it does not answer.
         """
+        self._check_process()
         header = pack_request(Kind.READ, segment, offset, length)
         view = self.buffers.take(length)
         reply = self._exchange(address, lambda link: link.ask([header], view))
@@ -70,13 +71,14 @@ class BlockClient:
         blocks: Sequence[Stretch],
         parts: Sequence[int],
         most_bytes: int = MOST_BYTES,
+        longest_bytes: int = MOST_BYTES,
     ) -> list[memoryview | BlockGone]:
         """A selection of each map output in its order, in few round trips; those gone as errors.
 
         The parts ascend. Where all would have more than `most_bytes` together they are fewer than
-        the outputs, but one at least.
+        the outputs, but one at least; none where that one has more than `longest_bytes`.
         """
-        asking = Asking(blocks, parts, most_bytes)
+        asking = Asking(blocks, parts, most_bytes, longest_bytes)
         found: list[memoryview | BlockGone] = []
 
         def talk(link: Link) -> None:
@@ -197,10 +199,7 @@ class BlockClient:
 
     def _exchange(self, address: Address, talk: Callable[[Link], T]) -> T:
         """Talks over the kept connection; over a new one, once, where that has broken."""
-        if os.getpid() != self.process:
-            # They are the parent's: two processes on one connection would mix their words.
-            self.close()
-            self.process = os.getpid()
+        self._check_process()
         link = self.links.pop(address, None)
         if link is not None:
             try:
@@ -211,6 +210,13 @@ class BlockClient:
             return self._talk(Link(address, self.timeout_s), talk, is_new=True)
         except Broken as error:
             raise PeerLost(address, str(error)) from None
+
+    def _check_process(self) -> None:
+        """Leaves a parent's connections and buffers to it, in a process that was forked."""
+        if os.getpid() != self.process:
+            # Two processes on one connection would mix their words, and in one buffer their bytes.
+            self.close()
+            self.process = os.getpid()
 
     def _talk(self, link: Link, talk: Callable[[Link], T], is_new: bool = False) -> T:
         # Whoever is interrupted, even by a signal, leaves a connection in the middle of a word:

@@ -1,9 +1,13 @@
-"""One client's connection to a block server: never waits, and holds no more than a few KB."""
+"""One client's connection to a block server: never waits, and copies no large block.
+
+What it holds: the parts that are asked for, up to 256 KB, and what a reply begins with: a block of
+up to 64 KB, or which parts follow, up to 1 MB.
+"""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -227,7 +231,7 @@ class Connection:
             return
         fd = file.fd
         try:
-            head, stretches = select(
+            head, spans = select(
                 lambda start, count: read_exactly(fd, count, offset + start),
                 length,
                 unpack_parts(listed),
@@ -240,9 +244,10 @@ class Connection:
             self._reply(Status.GONE)
         else:
             self.segment = segment
-            total = len(head) + sum(size for _, size in stretches)
+            total = len(head) + sum(size for _, size in spans)
             heads = [pack_reply(Status.OK, total), head]
-            self._start_sending(heads, file, joined(stretches, offset))
+            stretches = [(offset + start, size) for start, size in spans]
+            self._start_sending(heads, file, stretches)
 
     def _start_sending(
         self,
@@ -311,15 +316,3 @@ class Connection:
             self._reply(Status.OK)
         else:
             self._reply(Status.GONE)
-
-
-def joined(stretches: Iterable[tuple[int, int]], base: int) -> list[tuple[int, int]]:
-    """The stretches as they lie in the file, neighbours as one and without the empty ones."""
-    found: list[tuple[int, int]] = []
-    for start, length in stretches:
-        offset = base + start
-        if found and sum(found[-1]) == offset:
-            found[-1] = found[-1][0], found[-1][1] + length
-        elif length:
-            found.append((offset, length))
-    return found

@@ -19,6 +19,20 @@ _MAKE = os.O_WRONLY | os.O_CLOEXEC | os.O_CREAT | os.O_EXCL
 _APPEND = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
+def open_segment(folders: Folders, name: str) -> int:
+    """Opens a segment's file for reading; raises OSError that says what is wrong with it."""
+    try:
+        fd = os.open(folders.path(name), _READ)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"segment {name} is gone") from None
+    except OSError as error:
+        raise OSError(f"segment {name} can't be opened: {error.strerror}") from None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(f"{name} is no segment")
+    return fd
+
+
 class OpenFile:
     """A file that is open as long as somebody holds this, and its bytes where it is mapped."""
 
@@ -51,12 +65,11 @@ class OpenFiles:
 
     def _open(self, segment: str, end: int) -> OpenFile | None:
         try:
-            file = OpenFile(os.open(self.folders.path(segment), _READ))
+            file = OpenFile(open_segment(self.folders, segment))
         except OSError:
             return None
-        found = os.fstat(file.fd)
-        file.size = found.st_size
-        if not stat.S_ISREG(found.st_mode) or end > file.size:
+        file.size = os.fstat(file.fd).st_size
+        if end > file.size:
             return None
         if segment.startswith(DISK_PREFIX):
             # Everybody waits while one waits for the disk: let it read far ahead.

@@ -21,7 +21,7 @@ from pyrite.remote.protocol import REPLY, Malformed, Reply, Status, unpack_reply
 
 NOTHING = memoryview(bytearray())
 # So many bytes are received at once where nobody knows yet what they are.
-AHEAD_BYTES = 64 << 10
+PEEK_BYTES = 64 << 10
 
 
 class Broken(Exception):
@@ -142,7 +142,7 @@ class Link:
 
     def _receive_ahead(self) -> None:
         if not self.ahead:
-            self.ahead = memoryview(bytearray(AHEAD_BYTES))
+            self.ahead = memoryview(bytearray(PEEK_BYTES))
         got = self.sock.recv_into(self.ahead)
         if not got:
             raise Broken("it closed the connection")

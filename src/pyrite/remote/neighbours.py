@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from pyrite.ids import BlockRef, NodeId
 
 if TYPE_CHECKING:
+    from pyrite.remote.asking import Stretch
     from pyrite.remote.client import BlockClient
     from pyrite.remote.errors import Address, BlockGone
 
-# What a reducer has fetched and not yet read, of all nodes together.
+# What a task has fetched and not yet read of a shuffle, from all nodes together. Of several
+# shuffles, or pieces, that it reads at once the second has half as much, the third a third.
 AHEAD_BYTES = 16 << 20
 
 
@@ -21,6 +23,8 @@ class Neighbours:
     def __init__(self) -> None:
         self.client: BlockClient | None = None
         self.ahead_bytes = AHEAD_BYTES
+        # How many are reading ahead.
+        self.readers = 0
         self.addresses: Mapping[NodeId, Address] = {}
 
     def meet(self, secret: bytes, addresses: Mapping[NodeId, Address]) -> None:
@@ -36,14 +40,16 @@ class Neighbours:
         return client.read(address, ref.segment, ref.offset, ref.length)
 
     def gather(
-        self, node: NodeId, refs: Sequence[BlockRef], parts: Sequence[int], most_bytes: int
+        self,
+        node: NodeId,
+        blocks: Sequence[Stretch],
+        parts: Sequence[int],
+        most_bytes: int,
+        longest_bytes: int,
     ) -> list[memoryview | BlockGone]:
-        """Selections of the first of the node's map outputs, at least of one."""
-        from pyrite.remote.asking import Stretch
-
+        """Selections of the first of the node's map outputs; none where the first is too long."""
         client, address = self._reach(node)
-        blocks = [Stretch(ref.segment, ref.offset, ref.length) for ref in refs]
-        return client.gather(address, blocks, parts, most_bytes)
+        return client.gather(address, blocks, parts, most_bytes, longest_bytes)
 
     def write(
         self, node: NodeId, segment: str, offset: int, buffers: Sequence[Any], total: int

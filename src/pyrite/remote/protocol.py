@@ -12,7 +12,7 @@ import struct
 from array import array
 from collections.abc import Sequence
 from enum import IntEnum
-from itertools import pairwise
+from operator import ge
 from typing import Any, NamedTuple
 
 MAGIC = b"pyr1"
@@ -144,7 +144,7 @@ def unpack_request(header: Any) -> Request:
 def unpack_parts(body: Any) -> list[int]:
     """The numbers of the parts that are to be gathered; raises Malformed."""
     parts = memoryview(body).cast("I").tolist()
-    if any(left >= right for left, right in pairwise(parts)):
+    if any(map(ge, parts, parts[1:])):
         raise Malformed("numbers of parts that do not ascend")
     return parts
 

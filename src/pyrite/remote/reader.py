@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pyrite.blocks.codec import decode_frames
-from pyrite.blocks.parts import find_part
+from pyrite.blocks.codec import decode_frames, read_frames
+from pyrite.blocks.parts import LongPart, find_part
 from pyrite.blocks.segments import Folders, SegmentReader
 from pyrite.ids import BlockRef
 from pyrite.remote.neighbours import Neighbours
@@ -27,9 +27,14 @@ class NodeReader(SegmentReader):
     def rows(self, ref: BlockRef) -> Iterator[list[Any]]:
         if ref.node == self.folders.node:
             return super().rows(ref)
-        return decode_frames(self.view(ref))
+        if ref.length <= self.neighbours.ahead_bytes:
+            return decode_frames(self.view(ref))
+        from pyrite.remote.ahead import InStretches
 
-    def parts(self, refs: Sequence[BlockRef], part: int) -> Iterator[memoryview | None]:
+        far = InStretches(self.neighbours, ref, self.neighbours.ahead_bytes)
+        return read_frames(far.read, ref.length)
+
+    def parts(self, refs: Sequence[BlockRef], part: int) -> Iterator[memoryview | LongPart | None]:
         own = self.folders.node
         far = [ref for ref in refs if ref.node != own]
         if not far:
@@ -37,9 +42,15 @@ class NodeReader(SegmentReader):
             return
         from pyrite.remote.ahead import PartsAhead
 
-        ahead = PartsAhead(self.neighbours, far, part, self.neighbours.ahead_bytes)
-        for ref in refs:
-            yield find_part(self.view(ref), part) if ref.node == own else ahead.take(ref.node)
+        neighbours = self.neighbours
+        neighbours.readers += 1
+        try:
+            ahead_bytes = neighbours.ahead_bytes // neighbours.readers
+            ahead = PartsAhead(neighbours, far, part, ahead_bytes)
+            for ref in refs:
+                yield find_part(self.view(ref), part) if ref.node == own else ahead.take(ref.node)
+        finally:
+            neighbours.readers -= 1
 
     def close(self) -> None:
         super().close()

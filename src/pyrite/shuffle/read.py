@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from pyrite.blocks.codec import CorruptBlock, check_frames, decode_frames
+from pyrite.blocks.codec import CorruptBlock, check_frames, decode_frames, read_frames
 from pyrite.blocks.parcel import unpack_directory
-from pyrite.blocks.parts import find_part
+from pyrite.blocks.parts import LongPart, find_part
 from pyrite.blocks.segments import SegmentReader
 from pyrite.ids import BlockRef, ShuffleId
 from pyrite.rare import rare
@@ -87,16 +87,19 @@ class ShuffleRows:
         others = [ref for number, _, ref in blocks if number not in parcelled]
         parts = self.reader.parts(others, self.part)
         for number, index, ref in blocks:
+            found: memoryview | LongPart | None
             try:
                 if number not in parcelled:
-                    view = next(parts)
+                    found = next(parts)
                 else:
-                    is_whole, view = self._from_parcel(parcelled.pop(number))
+                    is_whole, found = self._from_parcel(parcelled.pop(number))
                     if not is_whole:
-                        view = next(self.reader.parts([ref], self.part))
-                if view is not None:
-                    # Reducers may add arrays in place, as they do with PySpark.
-                    yield from decode_frames(view, writable=True)
+                        found = next(self.reader.parts([ref], self.part))
+                # Reducers may add arrays in place, as they do with PySpark.
+                if isinstance(found, memoryview):
+                    yield from decode_frames(found, writable=True)
+                elif found is not None:
+                    yield from read_frames(found.read, found.size, writable=True)
             except (OSError, CorruptBlock) as error:
                 reason = f"{type(error).__name__}: {error}"
                 lost = self._lost_with(ref, error) if isinstance(error, OSError) else [(index, ref)]

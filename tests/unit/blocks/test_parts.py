@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyrite.blocks import parts as parts_module
 from pyrite.blocks.codec import CorruptBlock
 from pyrite.blocks.parcel import (
     ALIGNMENT,
@@ -14,7 +15,14 @@ from pyrite.blocks.parcel import (
     pack_directory,
     unpack_directory,
 )
-from pyrite.blocks.parts import find_part, pack_header, select, selection_header_bytes
+from pyrite.blocks.parts import (
+    find_part,
+    pack_header,
+    sealed,
+    select,
+    selection_header_bytes,
+    unsealed,
+)
 
 PARTS = st.lists(st.binary(max_size=40), min_size=1, max_size=30)
 
@@ -80,6 +88,88 @@ def test_parts_that_are_not_there_can_not_be_selected() -> None:
     for wanted in [2], [0, 5], []:
         with pytest.raises(CorruptBlock, match="no part"):
             selection_of(output, wanted)
+
+
+@given(PARTS, st.data())
+def test_a_selection_of_a_selection_is_one_of_the_output(
+    parts: list[bytes], data: st.DataObject
+) -> None:
+    output = output_of(parts)
+    numbers = sorted(data.draw(st.sets(st.integers(0, len(parts) - 1), min_size=1)))
+    copy = selection_of(output, numbers)
+    wanted = sorted(data.draw(st.sets(st.sampled_from(numbers), min_size=1)))
+    assert selection_of(copy, wanted) == selection_of(output, wanted)
+
+
+def test_a_part_between_those_of_a_selection_can_not_be_selected() -> None:
+    output = output_of([b"abc"] * 100)
+    for kept in [0, 5], range(0, 80, 5):
+        copy = selection_of(output, list(kept))
+        for wanted in [0, 3, 5], [3], [0, 81], [81], [0, 3]:
+            with pytest.raises(CorruptBlock, match="no part"):
+                selection_of(copy, wanted)
+    # Where few are wanted of many, they are searched for.
+    copy = selection_of(output, list(range(0, 100, 2)))
+    with pytest.raises(CorruptBlock, match="no part"):
+        selection_of(copy, [33])
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_spoilt_offsets_are_no_matter_to_who_does_not_want_them(count: int) -> None:
+    parts = [b"x%d" % number for number in range(count)]
+    output = output_of(parts)
+    for place in range(count + 1):
+        spoilt = bytearray(output)
+        spoilt[8 * (place + 1)] ^= 1
+        others = [part for part in range(count) if part not in (place - 1, place)]
+        for wanted in others, others[:1], others[-1:]:
+            assert selection_of(bytes(spoilt), wanted) == selection_of(output, wanted)
+        for wanted in [min(place, count - 1)], list(range(count)), sorted({0, max(0, place - 1)}):
+            if place in wanted or place - 1 in wanted:
+                with pytest.raises(CorruptBlock, match="has changed"):
+                    selection_of(bytes(spoilt), wanted)
+
+
+def test_offsets_that_fall_are_corrupt() -> None:
+    output = bytearray(output_of([b"abc", b"defgh", b"i"]))
+    output[8:40] = b"".join(sealed(*each).to_bytes(8, "little") for each in enumerate([0, 8, 3, 9]))
+    for wanted in [1], [0, 1, 2], [1, 2]:
+        with pytest.raises(CorruptBlock, match="end behind"):
+            selection_of(bytes(output), wanted)
+
+
+def test_parts_that_touch_are_read_at_once() -> None:
+    output = output_of([b"abc", b"", b"de", b"", b"f", b""])
+    start = output.index(b"abc")
+
+    def spans_of(wanted: list[int]) -> list[tuple[int, int]]:
+        return select(lambda at, n: output[at : at + n], len(output), wanted)[1]
+
+    assert spans_of([0, 1, 2]) == [(start, 5)]
+    assert spans_of([0, 2, 3]) == [(start, 5)]
+    assert spans_of([0, 4, 5]) == [(start, 3), (start + 5, 1)]
+    assert spans_of([1]) == spans_of([1, 3]) == []
+
+
+def test_one_part_of_a_copy_is_found_without_looking_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    count = 2000
+    copy = selection_of(output_of([b"x"] * count), list(range(count)))
+    looked = []
+    monkeypatch.setattr(parts_module, "unsealed", lambda *a: looked.append(a) or unsealed(*a))
+    monkeypatch.setattr(parts_module, "_bare", lambda e: looked.append(e) or e & ((1 << 40) - 1))
+    monkeypatch.setattr(parts_module, "_bare_all", looked.extend)
+    assert find_part(memoryview(selection_of(copy, [1234])), 1234) == b"x"
+    assert 0 < len(looked) < 30
+
+
+def test_which_parts_an_order_wants_is_packed_once_for_all_its_outputs() -> None:
+    wanted = list(range(0, 60, 2))
+    parts_module._remembered_numbers.cache_clear()
+    for number in range(5):
+        selection_of(output_of([b"%d" % number] * 60), wanted)
+    assert parts_module._remembered_numbers.cache_info()[:2] == (4, 1)
 
 
 def test_a_parcels_directory() -> None:

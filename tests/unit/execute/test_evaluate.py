@@ -1,4 +1,4 @@
-"""A task reads its shuffles through the parcels that it was launched with."""
+"""A task reads its shuffles through the parcels that it was launched with, and makes pieces."""
 
 from pathlib import Path
 
@@ -13,8 +13,10 @@ from pyrite.execute.evaluate import Evaluator
 from pyrite.execute.keeper import Keeper
 from pyrite.ids import BlockRef, NodeId, RddId, ShuffleId
 from pyrite.plan.program import Node, Program, ShuffleInput
+from pyrite.rdd.partitioner import ToOne
 from pyrite.rdd.wide import Shuffled
-from pyrite.shuffle.read import MapBlocks
+from pyrite.shuffle.read import MapBlocks, ShuffleRows
+from pyrite.shuffle.write import write_map_output
 
 NODE = NodeId("node-0")
 
@@ -45,4 +47,26 @@ def test_parcels_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:
         program = Program([node], [Shuffled(2)])
         evaluator = Evaluator(program, {}, shuffles, keeper, space, parcels)
         assert list(evaluator.compute(1)) == ["second"]
+    space.close()
+
+
+def test_the_frames_of_a_piece_are_small(tmp_path: Path) -> None:
+    """Who merges pieces has one of each in memory."""
+    folders = Folders(str(tmp_path), str(tmp_path), NODE)
+    part = encode_bytes(list(range(50_000)))
+    output = pack_header([len(part)]) + part
+    Path(folders.path("m-e0-1")).write_bytes(output)
+    shuffles = {ShuffleId(4): MapBlocks([BlockRef(NODE, "m-e0-1", 0, len(output))])}
+    reader = SegmentReader(folders)
+    writer = SegmentWriter(folders, "e7", lambda _want: NODE)
+    keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
+    space = Space(1 << 40, str(tmp_path))
+    program = Program([Node(RddId(1), (ShuffleInput(ShuffleId(4)),), 1)], [Shuffled(1)])
+    evaluator = Evaluator(program, {}, shuffles, keeper, space, {})
+    rows = evaluator.compute_piece(0, ShuffleId(4), range(1), 0)
+    piece, _ = write_map_output(rows, 0, ToOne(), 1, space, writer)
+    batches = list(ShuffleRows(ShuffleId(4), MapBlocks([piece]), 0, reader).batches())
+    assert [row for batch in batches for row in batch] == list(range(50_000))
+    assert max(map(len, batches)) <= space.chunk_rows
+    writer.close()
     space.close()

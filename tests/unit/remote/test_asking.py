@@ -50,6 +50,16 @@ def test_one_comes_however_large() -> None:
     assert converse(Asking(blocks_of(9), [0], 0), 1 << 20) == (1, 1)
 
 
+def test_the_first_is_not_longer_than_may_be_held() -> None:
+    asking = Asking(blocks_of(9), [0], 5 << 20, longest_bytes=1000)
+    asking.next_requests()
+    with pytest.raises(Enough):
+        asking.accept(1001)
+    asking.came(asking.accept(1000))
+    # Those behind it have to fit together.
+    assert asking.accept(1001) == 1001
+
+
 def test_far_more_than_expected_is_enough() -> None:
     asking = Asking(blocks_of(100), [0], 1 << 20)
     asking.next_requests()

@@ -96,6 +96,20 @@ def test_no_memory_is_no_lost_block(monkeypatch: pytest.MonkeyPatch) -> None:
     assert warm.known_bytes == 0
 
 
+def test_what_no_limit_counts_is_not_taken_for_large_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    warm = WarmBuffers(kept_bytes=2 * SIZE)
+
+    def full(_size: int) -> NoReturn:
+        raise OSError(errno.ENOMEM, "no memory")
+
+    monkeypatch.setattr(buffers, "mapped", full)
+    assert len(warm.take(2 * SIZE)) == 2 * SIZE
+    with pytest.raises(MemoryError, match=r"block of \d+ bytes: .*spark\.executor\.memory"):
+        warm.take(2 * SIZE + 1)
+
+
 @pytest.mark.parametrize("length", [1 << 16, (1 << 16) + 1, 100_001, (1 << 20) + 1, 1 << 24])
 def test_rounding_wastes_little(length: int) -> None:
     assert length <= rounded(length) <= length * 9 // 8 + 4096

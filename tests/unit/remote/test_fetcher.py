@@ -22,7 +22,7 @@ from pyrite.remote import fetcher as module
 from pyrite.remote.asking import Stretch
 from pyrite.remote.client import BlockClient
 from pyrite.remote.errors import Address
-from pyrite.remote.fetcher import Fetcher, FetchOrder, joined
+from pyrite.remote.fetcher import Fetcher, FetchOrder
 from pyrite.remote.handshake import ANSWER_BYTES, counter_proof, fresh_nonce
 from pyrite.remote.process import ServerProcess
 
@@ -57,7 +57,7 @@ class Bench:
         return FetchOrder(id, target, size, address, tuple(parts), maps, tuple(blocks))
 
     def fetch(self, order: FetchOrder) -> str | None:
-        self.fetcher.fetch(order)
+        self.fetcher.take(order)
         id, reason = self.said.get(timeout=PATIENCE_S)
         assert id == order.id
         return reason
@@ -191,6 +191,9 @@ def test_memory_that_is_full(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_is_no_file(bench: Bench) -> None:
     os.mkfifo(bench.folders.path("m-e0-3"))
     assert bench.fails(bench.order([Stretch("m-e0-3", 0, 100)], [0])) == "m-e0-3 is no segment"
+    os.symlink("m-e0-3", bench.folders.path("m-e0-4"))
+    reason = bench.fails(bench.order([Stretch("m-e0-4", 0, 100)], [0]))
+    assert reason == "segment m-e0-4 can't be opened: Too many levels of symbolic links"
 
 
 def test_other_nodes_want_a_secret(tmp_path: Path, server: ServerProcess) -> None:
@@ -253,7 +256,7 @@ def test_orders_for_one_source_are_done_in_their_order(
             blocks[1] = Stretch("m-e7-1", 0, 100)
         parts = sorted(random.sample(range(4), 2))
         orders[id] = bench.order(blocks, parts, address=address, id=id), chosen
-        bench.fetcher.fetch(orders[id][0])
+        bench.fetcher.take(orders[id][0])
     said = [bench.said.get(timeout=PATIENCE_S) for _ in range(300)]
     for address in addresses:
         ids = [id for id, _ in said if orders[id][0].address == address]
@@ -303,20 +306,20 @@ class Stalled:
 
 def test_several_sources_are_pulled_from_at_once(bench: Bench, secret: bytes) -> None:
     blocks = lay(bench.folders, "d-e0-1", [[b"one"]])
-    peers = [Stalled(secret) for _ in range(module.MOST_THREADS)]
+    peers = [Stalled(secret) for _ in range(Fetcher.most_threads)]
     for id, peer in enumerate(peers):
-        bench.fetcher.fetch(bench.order(blocks, [0], address=peer.address, id=id))
+        bench.fetcher.take(bench.order(blocks, [0], address=peer.address, id=id))
         assert len(bench.fetcher.threads) == id + 1
     assert all(peer.asked.wait(PATIENCE_S) for peer in peers)
     # All are busy, so that this one waits for the first that is free.
-    bench.fetcher.fetch(bench.order(blocks, [0], id=100))
+    bench.fetcher.take(bench.order(blocks, [0], id=100))
     assert bench.said.empty()
     for peer in peers:
         peer.end()
     said = dict(bench.said.get(timeout=PATIENCE_S) for _ in range(len(peers) + 1))
     assert said.pop(100) is None
     assert all(reason is not None and "is lost" in reason for reason in said.values())
-    assert len(bench.fetcher.threads) == module.MOST_THREADS
+    assert len(bench.fetcher.threads) == Fetcher.most_threads
     assert segments(bench.folders) == ["d-e0-1", f"m-fetched-{len(peers) + 1}"]
 
 
@@ -326,7 +329,7 @@ def test_a_slow_source_does_not_hold_up_others(
     blocks = lay(folders, segment, [[b"one"]])
     slow = Stalled(secret)
     for id in range(10):
-        bench.fetcher.fetch(bench.order(blocks, [0], address=slow.address, id=id))
+        bench.fetcher.take(bench.order(blocks, [0], address=slow.address, id=id))
     assert slow.asked.wait(PATIENCE_S)
     for id in range(10, 20):
         assert bench.fetch(bench.order(blocks, [0], address=server.address, id=id)) is None
@@ -354,7 +357,7 @@ def test_who_waits_for_a_lost_node_is_told_at_once(
         silent: Address = listener.getsockname()
         for id in range(9):
             address = None if id == 5 else silent
-            bench.fetcher.fetch(bench.order(blocks, [0], address=address, id=id))
+            bench.fetcher.take(bench.order(blocks, [0], address=address, id=id))
         all_waiting.set()
         for _ in range(9):
             bench.said.get(timeout=PATIENCE_S)
@@ -373,7 +376,7 @@ def test_closed_while_a_node_does_not_answer(bench: Bench, secret: bytes) -> Non
     peers = [Stalled(secret) for _ in range(3)]
     for id in range(6):
         peer = peers[id % 3]
-        bench.fetcher.fetch(bench.order(blocks, [0], address=peer.address, id=id))
+        bench.fetcher.take(bench.order(blocks, [0], address=peer.address, id=id))
     assert all(peer.asked.wait(PATIENCE_S) for peer in peers)
     bench.fetcher.close()
     assert len(bench.fetcher.threads) == 3
@@ -395,7 +398,7 @@ def test_closed_while_it_copies(bench: Bench, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(module.os, "preadv", pause)
     for id in range(3):
-        bench.fetcher.fetch(bench.order(blocks, [0], 10 << 20, id=id))
+        bench.fetcher.take(bench.order(blocks, [0], 10 << 20, id=id))
     assert copies.wait(PATIENCE_S)
     closer = threading.Thread(target=bench.fetcher.close)
     closer.start()
@@ -428,7 +431,3 @@ def test_memory_and_descriptors_are_free_when_it_is_said(
 def test_a_fetcher_that_never_fetched_has_no_thread(bench: Bench) -> None:
     assert bench.fetcher.threads == []
     bench.fetcher.close()
-
-
-def test_stretches_are_read_together_where_they_touch() -> None:
-    assert joined([(5, 2), (7, 0), (7, 3), (12, 0), (13, 1)]) == [(5, 5), (13, 1)]

@@ -16,7 +16,6 @@ from pyrite.blocks.parts import find_part, selection_header_bytes
 from pyrite.blocks.segments import Folders
 from pyrite.remote.asking import WINDOW, Stretch
 from pyrite.remote.client import BlockClient
-from pyrite.remote.connection import joined
 from pyrite.remote.errors import BlockGone, BlockRefused, BlockSpoilt, PeerLost
 from pyrite.remote.process import ServerProcess
 from pyrite.remote.protocol import (
@@ -122,6 +121,31 @@ def test_no_more_comes_than_was_allowed(
     assert len(client.gather(server.address, blocks[40:], [0], most_bytes=100_000)) == 1
     found = client.gather(server.address, blocks[40:], [0], most_bytes=3_500_000)
     assert [parts_in(each, [0]) for each in found] == outputs[40:43]
+
+
+def test_none_comes_where_the_first_is_too_long(
+    server: ServerProcess, client: BlockClient, folders: Folders
+) -> None:
+    blocks = stretches_of(folders, "m-e0-1", [[bytes(100_000), b"x"], [b"y", b"z"]])
+    longest = selection_header_bytes(1) + 100_000
+    for wanted, most, found in ([0], longest, 2), ([0], longest - 1, 0), ([1], 40, 2):
+        assert len(client.gather(server.address, blocks, wanted, 1 << 20, most)) == found
+    # What is behind it does not come at its cost.
+    blocks.reverse()
+    assert len(client.gather(server.address, blocks, [0], 1000, 40)) == 1
+
+
+def test_a_part_that_a_selection_does_not_have_is_no_loss_of_the_node(
+    server: ServerProcess, client: BlockClient, folders: Folders
+) -> None:
+    (block,) = stretches_of(folders, "m-e0-1", [[b"a", b"b", b"c", b"d", b"e", b"f"]])
+    copy = memoryview(bytearray(1000))
+    length = client.gather_into(server.address, block, [0, 5], copy)
+    Path(folders.path("m-e0-2")).write_bytes(copy[:length])
+    (link,) = client.links.values()
+    (found,) = client.gather(server.address, [Stretch("m-e0-2", 0, length)], [0, 3, 5])
+    assert isinstance(found, BlockSpoilt)
+    assert list(client.links.values()) == [link]
 
 
 def test_a_selection_straight_into_memory(
@@ -324,8 +348,3 @@ def test_bytes_are_right_at_any_rate(
     assert len(found) == 3
     for each in found:
         assert [parts_in(one, [1, 3]) for one in each] == [[out[1], out[3]] for out in outputs]
-
-
-def test_stretches_that_touch_are_one() -> None:
-    assert joined([(0, 5), (5, 0), (5, 3), (9, 0), (9, 1), (12, 0)], 100) == [(100, 8), (109, 1)]
-    assert joined([(7, 0)], 0) == []

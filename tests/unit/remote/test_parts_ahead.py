@@ -1,11 +1,12 @@
 """Reducers that read from several nodes: rows in the order of the maps, and losses as they are."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from outputs import lay
 
@@ -14,6 +15,9 @@ from pyrite.blocks.segments import Folders
 from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.remote import ahead
 from pyrite.remote.ahead import PartsAhead
+from pyrite.remote.asking import Stretch
+from pyrite.remote.buffers import WarmBuffers, rounded
+from pyrite.remote.errors import BlockGone
 from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.process import LOOPBACK, ServerProcess
 from pyrite.remote.reader import NodeReader
@@ -103,11 +107,18 @@ def shuffled(nodes: Nodes, rows: int = 3) -> tuple[list[BlockRef], list[list[lis
     return [refs[place] for place in places], [outputs[place] for place in places]
 
 
+@pytest.fixture
+def short_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "LEAST_STRETCH_BYTES", 50)
+    monkeypatch.setattr(ahead, "MOST_STRETCH_BYTES", 200)
+
+
+@pytest.mark.usefixtures("short_stretches")
 @pytest.mark.parametrize("ahead_bytes", [0, 100, 1000, 1 << 20])
 def test_rows_come_in_the_order_of_the_maps(
     nodes: Nodes, monkeypatch: pytest.MonkeyPatch, ahead_bytes: int
 ) -> None:
-    monkeypatch.setattr(PartsAhead.__init__, "__defaults__", (ahead_bytes,))
+    nodes.neighbours.ahead_bytes = ahead_bytes
     monkeypatch.setattr(ahead, "AHEAD_BLOCKS", 7)
     refs, outputs = shuffled(nodes)
     for part in range(PARTS):
@@ -124,10 +135,112 @@ def test_no_more_is_held_than_is_allowed(nodes: Nodes) -> None:
     most = 0
     for place in range(60):
         node = refs[place % 3 * 20].node
-        assert parts.take(node) is not None
+        assert isinstance(parts.take(node), memoryview)
         most = max(most, parts.held_bytes)
     assert limit / 3 < most <= limit
     assert parts.held_bytes == 0
+
+
+class Taken(WarmBuffers):
+    """Buffers that remember which lengths they were asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lengths: list[int] = []
+
+    def take(self, length: int) -> memoryview:
+        self.lengths.append(length)
+        return super().take(length)
+
+
+def watch(nodes: Nodes) -> Taken:
+    assert nodes.neighbours.client is not None
+    taken = nodes.neighbours.client.buffers = Taken()
+    return taken
+
+
+def test_a_part_that_is_too_long_comes_in_stretches(nodes: Nodes) -> None:
+    taken, nodes.neighbours.ahead_bytes = watch(nodes), 1 << 18
+    batches = [[np.arange(number * 3000)] for number in range(40)]
+    long, short = [batches, [["a"]]], [[["b"]], [["c"]]]
+    refs = [*nodes.write(1, [short, long]), *nodes.write(2, [long, short])]
+    found = nodes.read(refs, 0)
+    assert found[0] == found[-1] == "b"
+    for place, array in enumerate(found[1:-1]):
+        assert np.array_equal(array, batches[place % 40][0])
+        # Reducers add in place.
+        array += 1
+    # No frame comes as a whole, though many are longer.
+    assert max(taken.lengths) == 1 << 18
+    # One buffer is enough: what was read lies there no more.
+    assert len(taken.shelves[rounded(1 << 18)]) == 1
+    assert nodes.read(refs, 1) == ["c", "a", "a", "c"]
+
+
+def test_a_kept_partition_that_is_too_long_comes_in_stretches(nodes: Nodes) -> None:
+    taken, nodes.neighbours.ahead_bytes = watch(nodes), 1 << 18
+    batches = [[os.urandom(100_000)] for _ in range(20)]
+    frames = b"".join(map(encode_bytes, batches))
+    Path(nodes.folders[1].path("m-e0-99")).write_bytes(b"before" + frames)
+    ref = BlockRef(NodeId("node-1"), "m-e0-99", 6, len(frames))
+    assert list(nodes.reader.rows(ref)) == batches
+    assert max(taken.lengths) == 1 << 18
+    short = ref._replace(length=len(encode_bytes(batches[0])))
+    assert list(nodes.reader.rows(short)) == batches[:1]
+    assert taken.lengths[-1] == short.length
+
+
+def test_of_many_parts_at_once_each_comes_in_shorter_stretches(nodes: Nodes) -> None:
+    """As where the pieces of a heavy reducer are merged."""
+    taken, nodes.neighbours.ahead_bytes = watch(nodes), 1 << 20
+    outputs = [[[[os.urandom(20_000)] for _ in range(30)]] for _ in range(10)]
+    pieces = [nodes.write(number % 3 + 1, [output]) for number, output in enumerate(outputs)]
+    rows = [ShuffleRows(SHUFFLE, MapBlocks(refs), 0, nodes.reader).rows() for refs in pieces]
+    assert list(zip(*rows, strict=True)) == [
+        tuple(output[0][number][0] for output in outputs) for number in range(30)
+    ]
+    # The first has 600 KB in one piece. The others would not fit beside it.
+    large = [length for length in taken.lengths if length > 1 << 19]
+    assert len(large) == 1
+    assert nodes.neighbours.readers == 0
+
+
+@pytest.mark.usefixtures("short_stretches")
+@pytest.mark.parametrize("how", ["gone", "count", "offset", "frame", "length", "cut"])
+def test_a_long_part_that_is_lost_or_spoilt(nodes: Nodes, how: str) -> None:
+    nodes.neighbours.ahead_bytes = 0
+    refs = nodes.write(1, [[[[number] * 100] * 4] * PARTS for number in range(3)])
+    rows = ShuffleRows(SHUFFLE, MapBlocks(refs), 1, nodes.reader).rows()
+    assert [next(rows) for _ in range(200)] == [0] * 200
+    if how in ("gone", "cut"):
+        path = nodes.folders[1].path(refs[1].segment)
+        os.truncate(path, refs[1].offset + 1000 if how == "cut" else 0)
+        with pytest.raises(MissingMapOutput) as caught:
+            list(rows)
+        assert caught.value.lost == list(enumerate(refs))
+        return
+    header = 8 * (PARTS + 2)
+    frame = (refs[1].length - header) // PARTS + header
+    spoil(nodes, refs[1], {"count": 4, "offset": 18, "frame": frame + 20, "length": frame + 8}[how])
+    assert nodes.lost(refs, 1) == [1]
+
+
+def test_no_more_is_offered_than_a_node_sends_soon(nodes: Nodes) -> None:
+    offered: list[int] = []
+    stretches: dict[Stretch, int] = {}
+    gather = nodes.neighbours.gather
+
+    def count(node: NodeId, blocks: Sequence[Stretch], *how: Any) -> list[memoryview | BlockGone]:
+        offered.append(len(blocks))
+        # Each is made once, however often it is offered.
+        assert all(stretches.setdefault(each, id(each)) == id(each) for each in blocks)
+        return gather(node, blocks, *how)
+
+    nodes.neighbours.gather = count  # type: ignore[method-assign]
+    nodes.neighbours.ahead_bytes = 100_000
+    outputs = [[[[os.urandom(20_000)]]] for _ in range(100)]
+    assert nodes.read(nodes.write(1, outputs), 0) == rows_of(outputs, 0)
+    assert offered[0] == 100 and max(offered[1:]) <= 10 and sum(offered[1:]) < 250
 
 
 def test_a_segment_that_is_gone_is_lost_with_all_in_it(nodes: Nodes) -> None:

@@ -10,6 +10,7 @@ import pytest
 from peers import fds_of
 
 from pyrite.blocks.segments import Folders
+from pyrite.remote import buffers
 from pyrite.remote.client import WINDOW, BlockClient
 from pyrite.remote.errors import BlockGone, PeerLost
 from pyrite.remote.process import ServerProcess
@@ -225,6 +226,21 @@ def test_few_files_are_open_at_once(
         for number in range(20):
             assert client.read(server.address, f"m-e0-{number}", 0, 1000) == data[number]
     assert len({target for target in fds_of(server) if "m-e0-" in target}) == 4
+
+
+def test_a_forked_child_does_not_write_into_its_parents_memory(
+    server: ServerProcess, client: BlockClient, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(buffers, "mapped", buffers.shared)
+    data = fill("m-e0-1", 1 << 20)
+    fill("m-e0-2", 1 << 20)
+    client.read(server.address, "m-e0-1", 0, 1 << 20)
+    child = os.fork()
+    if child == 0:
+        client.read(server.address, "m-e0-2", 0, 1 << 20)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert client.buffers.take(1 << 20) == data
 
 
 def test_a_forked_child_talks_for_itself(

@@ -91,7 +91,7 @@ class LocalNode:
             return
         if self.mover is None:
             self.mover = Mover(self.folders, None, self._tell_moved)
-        self.mover.move(order)
+        self.mover.take(order)
 
     def _tell_moved(self, move: int, problem: str | None) -> None:
         self.post(moved(move, problem))
