@@ -49,14 +49,20 @@ OPERATORS: dict[str, Callable[[SparkContext], RDD[Any]]] = {
 }
 
 
-def rows_and_divisions(sc: SparkContext, operators: list[str]) -> tuple[dict[str, Any], list[int]]:
-    """Each operator's rows by partition, and how many reducers were divided for them."""
-    divided: list[Any] = []
+def note_divisions(sc: SparkContext) -> list[ReducerDivided]:
+    """A list that each reducer which is divided from now on comes into."""
+    divided: list[ReducerDivided] = []
     sc._engine.story.listeners.append(
         lambda now_s, event, commands: divided.extend(
             each for each in commands if isinstance(each, ReducerDivided)
         )
     )
+    return divided
+
+
+def rows_and_divisions(sc: SparkContext, operators: list[str]) -> tuple[dict[str, Any], list[int]]:
+    """Each operator's rows by partition, and how many reducers were divided for them."""
+    divided = note_divisions(sc)
     rows, counts = {}, []
     for name in operators:
         before = len(divided)
@@ -96,6 +102,25 @@ def test_what_the_pieces_add_is_counted_once(start: Start) -> None:
     assert sum(counts.values().collect()) == 4 * 12_000
     # 256 keys in each of 4 map outputs: three merges a key, however they are divided.
     assert merges.value == 256 * 3
+
+
+@pytest.mark.parametrize("lies_so", [True, False])
+def test_the_other_side_of_a_join_is_computed_once(start: Start, lies_so: bool) -> None:
+    sc = start("local-cluster[2,1,512m]", pyrite__shuffle__divide="100k")
+    divided = note_divisions(sc)
+    looked_at = sc.accumulator(0)
+
+    def look_at(value: str) -> str:
+        looked_at.add(1)
+        return value
+
+    # Its rows come to the join by functions of the same stage, or through a shuffle.
+    other = (few(sc).partitionBy(4) if lies_so else few(sc)).mapValues(look_at)
+    joined = heavy_pairs(sc).join(other, 4)
+    hot = joined.filter(lambda row: row[0] == HOT).count()
+    assert hot > 4 * 12_000 * 0.75
+    assert looked_at.value == 400
+    assert bool(divided) is not lies_so
 
 
 def test_a_users_error_names_the_partition(start: Start) -> None:

@@ -24,7 +24,7 @@ class Divisible(NamedTuple):
 
 def find_divisible(program: Program) -> Divisible | None:
     """What in a stage can be divided, if something can: what its last RDD is made of, partition
-    by partition, up to an operator that reads a shuffle."""
+    by partition, up to an operator that reads nothing but shuffles."""
     place = len(program.nodes) - 1
     above: list[int] = []
     while not any(isinstance(each, ShuffleInput) for each in program.nodes[place].inputs):
@@ -35,9 +35,11 @@ def find_divisible(program: Program) -> Divisible | None:
         above.append(place)
         place = only.node
     division = program.ops[place].division
-    if division is None:
+    inputs = program.nodes[place].inputs
+    shuffles = [each.shuffle for each in inputs if isinstance(each, ShuffleInput)]
+    if division is None or len(shuffles) < len(inputs):
+        # Pieces read all of the other side: each would call again the functions that make it.
         return None
-    divided = program.nodes[place].inputs[division.input]
     if division.passes_on:
         # Its rows are as they come: divided is what is made of them next, if that can be.
         if not above or program.ops[above[-1]].division is None:
@@ -47,4 +49,4 @@ def find_divisible(program: Program) -> Divisible | None:
         # What is made of its rows one by one, pieces can do as well.
         while above and type(program.ops[above[-1]]) is RecordOp:
             place = above.pop()
-    return Divisible(place, divided.shuffle) if isinstance(divided, ShuffleInput) else None
+    return Divisible(place, shuffles[division.input])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import ceil
 
 from pyrite.ids import JobId, NodeId, ShuffleId
 from pyrite.place.sizes import decode
-from pyrite.plan.dividing import Divisible
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule.ahead import Forecast
@@ -18,7 +18,8 @@ from pyrite.schedule.reducing import Reducing
 from pyrite.schedule.runs import StageRun
 from pyrite.schedule.taskset import TaskSet
 
-# A reducer is heavy that has so much more to read than each executor would, were all spread evenly.
+# A reducer is heavy that has so much more to read than each executor would, were all spread evenly;
+# its pieces help if it has so much more to read than each of them.
 HEAVY = 1.25
 
 
@@ -31,66 +32,61 @@ class Dividing(Foreseeing):
     def _divide(self, run: StageRun, partitions: list[int]) -> list[int]:
         """The partitions, with the pieces of those that are heavy in their place."""
         divisible = run.spec.divisible
-        executors = len(self.executors)
-        if (
-            divisible is None
-            or run.spec.barrier
-            or not self.rules.divide_bytes
-            or executors < 2
-            or not run.spec.shape.rdds.isdisjoint(self.persisted)
-        ):
+        if divisible is None or not self._may_divide(run, partitions):
             return partitions
-        known = self._known_sizes(run)
+        known, light_bytes = self._known_sizes(run)
         if divisible.shuffle not in known:
             return partitions
+        executors = len(self.executors)
         share = sum(each.total_bytes for each in known.values()) / executors
         least = max(self.rules.divide_bytes, HEAVY * share)
         found: list[int] = []
         for index in partitions:
-            size = known[divisible.shuffle].parts[index].size_bytes
-            pieces: list[int] = []
+            sizes = {shuffle: each.parts[index].size_bytes for shuffle, each in known.items()}
+            size = sizes.pop(divisible.shuffle)
+            ranges: list[tuple[int, int]] = []
             if size > least:
-                count = min(executors, ceil(size / share))
-                pieces = self._into_pieces(run, divisible, index, count)
-                if pieces:
-                    self.commands.append(
-                        ReducerDivided(run.spec.id, index, size, share, len(pieces))
-                    )
-            found += pieces or [index]
+                by_map = sizes_of_part(self.outputs.shuffles[divisible.shuffle], index)
+                most = min(executors, ceil(size / share))
+                ranges = find_ranges(by_map, most, light_bytes + sum(sizes.values()))
+            if not ranges:
+                found.append(index)
+                continue
+            rare("a heavy reducer is divided")
+            found += self._into_pieces(run, index, ranges)
+            self.commands.append(ReducerDivided(run.spec.id, index, size, share, len(ranges)))
         return found
 
-    def _known_sizes(self, run: StageRun) -> dict[ShuffleId, Forecast]:
-        """The shuffles that the stage reads, where all that matters of them is known."""
+    def _may_divide(self, run: StageRun, partitions: list[int]) -> bool:
+        # Who asks for some partitions only, as `take` does, may stop after a few of their rows.
+        is_partial = run.spec.writes is None and len(partitions) < run.spec.partitions
+        return (
+            self.rules.divide_bytes > 0
+            and len(self.executors) > 1
+            and not run.spec.barrier
+            and not is_partial
+            and run.spec.shape.rdds.isdisjoint(self.persisted)
+        )
+
+    def _known_sizes(self, run: StageRun) -> tuple[dict[ShuffleId, Forecast], int]:
+        """The shuffles that the stage reads of which all is known, and how much the others are
+        together; none where a reducer could be heavy by those."""
         reducing = Reducing(self.outputs, self.kept)
         known: dict[ShuffleId, Forecast] = {}
+        light_bytes = 0
         for shuffle, parent in run.spec.parents.items():
             forecast = reducing.forecast(parent, shuffle)
             if forecast is not None and forecast.how == "known":
                 known[shuffle] = forecast
-            elif not self._is_light(shuffle):
-                return {}
-        return known
+            else:
+                light_bytes += sum(ref.length for ref in self.outputs.of(parent).blocks())
+        return (known, light_bytes) if light_bytes < self.rules.divide_bytes else ({}, 0)
 
-    def _is_light(self, shuffle: ShuffleId) -> bool:
-        """Whether no reducer can be heavy by what it reads of this shuffle."""
-        outputs = self.outputs.shuffles.get(shuffle)
-        blocks = [] if outputs is None else outputs.blocks()
-        return sum(ref.length for ref in blocks) < self.rules.divide_bytes
-
-    def _into_pieces(
-        self, run: StageRun, divisible: Divisible, index: int, count: int
-    ) -> list[int]:
-        outputs = self.outputs.shuffles[divisible.shuffle]
-        ranges = even_ranges(sizes_of_part(outputs, index), count)
-        if len(ranges) < 2:
-            # One map has made nearly all of it.
-            return []
-        rare("a heavy reducer is divided")
-        pieces: dict[int, Piece] = {}
-        for first, last in ranges:
-            number = run.spec.partitions + len(run.pieces)
-            pieces[number] = Piece(first, last)
-            run.pieces[number] = index
+    def _into_pieces(self, run: StageRun, index: int, ranges: list[tuple[int, int]]) -> list[int]:
+        """Gives the pieces of a reducer that read these maps their numbers."""
+        unused = run.spec.partitions + len(run.pieces)
+        pieces = {number: Piece(*each) for number, each in enumerate(ranges, unused)}
+        run.pieces.update(dict.fromkeys(pieces, index))
         run.divisions[index] = Division(pieces)
         return list(pieces)
 
@@ -134,7 +130,8 @@ class Dividing(Foreseeing):
         division = run.divisions.pop(index, None)
         if division is not None:
             rare("a division is given up")
-            for number in division.pieces:
+            # Also a copy of the whole: what the pieces added would not count with it.
+            for number in (index, *division.pieces):
                 if number in tasks.pending:
                     tasks.discard(number)
                 for attempt in list(tasks.running.get(number, ())):
@@ -147,8 +144,7 @@ class Dividing(Foreseeing):
         for index, division in list(run.divisions.items()):
             if any(ref.node == node for ref in division.blocks()):
                 self._undivide(run, tasks, index)
-                if index not in tasks.running:
-                    tasks.add(index)
+                tasks.add(index)
 
     def _end_divisions(self, run: StageRun) -> None:
         """Nobody waits for the stage any more."""
@@ -158,18 +154,38 @@ class Dividing(Foreseeing):
 
 
 def sizes_of_part(outputs: ShuffleOutputs, part: int) -> list[int]:
-    """How much each map has for one reducer."""
+    """How much each map has for one reducer, where all have told it."""
     return [decode(code[part : part + 1])[0] for code in outputs.sizes if code is not None]
 
 
-def even_ranges(sizes: list[int], count: int) -> list[tuple[int, int]]:
-    """Neighbours in so many ranges of about the same size at most, none of them empty."""
+def find_ranges(sizes: list[int], most: int, other_bytes: int) -> list[tuple[int, int]]:
+    """The maps that each piece of a reducer reads, if dividing it is worthwhile.
+
+    Each piece reads all of the other side as well: not more than of its own, so that no more is
+    read again than the reducer is spared. And the heaviest has clearly less to read than the
+    whole, which it has not where one map has made nearly all.
+    """
     total = sum(sizes)
-    ranges: list[tuple[int, int]] = []
-    first, before = 0, 0
-    for last, size in enumerate(sizes, 1):
+    count = min(most, total // max(1, other_bytes))
+    ranges = even_ranges(sizes, count) if count > 1 else []
+    heaviest = max((sum(sizes[first:last]) for first, last in ranges), default=total)
+    return ranges if HEAVY * (heaviest + other_bytes) < total + other_bytes else []
+
+
+def even_ranges(sizes: list[int], count: int) -> list[tuple[int, int]]:
+    """All maps as so many ranges of neighbours at most, each with something in it.
+
+    A map is in the range that its middle falls to when all is dealt out evenly: none has more than
+    an even share and one map.
+    """
+    total = sum(sizes)
+    firsts: dict[int, int] = {}
+    before = 0
+    for index, size in enumerate(sizes):
+        if size:
+            firsts.setdefault((2 * before + size) * count // (2 * total), index)
         before += size
-        if before * count >= total * (len(ranges) + 1) or last == len(sizes):
-            ranges.append((first, last))
-            first = last
-    return [each for each in ranges if each[0] < each[1]]
+    bounds = [*firsts.values(), len(sizes)]
+    # Maps that have nothing go with those before them, the first ones with the first range.
+    bounds[0] = 0
+    return list(pairwise(bounds))

@@ -10,7 +10,7 @@ from pyrite.schedule.events import Made
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """What a reducer makes of the outputs of some maps, those from the first to the last."""
+    """What a reducer makes of the outputs of some maps: from the first on, before the last."""
 
     first: int
     last: int

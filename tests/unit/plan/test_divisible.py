@@ -62,6 +62,17 @@ def test_joins_are_divided_along_the_side_that_looks_up(pairs: Any, join: str, s
     assert found is not None and found[0].shuffle == joined.dependencies[side].shuffle
 
 
+@pytest.mark.parametrize("join", ["join", "leftOuterJoin", "rightOuterJoin", "subtractByKey"])
+@pytest.mark.parametrize("side", [0, 1])
+def test_what_pieces_would_compute_again_is_not_divided(pairs: Any, join: str, side: int) -> None:
+    lies_so = pairs.partitionBy(2).mapValues(str)
+    left, right = (lies_so, pairs) if side == 0 else (pairs, lies_so)
+    joined = getattr(left, join)(right, 2)
+    program, shuffles = flatten(joined)
+    assert len(program.nodes[-1].inputs) == 2 and len(shuffles) == 2
+    assert divisible(joined) is None
+
+
 @pytest.mark.parametrize(
     "make",
     [

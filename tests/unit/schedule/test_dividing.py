@@ -14,7 +14,7 @@ from pyrite.ids import AttemptId, BlockRef, RddId, ShuffleId
 from pyrite.plan.dividing import Divisible
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
-from pyrite.schedule.dividing import even_ranges
+from pyrite.schedule.dividing import even_ranges, find_ranges
 
 SHUFFLE = ShuffleId(0)
 
@@ -145,6 +145,47 @@ def test_what_is_kept_is_not_divided() -> None:
     assert not of_type(talk.log, do.ReducerDivided)
 
 
+def test_who_asks_for_some_partitions_may_want_few_rows() -> None:
+    talk = Nodes(divide_bytes=MIB, prefetch=False)
+    stage = replace(result_stage(1, 3, map_stage(0, 6)), divisible=Divisible(1, SHUFFLE))
+    talk.submit(stage, partitions=(2,))
+    while talk.scheduler.runs[1].tasks is None:
+        talk.make(MIB, MIB, 10 * MIB)
+    assert not of_type(talk.log, do.ReducerDivided)
+
+
+def test_what_one_map_has_made_is_not_divided() -> None:
+    talk = Nodes(divide_bytes=MIB, prefetch=False)
+    stage = replace(result_stage(1, 3, map_stage(0, 6)), divisible=Divisible(1, SHUFFLE))
+    talk.submit(stage)
+    talk.make(MIB, MIB, 60 * MIB)
+    while talk.scheduler.runs[1].tasks is None:
+        talk.make(MIB, MIB, MIB)
+    assert not of_type(talk.log, do.ReducerDivided)
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+@pytest.mark.parametrize(("other_mib", "expected"), [(1, [3]), (24, [2]), (40, [])])
+def test_what_pieces_read_again_is_weighed(
+    is_told: bool, other_mib: int, expected: list[int]
+) -> None:
+    """The heavy reducer of a join reads 60 MiB of the side that is divided."""
+    talk = Nodes(divide_bytes=50 * MIB, prefetch=False)
+    joined = result_stage(2, 3, map_stage(0, 6), map_stage(1, 2))
+    talk.submit(replace(joined, divisible=Divisible(1, SHUFFLE)))
+    while talk.scheduler.runs[2].tasks is None:
+        attempt, launch = next(iter(talk.running.items()))
+        if launch.stage == 0:
+            talk.make(1, 1, 10 * MIB)
+        elif is_told:
+            talk.make(1, 1, other_mib * MIB // 2)
+        else:
+            del talk.running[attempt]
+            half = BlockRef(NODES[launch.executor], f"d-{attempt}", 0, other_mib * MIB // 2)
+            talk.tell(ev.TaskSucceeded(attempt, output=half))
+    assert [each.pieces for each in of_type(talk.log, do.ReducerDivided)] == expected
+
+
 # Whatever becomes of a piece
 
 
@@ -224,6 +265,28 @@ def test_a_node_that_goes_with_a_piece_lets_the_reducer_run_as_a_whole() -> None
     assert talk.ended() == {0: None}
 
 
+def test_a_whole_that_runs_without_one_of_its_pieces_begins_anew() -> None:
+    talk = heavy()
+    while others := talk.running.keys() - pieces(talk).keys():
+        talk.finish(min(others))
+    while running := pieces(talk):
+        end_piece(talk, next(iter(running)), b"piece")
+    [(attempt, launch)] = wholes(talk).items()
+    assert launch.divided is not None
+    here = NODES[launch.executor]
+    gone = next(ref.node for ref in launch.divided.blocks if ref.node != here)
+    talk.running = {a: e for a, e in talk.running.items() if NODES[e.executor] != gone}
+    talk.tell(ev.NodeLost(gone, "gone"))
+    # It may have read the piece before, but what that added is forgotten: all counts, or nothing.
+    assert attempt in [each.attempt for each in of_type(talk.log, do.CancelTask)]
+    del talk.running[AttemptId(attempt)]
+    talk.tell(ev.TaskSucceeded(AttemptId(attempt), b"late", accumulators=b"late"))
+    assert not of_type(talk.log, do.CountAccumulators)
+    runs_as_a_whole(talk)
+    results = {each.partition: each.result for each in of_type(talk.log, do.DeliverResult)}
+    assert results == {0: b"r", 1: b"r", 2: b"r"}
+
+
 def test_a_whole_that_can_not_read_its_pieces_reads_the_shuffle() -> None:
     talk = heavy()
     end_pieces(talk)
@@ -258,10 +321,59 @@ def test_a_job_that_is_cancelled_leaves_no_pieces() -> None:
     assert not talk.scheduler.ledger.segments
 
 
-@given(st.lists(st.integers(0, 100), min_size=1, max_size=40), st.integers(1, 10))
+SIZES = st.lists(st.integers(0, 100), min_size=1, max_size=40)
+
+
+@given(SIZES, st.integers(1, 10))
 def test_ranges_cover_all_maps_evenly(sizes: list[int], count: int) -> None:
     ranges = even_ranges(sizes, count)
-    assert [i for first, last in ranges for i in range(first, last)] == list(range(len(sizes)))
-    assert len(ranges) <= count + 1
+    covered = [i for first, last in ranges for i in range(first, last)]
+    assert covered == (list(range(len(sizes))) if any(sizes) else [])
+    assert len(ranges) <= count
     for first, last in ranges:
-        assert sum(sizes[first:last]) <= sum(sizes) / count + max(sizes)
+        assert 0 < count * sum(sizes[first:last]) <= sum(sizes) + count * max(sizes)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "count", "ranges"),
+    [
+        ([10, 10, 10, 10], 2, [(0, 2), (2, 4)]),
+        ([50, 50, 0, 0], 2, [(0, 1), (1, 4)]),
+        ([0, 0, 50, 0, 50], 2, [(0, 4), (4, 5)]),
+        ([100, 1, 1, 1], 4, [(0, 1), (1, 4)]),
+        ([30, 40, 30], 3, [(0, 1), (1, 2), (2, 3)]),
+        ([0, 0], 2, []),
+    ],
+)
+def test_maps_that_have_nothing_make_no_range(
+    sizes: list[int], count: int, ranges: list[tuple[int, int]]
+) -> None:
+    assert even_ranges(sizes, count) == ranges
+
+
+@given(SIZES, st.integers(1, 10), st.integers(0, 1000))
+def test_no_reducer_is_divided_for_little(sizes: list[int], most: int, other: int) -> None:
+    ranges = find_ranges(sizes, most, other)
+    if not ranges:
+        return
+    total = sum(sizes)
+    assert 2 <= len(ranges) <= most
+    assert other * (len(ranges) - 1) <= total - total / len(ranges)
+    heaviest = max(sum(sizes[first:last]) for first, last in ranges)
+    assert 1.25 * (heaviest + other) < total + other
+
+
+@pytest.mark.parametrize(
+    ("sizes", "other", "pieces"),
+    [
+        ([10, 10, 10, 10], 0, 4),
+        ([10, 10, 10, 10], 10, 4),
+        ([10, 10, 10, 10], 11, 3),
+        ([10, 10, 10, 10], 21, 0),
+        ([100, 1, 1, 1], 0, 0),
+        ([100, 40], 0, 2),
+        ([100, 40], 70, 0),
+    ],
+)
+def test_a_reducer_is_divided_for_much(sizes: list[int], other: int, pieces: int) -> None:
+    assert len(find_ranges(sizes, 4, other)) == pieces
