@@ -141,7 +141,8 @@ TABLE: tuple[Setting, ...] = (
             "A reducer that reads more, and much more than others, is divided over several tasks "
             "where its operator allows it; 0 divides none."),
     Setting("pyrite.shuffle.copies", "int", "1",
-            "On how many nodes a map output lies, 1 or 2: with 2, losing a node redoes no maps."),
+            "On how many nodes a map output lies: with 2 each is copied to the disk of another "
+            "node, and the copy takes its place if it is lost.", choices=("1", "2")),
     Setting("pyrite.shuffle.prefetch", "bool", "true",
             "Whether reducers are placed and their input is fetched while maps still run."),
     Setting("pyrite.shuffle.observe", "float", "0.05",
@@ -149,8 +150,8 @@ TABLE: tuple[Setting, ...] = (
             "fetching begins."),
     Setting("pyrite.shuffle.samples", "int", "0",
             "How many rows per reducer are drawn of each partition before a partitionBy with a "
-            "function of your own, to predict sizes from the start; this computes the rows once "
-            "more. 0 draws none: sizes are predicted after a quarter of the maps."),
+            "function of your own, to predict sizes by the first map outputs; this computes the "
+            "rows once more. 0 draws none: sizes are predicted after a quarter of the maps."),
     Setting("pyrite.shuffle.inFlight", "bytes", "48m",
             "How much of what is fetched ahead may be on its way to one node."),
     Setting("pyrite.shuffle.buffer", "bytes", "32m",
@@ -175,8 +176,8 @@ TABLE: tuple[Setting, ...] = (
             "The simulated cluster of the master sim as JSON, in place of the master's arguments; "
             "scripts/sim prints it for a seed."),
     Setting("pyrite.journal.dir", "str", "",
-            "The folder in which the driver logs what another could go on from; by default it does "
-            "not."),
+            "The folder in which the driver logs its scheduler's state, by which one whose "
+            "executors outlive it can go on: none of the masters yet. By default it does not."),
     Setting("pyrite.cancel.grace", "seconds", "2s",
             "How long a cancelled task may take to stop before its executor is ended."),
 )
@@ -289,11 +290,9 @@ def _parse(setting: Setting, text: str) -> Any:
     except ValueError:
         example = _EXAMPLES[setting.kind]
         raise BadSetting(setting.name, text, f"expected {example}") from None
-    if setting.choices:
-        value = value.upper()
-        if value not in setting.choices:
-            raise BadSetting(setting.name, text, f"expected one of {', '.join(setting.choices)}")
-    return value
+    if setting.choices and text.strip().upper() not in setting.choices:
+        raise BadSetting(setting.name, text, f"expected one of {', '.join(setting.choices)}")
+    return value.upper() if setting.choices and setting.kind == "str" else value
 
 
 _SIZE_FACTORS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50}

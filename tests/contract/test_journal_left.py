@@ -31,7 +31,7 @@ def test_a_killed_driver_can_be_restored(master: str, tmp_path: Path) -> None:
     done = run_program(PROGRAM.format(master=master, folder=str(tmp_path)))
     assert done.returncode == -signal.SIGKILL, done.stderr
     (left,) = tmp_path.iterdir()
-    scheduler, at_s = restore(str(tmp_path), left.stem)
+    scheduler, at_s = restore(str(left))
     scheduler.check()
     assert at_s > 0
     assert [each.complete for each in scheduler.outputs.shuffles.values()] == [True]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from copy import copy
 from typing import Any
 
+import copy_mutations
 import installment_mutations
 import parcel_mutations
 from mutating import KEPT_ONLY, MUTATIONS, Mutation, mutation, switched_on
@@ -35,6 +36,7 @@ from pyrite.shuffle.read import MapBlocks, MissingMapOutput, ShuffleRows
 __all__ = [
     "KEPT_ONLY",
     "MUTATIONS",
+    "copy_mutations",
     "installment_mutations",
     "parcel_mutations",
     "switched_on",

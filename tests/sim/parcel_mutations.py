@@ -58,7 +58,7 @@ def what_has_arrived_is_still_on_its_way(self: Parcels, parcel: Any) -> None:
 def parcels_of_other_nodes_are_told(
     self: Unit, node: Any, shuffle: Any, parts: Any
 ) -> Iterator[Any]:
-    return (each for each in self.parcels.values() if each.is_here and each.shuffle == shuffle)
+    return (each for each in self.parcels if each.is_here and each.shuffle == shuffle)
 
 
 @mutation(Unit, "at")
@@ -106,7 +106,7 @@ def a_round_is_never_over(self: Ahead, index: int) -> None:
         unit.unfinished.pop(index, None)
 
 
-@mutation(GivingWay, "_give_up_idle", within=1000)
+@mutation(GivingWay, "_drop_idle", within=1000)
 def what_is_meant_for_nobody_stays(self: Any, ahead: Any) -> None:
     pass
 

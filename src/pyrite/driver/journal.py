@@ -44,7 +44,7 @@ class Journal:
     def __init__(
         self,
         folder: str,
-        application: str,
+        name: str,
         scheduler: Scheduler,
         most_events: int = MOST_EVENTS,
         most_bytes: int = MOST_BYTES,
@@ -52,7 +52,7 @@ class Journal:
         self.scheduler = scheduler
         self.most_events = most_events
         self.most_bytes = most_bytes
-        self.path = journal_path(folder, application)
+        self.path = os.path.join(folder, f"{name}.journal")
         self.file = -1
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self._begin(scheduler.now_s)
@@ -127,13 +127,8 @@ class Journal:
         )
 
 
-def restore(folder: str, application: str) -> tuple[Scheduler, float]:
+def restore(path: str) -> tuple[Scheduler, float]:
     """The scheduler as it was after the last whole record, and the time that it was told then."""
-    return read_journal(journal_path(folder, application))
-
-
-def read_journal(path: str) -> tuple[Scheduler, float]:
-    """The same, by the file's path."""
     data = memoryview(read_own(path))
     check_headline(data, path)
     scheduler = None
@@ -147,10 +142,6 @@ def read_journal(path: str) -> tuple[Scheduler, float]:
     if scheduler is None:
         raise BadJournal(f"{path} ends before it tells anything: start the application anew")
     return scheduler, now_s
-
-
-def journal_path(folder: str, application: str) -> str:
-    return os.path.join(folder, f"{application}.journal")
 
 
 def plain(event: Event, commands: list[Command]) -> tuple[int, Sequence[Any]]:

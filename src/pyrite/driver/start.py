@@ -11,7 +11,7 @@ from pyrite.cluster.local.cluster import LocalCluster
 from pyrite.cluster.local.node import NodeShape
 from pyrite.cluster.port import Cluster
 from pyrite.driver.engine import Engine
-from pyrite.driver.journal import Journal, read_journal
+from pyrite.driver.journal import Journal, restore
 from pyrite.driver.master import Master
 from pyrite.driver.pools import read_pools
 from pyrite.execute.worker import Limits
@@ -65,7 +65,8 @@ def told_bytes(master: Master) -> int | None:
 
 def start_journal(folder: str, settings: Settings, scheduler: Scheduler) -> Journal:
     try:
-        return Journal(folder, settings.str("spark.app.id"), scheduler)
+        # Two applications may start at once, and then have the same id.
+        return Journal(folder, f"{settings.str('spark.app.id')}-{os.getpid()}", scheduler)
     except OSError as error:
         problem = f"no journal can be written there: {error}"
         raise BadSetting("pyrite.journal.dir", folder, problem) from error
@@ -91,7 +92,7 @@ def forget_and_restore(journal: Journal) -> None:
     """A scheduler forgets all that it knows, and knows what its journal says."""
     state = vars(journal.scheduler)
     state.clear()
-    state.update(vars(read_journal(journal.path)[0]))
+    state.update(vars(restore(journal.path)[0]))
 
 
 def start_local(master: Master, engine: Engine, limits: Limits, settings: Settings) -> LocalCluster:

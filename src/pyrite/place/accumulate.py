@@ -16,27 +16,10 @@ class Gathered(NamedTuple):
     size_bytes: int
 
 
-class Reshuffle(NamedTuple):
-    """What a reducer has gathered goes to the node it is placed on now."""
-
-    reducer: int
-    source: NodeId
-    target: NodeId
-    size_bytes: int
-
-
-class Accumulated(NamedTuple):
-    """A stage's reducers placed by all of its shuffles so far; `gathered` is for the next one."""
-
-    places: list[NodeId]
-    gathered: list[Gathered]
-    reshuffles: list[Reshuffle]
-
-
 def accumulate(
     hosts: Sequence[Host], reducers: Sequence[Reducer], gathered: Sequence[Gathered]
-) -> Accumulated:
-    """Places a stage anew with a further shuffle, by algorithm 2."""
+) -> list[NodeId]:
+    """Places a stage anew with a further shuffle, by algorithm 2; what was gathered goes along."""
     # Where we read the paper differently: it compares what was gathered with `prob`, a share of
     # the new shuffle alone, times the size of all shuffles, which makes the new one's share too
     # large; here bytes are compared with bytes, and those that the new shuffle has on the same
@@ -45,15 +28,7 @@ def accumulate(
     whole = [_with(reducer, earlier) for reducer, earlier in zip(reducers, gathered, strict=True)]
     places = place(hosts, whole)
     before = [each.node for each in gathered]
-    if _is_no_gain(hosts, whole, before, places):
-        places = before
-    moves = [
-        Reshuffle(index, earlier.node, target, earlier.size_bytes)
-        for index, (earlier, target) in enumerate(zip(gathered, places, strict=True))
-        if earlier.size_bytes and earlier.node != target
-    ]
-    after = [Gathered(node, each.size_bytes) for node, each in zip(places, whole, strict=True)]
-    return Accumulated(places, after, moves)
+    return before if _is_no_gain(hosts, whole, before, places) else places
 
 
 def together(parts: Sequence[Reducer]) -> Reducer:

@@ -14,8 +14,6 @@ from pyrite.ids import NodeId
 from pyrite.place.reducers import NOWHERE, Reducer
 from pyrite.place.sizes import add_up
 
-# Maps to see before the rest is predicted, as a share of all.
-OBSERVED_SHARE = 0.05
 # Above so many pairs of nodes and reducers nobody is told which node holds what: on so many nodes
 # no reducer's input lies mostly on one, and the pairs would cost more time than locality saves.
 MOST_HOLDINGS = 2_000_000
@@ -53,7 +51,7 @@ class PredictionError(NamedTuple):
     heaviest: float
 
 
-def is_enough(seen: int, maps: int, share: float = OBSERVED_SHARE) -> bool:
+def is_enough(seen: int, maps: int, share: float) -> bool:
     """Whether so many map outputs are enough to predict the others."""
     # Less a little: 100 * 0.07 is more than 7 in floats.
     return seen >= max(1, ceil(maps * share - 1e-9))

@@ -24,10 +24,19 @@ class Forecast(NamedTuple):
     parts: Sequence[Reducer]
     total_bytes: int
     maps: int
+    # Which part of what lies on a node is in its memory.
+    in_memory: Mapping[NodeId, float]
 
     @property
     def sizes(self) -> list[int]:
         return [part.size_bytes for part in self.parts]
+
+    def to_bring(self, parts: Iterable[int], node: NodeId) -> int:
+        """How much of these parts does not lie in the node's own memory, about."""
+        in_memory = self.in_memory.get(node, 0.0)
+        read = [self.parts[part] for part in parts]
+        held = sum(each.held_bytes.get(node, 0) for each in read)
+        return sum(each.size_bytes for each in read) - round(held * in_memory)
 
 
 class Ahead:
@@ -95,18 +104,20 @@ class Ahead:
     def _leave(self, index: int) -> None:
         unit = self.unit_of.pop(index, None)
         if unit is not None:
-            del unit.reducers[self.places[index]][index]
+            node = self.places[index]
+            del unit.reducers[node][index]
+            unit.launched.get(node, {}).pop(index, None)
             unit.unfinished.pop(index, None)
 
     def weigh(self) -> None:
-        """Adds up what the units will read, by shuffle and node."""
+        """Adds up what has to come for the units, by shuffle and node."""
         for unit in self.units:
             unit.expected_bytes.clear()
             for node, indices in unit.reducers.items():
                 for shuffle, parts in self.parts_of(indices).items():
-                    sizes = self.forecasts[shuffle].parts
-                    expected = sum(sizes[part].size_bytes for part in parts)
-                    unit.expected_bytes[shuffle, node] = expected
+                    unit.expected_bytes[shuffle, node] = self.forecasts[shuffle].to_bring(
+                        parts, node
+                    )
 
     def parts_of(self, indices: Iterable[int]) -> dict[ShuffleId, tuple[int, ...]]:
         """What these reducers read of the shuffles that are foreseen."""
@@ -122,8 +133,11 @@ class Ahead:
         for index in [index for index, place in self.places.items() if place == node]:
             self._leave(index)
             del self.places[index]
+        # It may come back.
+        self.refused = {pair: None for pair in self.refused if node not in pair}
         for unit in self.units:
             unit.reducers.pop(node, None)
+            unit.launched.pop(node, None)
             unit.expected_bytes = {
                 key: size for key, size in unit.expected_bytes.items() if key[1] != node
             }

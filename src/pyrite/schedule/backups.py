@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyrite.blocks.parcel import aligned, directory_bytes, parcel_bytes
+from pyrite.blocks.parcel import (
+    aligned,
+    directory_bytes,
+    is_fetched,
+    parcel_bytes,
+)
 from pyrite.blocks.parts import selection_bytes
-from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX, Segment
+from pyrite.blocks.pool import DISK_PREFIX, Segment
 from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.rare import rare
-from pyrite.schedule.commands import FetchParts
 from pyrite.schedule.outputs import ShuffleOutputs
 from pyrite.schedule.prefetch import Prefetching
 
@@ -30,17 +34,25 @@ class Backup:
         found: list[BlockRef] = []
         offset = directory_bytes(len(self.maps))
         for ref in self.refs:
-            length = selection_bytes(ref.length, self.parts)
+            # A copy of a copy is as long as that.
+            length = ref.length
+            if not is_fetched(ref.segment):
+                length = selection_bytes(ref.length, self.parts)
             found.append(BlockRef(self.segment.place, self.segment.name, offset, length))
             offset = aligned(offset + length)
         return found
 
 
 class Backups(Prefetching):
-    """Orders copies, and remembers them with the outputs that they stand in for."""
+    """Orders copies, and remembers them with the outputs that they stand in for.
+
+    A copy is read only after a loss, so it lies on disk: it takes no room from anybody who writes,
+    or for whom is fetched ahead, and need not give way. One that takes an output's place comes
+    into memory as parcels, as every output on disk does.
+    """
 
     def _want_backup(self, outputs: ShuffleOutputs, index: int, ref: BlockRef) -> None:
-        # An output in installments has none: with one block all would be lost.
+        # On the only node the sizes of parts may not be told, and there is none to copy to.
         if self.rules.output_copies > 1 and outputs.block(index) is not None:
             self.to_copy.setdefault((outputs.shuffle, ref.node), []).append(index)
 
@@ -50,42 +62,54 @@ class Backups(Prefetching):
         for key in [each for each in self.to_copy if each not in under_way]:
             maps = self.to_copy.pop(key)
             outputs = self.outputs.shuffles.get(key[0])
-            if outputs is not None:
-                self._copy_outputs(outputs, key[1], maps)
-
-    def _copy_outputs(self, outputs: ShuffleOutputs, source: NodeId, maps: list[int]) -> None:
-        there = [
-            (index, *block)
-            for index in maps
-            if (block := outputs.block(index)) is not None and block[0].node == source
-        ]
-        target = self._backup_node(source)
-        if not there or target is None:
-            return
-        parts = len(there[0][2])
-        size = parcel_bytes(len(there), parts, sum(ref.length for _, ref, _ in there))
-        self.parcels.last += 1
-        fetch = self.parcels.last
-        prefix = MEMORY_PREFIX if self._has_room(target, size) else DISK_PREFIX
-        segment = self.ledger.begin_parcel(target, f"{prefix}fetched-{fetch}", size)
-        indices = tuple(index for index, _, _ in there)
-        refs = tuple(ref for _, ref, _ in there)
-        self.backups[fetch] = Backup(segment, source, outputs.shuffle, parts, indices, refs)
-        self.commands.append(
-            FetchParts(
-                fetch, target, segment.name, size, source, tuple(range(parts)), indices, refs
-            )
-        )
+            target = self._backup_node(key[1])
+            if outputs is not None and target is not None:
+                self._copy_outputs(outputs, key[1], target, maps)
 
     def _backup_node(self, source: NodeId) -> NodeId | None:
-        """The other node with the most room."""
+        """The other nodes in turn, without those that run no tasks: these may be asked to leave,
+        and outputs would hold them."""
         others = [
-            pool
+            node
             for node, pool in self.ledger.pools.items()
-            if node != source and pool.lends and not pool.leaves
+            if node != source and pool.lends and not pool.storage_only
         ]
-        best = max(others, key=lambda pool: pool.unused_bytes, default=None)
-        return None if best is None else best.node
+        return others[self.parcels.last % len(others)] if others else None
+
+    def _copy_outputs(
+        self, outputs: ShuffleOutputs, source: NodeId, target: NodeId, maps: list[int]
+    ) -> None:
+        """Orders copies of so many outputs as may be on their way to a node; the others wait."""
+        taken: dict[int, BlockRef] = {}
+        parts = total_bytes = 0
+        for place, index in enumerate(maps):
+            block = outputs.block(index)
+            # It may have been lost since, and made again, and then it was told of once more.
+            if block is None or block[0].node != source or index in outputs.backups:
+                continue
+            ref, sizes = block
+            if taken and total_bytes + ref.length > self.rules.fetch_bytes:
+                self.to_copy[outputs.shuffle, source] = maps[place:]
+                break
+            total_bytes += ref.length
+            parts = len(sizes)
+            taken[index] = ref
+        if taken:
+            self._send_for_copies(outputs, source, target, parts, taken)
+
+    def _send_for_copies(
+        self,
+        outputs: ShuffleOutputs,
+        source: NodeId,
+        target: NodeId,
+        parts: int,
+        blocks: dict[int, BlockRef],
+    ) -> None:
+        maps, refs = tuple(blocks), tuple(blocks.values())
+        size = parcel_bytes(len(maps), parts, sum(ref.length for ref in refs))
+        every = tuple(range(parts))
+        fetch, segment = self._send_for(source, target, DISK_PREFIX, size, every, blocks)
+        self.backups[fetch] = Backup(segment, source, outputs.shuffle, parts, maps, refs)
 
     def _end_backup(self, fetch: int, is_there: bool) -> None:
         backup = self.backups.pop(fetch)
@@ -99,10 +123,31 @@ class Backups(Prefetching):
                     live += 1
         self._drop(self.ledger.end_parcel(backup.segment, live))
 
+    def _renew_backups(self, outputs: ShuffleOutputs) -> None:
+        """Something was lost, or there is a node more: outputs that have no copy, or have become
+        what was their copy, get one."""
+        if self.rules.output_copies < 2:
+            return
+        under_way = [each for each in self.backups.values() if each.shuffle == outputs.shuffle]
+        on_way = {ref for each in under_way for ref in each.refs}
+        waiting = {
+            (node, index)
+            for (shuffle, node), maps in self.to_copy.items()
+            if shuffle == outputs.shuffle
+            for index in maps
+        }
+        for index, ref in enumerate(outputs.refs):
+            if ref is None or index in outputs.backups or ref in on_way:
+                continue
+            if (ref.node, index) not in waiting:
+                rare("an output is copied again")
+                self._want_backup(outputs, index, ref)
+
     def _lose_backups(self, node: NodeId) -> None:
         """A node has gone with the copies on it, and those on their way to it."""
         for fetch in [f for f, each in self.backups.items() if each.segment.place == node]:
-            del self.backups[fetch]
+            # The order may have reached the node after it had started anew.
+            self._drop([(node, self.backups.pop(fetch).segment.name)])
         for outputs in self.outputs.shuffles.values():
             outputs.backups = {i: ref for i, ref in outputs.backups.items() if ref.node != node}
         if any(source == node for _, source in self.to_copy):

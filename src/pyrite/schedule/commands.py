@@ -237,6 +237,14 @@ class SizesForeseen(NamedTuple):
     true_bytes: tuple[int, ...]
 
 
+class ShuffleLeftAlone(NamedTuple):
+    """Tells the story that a stage's reducers read too little to be placed, or fetched for."""
+
+    stage: StageId
+    read_bytes: int
+    small_bytes: int
+
+
 class ReducersGrouped(NamedTuple):
     """Tells the story that tiny reducers of a stage are computed as one task from now on: what all
     of them read, and how that is known; how many waited, how many of them are the first such task
@@ -284,6 +292,7 @@ Command = (
     | ForgetStage
     | ReducersPlaced
     | SizesForeseen
+    | ShuffleLeftAlone
     | ReducersGrouped
     | ReducerDivided
     | ReleaseBarrier
@@ -293,4 +302,4 @@ Command = (
 # Those that the user's threads wait for; the cluster performs all others.
 ForDesk = DeliverResult | CountAccumulators | FinishJob | TellMemory
 # Those that nobody performs: they tell what was decided, and by which numbers.
-ForStory = ReducersPlaced | SizesForeseen | ReducersGrouped | ReducerDivided
+ForStory = ReducersPlaced | SizesForeseen | ShuffleLeftAlone | ReducersGrouped | ReducerDivided

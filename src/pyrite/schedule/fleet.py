@@ -33,6 +33,9 @@ class Fleet(Outcomes):
             rare("a node is back before its loss was noticed")
         self._lose_node(event.node, "the node started anew")
         self.ledger.join(event.node, event.pool_bytes, event.lends, event.storage_only)
+        for outputs in self.outputs.shuffles.values():
+            # There may have been no other node to have copies.
+            self._renew_backups(outputs)
 
     def _on_node_lost(self, event: ev.NodeLost) -> None:
         self._lose_node(event.node, event.reason)
@@ -48,6 +51,7 @@ class Fleet(Outcomes):
         for outputs in self.outputs.shuffles.values():
             self._release(outputs.lose_node(node))
             self._spoil_parcels(outputs, outputs.missing())
+            self._renew_backups(outputs)
         self.not_started = [each for each in self.not_started if each.node != node]
         for executor in [each for each in self.executors.values() if each.node == node]:
             self._forget_executor(executor)

@@ -11,7 +11,7 @@ from pyrite.place.reducers import Host, place, weigh
 from pyrite.plan.stages import StageSpec
 from pyrite.rare import rare
 from pyrite.schedule.ahead import Ahead
-from pyrite.schedule.commands import ReducersPlaced, SizesForeseen
+from pyrite.schedule.commands import ReducersPlaced, ShuffleLeftAlone, SizesForeseen
 from pyrite.schedule.nearness import Nearness
 from pyrite.schedule.outputs import ShuffleOutputs
 from pyrite.schedule.reducing import Reducing
@@ -47,14 +47,19 @@ class Foreseeing(Nearness):
             is_first = outputs.absent == len(outputs.refs) - 1
             outputs.foreseen = self._is_enough(stage, outputs)
             if is_first or outputs.foreseen:
-                waiting = [run for run in self.runs.values() if outputs.shuffle in run.missing]
-                for run in waiting:
+                for run in self._waiting_for(outputs.shuffle):
                     if run.tasks is None and (outputs.foreseen or self._has_places(run)):
                         self._plan_ahead(run, [outputs.shuffle])
-        if outputs.complete:
-            self._want_fetches(None, None)
-        else:
-            self._want_fetches(ref.node, None)
+        if self._is_fetched(outputs.shuffle):
+            # With the last of them all that is left is worth an order.
+            sources = {place.node for place in outputs.came} if outputs.complete else {ref.node}
+            for node in sorted(sources):
+                self._want_fetches(node, None)
+
+    def _is_fetched(self, shuffle: ShuffleId) -> bool:
+        """Whether its outputs are fetched for some stage."""
+        planned = (run.ahead for run in self.planned.values())
+        return any(ahead is not None and shuffle in ahead.forecasts for ahead in planned)
 
     @property
     def _fetches(self) -> bool:
@@ -65,8 +70,8 @@ class Foreseeing(Nearness):
         """Whether parts of its outputs could be fetched before the first of them is complete."""
         if not self._fetches:
             return False
-        for run in self.runs.values():
-            if shuffle in run.missing and run.tasks is None and not run.spec.barrier:
+        for run in self._waiting_for(shuffle):
+            if run.tasks is None and not run.spec.barrier:
                 if run.ahead is not None and run.ahead.places:
                     return True
                 if run.has_places is None:
@@ -79,7 +84,7 @@ class Foreseeing(Nearness):
     def _output_grows(self, stage: StageSpec, outputs: ShuffleOutputs, ref: BlockRef) -> None:
         """An installment is there, to fetch where it is known who will read it."""
         shuffle = outputs.shuffle
-        for run in [each for each in self.runs.values() if shuffle in each.missing]:
+        for run in self._waiting_for(shuffle):
             ahead = run.ahead
             if ahead is None or not ahead.places:
                 if run.tasks is None and run.has_places:
@@ -115,7 +120,7 @@ class Foreseeing(Nearness):
         few_or_many = not 2 <= len(self.executors_on) <= MOST_HOSTS
         if few_or_many or run.spec.barrier or not run.spec.shape.shuffles:
             return
-        hosts = [Host(node, count) for node, count in self.executors_on.items()]
+        hosts = self._reducer_hosts()
         reducing = Reducing(self.outputs, self.kept)
         ahead = run.ahead or Ahead(reducing.reads(run.spec, self._unfinished(run)))
         fresh = Ahead(ahead.reads)
@@ -153,7 +158,7 @@ class Foreseeing(Nearness):
                 else NOT_PLACED
                 for index, each in before.reducers().items()
             ]
-            nodes = accumulate(hosts, list(reducers.values()), gathered).places
+            nodes = accumulate(hosts, list(reducers.values()), gathered)
         else:
             nodes = place(hosts, list(reducers.values()))
         places = dict(zip(reducers, nodes, strict=True))
@@ -167,7 +172,7 @@ class Foreseeing(Nearness):
         places = {index: node for index, node in places.items() if node in on}
         moved = sum(ahead.places.get(index, node) != node for index, node in places.items())
         ahead.settle(places, self.executors_on, self._least_order())
-        self._give_up_idle(ahead)
+        self._drop_idle(ahead)
         reducers = ahead.reducers()
         everything = [reducers[index] for index in places]
         self.commands.append(
@@ -191,14 +196,25 @@ class Foreseeing(Nearness):
             # It may have had places, and all of their nodes have gone.
             self._forget_ahead(run)
             self._plan_ahead(run, ())
-        self._want_fetches(None, None)
+            self._tell_left_alone(run)
+        if run.spec.id in self.planned:
+            self._want_fetches(None, None)
+
+    def _tell_left_alone(self, run: StageRun) -> None:
+        """The story hears of a shuffle that is too small for places, and for fetching ahead."""
+        if run.ahead is not None and not run.ahead.places:
+            read_bytes = sum(each.size_bytes for each in run.ahead.reducers().values())
+            small_bytes = self.rules.small_shuffle_bytes
+            self.commands.append(ShuffleLeftAlone(run.spec.id, read_bytes, small_bytes))
 
     def _judge(self, run: StageRun, ahead: Ahead) -> None:
         """Tells how true the forecasts were, and goes on with the truth."""
         reducing = Reducing(self.outputs, self.kept)
         for shuffle, forecast in ahead.forecasts.items():
+            if forecast.how == "known":
+                continue
             known = reducing.forecast(run.spec.parents[shuffle], shuffle)
-            if forecast.how == "known" or known is None or known.how != "known":
+            if known is None or known.how != "known":
                 continue
             predicted, true = forecast.sizes, known.sizes
             self.commands.append(
@@ -218,7 +234,7 @@ class Foreseeing(Nearness):
 
     def _correct(self, run: StageRun, ahead: Ahead) -> None:
         """Places reducers anew where the forecasts were far from true."""
-        hosts = [Host(node, count) for node, count in self.executors_on.items()]
+        hosts = self._reducer_hosts()
         reducers = ahead.reducers()
         if not hosts or any(index not in ahead.places for index in reducers):
             return
@@ -227,8 +243,12 @@ class Foreseeing(Nearness):
         if not {*before} <= {host.node for host in hosts}:
             # A node whose executors have ended has more of them soon.
             return
-        after = place(hosts, sizes)
-        best = weigh(hosts, sizes, after)
+        after = dict(zip(reducers, place(hosts, sizes), strict=True))
+        after.update(self._known_places(run.spec, reducers))
+        best = weigh(hosts, sizes, list(after.values()))
         if weigh(hosts, sizes, before).heaviest_bytes > WRONG * best.heaviest_bytes:
             rare("reducers are placed anew since their sizes were foreseen wrongly")
-            self._take_places(run, ahead, hosts, dict(zip(reducers, after, strict=True)))
+            self._take_places(run, ahead, hosts, after)
+
+    def _reducer_hosts(self) -> list[Host]:
+        return [Host(node, count) for node, count in self.executors_on.items()]

@@ -25,19 +25,23 @@ class GivingWay(State):
             found.sort(key=lambda each: (each[0].job, each[0].spec.id))
         return found
 
-    def _give_up_unit(self, unit: Unit) -> None:
+    def _drop_unit(self, unit: Unit) -> None:
         """Drops what was fetched of a unit: a part of it would hasten nobody."""
         unit.admitted = False
-        unit.given_up += 1
         unit.seen.clear()
-        for parcel in list(unit.parcels.values()):
+        for parcel in unit.parcels:
             self._drop_parcel(parcel)
 
-    def _give_up_idle(self, ahead: Ahead) -> None:
+    def _give_up_unit(self, unit: Unit) -> None:
+        """Drops a unit for want of room."""
+        unit.given_up += 1
+        self._drop_unit(unit)
+
+    def _drop_idle(self, ahead: Ahead) -> None:
         """Drops what was fetched for reducers that run elsewhere now."""
         for unit in ahead.units:
-            if unit.parcels and not unit.unfinished:
-                self._give_up_unit(unit)
+            if unit.on_node and not unit.unfinished:
+                self._drop_unit(unit)
 
     def _drop_parcel(self, parcel: Parcel) -> None:
         """The parcel goes now, or when those who read it have ended; one on its way need not be

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyrite.blocks.parcel import is_fetched
 from pyrite.ids import NodeId, Partition, ShuffleId, StageId
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ def check(state: State) -> None:
     check_idle(state)
     check_jobs(state)
     check_blocks(state)
+    check_copies(state)
+    check_divisions(state)
     check_parcels(state)
 
 
@@ -127,6 +130,10 @@ def check_blocks(state: State) -> None:
         len(each.blocks()) for each in state.outputs.shuffles.values()
     )
     live += sum(len(each.installments) for each in state.attempts.values())
+    live += sum(len(each.backups) for each in state.outputs.shuffles.values())
+    live += len(state.backups)
+    divisions = [each for run in state.runs.values() for each in run.divisions.values()]
+    live += sum(len(each.blocks()) for each in divisions)
     pinned = sum(segment.live for segment in state.ledger.segments.values())
     assert pinned >= live, "a block is known that the ledger has dropped"
     check_room(state)
@@ -153,6 +160,45 @@ def check_installments(state: State) -> None:
         assert sorted(adopted + growing) == sorted(outputs.installments), "nobody's installment"
 
 
+def check_copies(state: State) -> None:
+    """A copy of an output lies, or will lie, on another node; those to be made wait in turn."""
+    blocks: dict[str, int] = {}
+    for outputs in state.outputs.shuffles.values():
+        for index, copy in outputs.backups.items():
+            ref = outputs.refs[index]
+            assert ref is not None, f"there is a copy of output {index}, and no output"
+            assert copy.node != ref.node, f"output {index} and its copy go with one node"
+        for ref in (*outputs.blocks(), *outputs.backups.values()):
+            blocks[ref.segment] = blocks.get(ref.segment, 0) + 1
+    for fetch, backup in state.backups.items():
+        segment = backup.segment
+        assert state.ledger.segments[segment.name] is segment
+        assert fetch not in state.parcels.by_fetch, f"fetch {fetch} is a copy and a parcel"
+        assert segment.live == 1 and not segment.sealed, f"copies of fetch {fetch} are half here"
+        assert segment.place != backup.source and len(backup.maps) == len(backup.refs) > 0
+    for name, segment in state.ledger.segments.items():
+        if is_fetched(name) and segment.sealed and not segment.in_memory:
+            assert segment.live == blocks.get(name), f"{name} has copies of nothing"
+    under_way = [(each.shuffle, each.source) for each in state.backups.values()]
+    assert len(set(under_way)) == len(under_way), "a node sends two orders of one shuffle"
+    assert state.to_copy.keys() <= set(under_way), "an output waits to be copied, and for nothing"
+
+
+def check_divisions(state: State) -> None:
+    """The pieces of a reducer that is divided wait, run, or have made what is still there."""
+    for run in state.runs.values():
+        tasks = run.tasks
+        for index, division in run.divisions.items():
+            assert tasks is not None, f"{run.spec} is divided before it has tasks"
+            numbers = [number for number, whole in run.pieces.items() if whole == index]
+            assert list(division.pieces) == numbers, f"reducer {index} has other pieces"
+            for number, piece in division.pieces.items():
+                is_to_come = number in tasks.pending or number in tasks.running
+                assert is_to_come == (piece.made is None), f"piece {number} is half done"
+            for ref in division.blocks():
+                assert ref.segment in state.ledger.segments, f"a piece of reducer {index} is gone"
+
+
 def check_room(state: State) -> None:
     """Kept blocks, their readers, and who waits for room are told alike everywhere."""
     listed = sorted(
@@ -168,9 +214,7 @@ def check_room(state: State) -> None:
     assert listed == known, "what lies in a segment is told in two ways"
     readers: dict[str, int] = {}
     for attempt in state.attempts.values():
-        named = [ref.segment for _, ref in attempt.blocks]
-        named += [name for each in attempt.parcels for name in each.segments]
-        for name in named:
+        for name in attempt.segments():
             readers[name] = readers.get(name, 0) + 1
     for name, segment in state.ledger.segments.items():
         assert segment.readers == readers.get(name, 0), f"{name} has other readers"
@@ -187,7 +231,7 @@ def check_parcels(state: State) -> None:
     on_way: dict[NodeId, int] = {}
     sent: dict[NodeId, int] = {}
     for fetch, parcel in state.parcels.by_fetch.items():
-        assert parcel.fetch == fetch and parcel.unit.parcels[fetch] is parcel
+        assert parcel.fetch == fetch and parcel.unit.on_node[parcel.node][fetch] is parcel
         assert state.ledger.segments[parcel.segment.name] is parcel.segment
         assert parcel.segment.live == 1 and parcel.segment.sealed == parcel.is_here
         assert parcel.unwanted or parcel.unit in units, f"parcel {fetch} is nobody's"
@@ -199,7 +243,7 @@ def check_parcels(state: State) -> None:
             sent[parcel.source] = sent.get(parcel.source, 0) + parcel.segment.bytes
     for unit in units:
         fetched: dict[NodeId, int] = {}
-        for parcel in unit.parcels.values():
+        for parcel in unit.parcels:
             fetched[parcel.node] = fetched.get(parcel.node, 0) + parcel.segment.bytes
         assert fetched == {node: size for node, size in unit.fetched_bytes.items() if size}
         check_unit(unit)
@@ -217,8 +261,9 @@ def check_parcels(state: State) -> None:
 
 def check_unit(unit: Unit) -> None:
     """Nothing is there twice for reducers that run in one round, nor for nobody."""
-    wanted = [parcel for parcel in unit.parcels.values() if not parcel.unwanted]
+    wanted = [parcel for parcel in unit.parcels if not parcel.unwanted]
     assert unit.unfinished or not wanted, f"round {unit.number} is over and has {wanted}"
+    assert unit.admitted or not wanted, f"round {unit.number} was given up and has {wanted}"
     there: dict[tuple[NodeId, ShuffleId, int], set[int]] = {}
     for each in wanted:
         for number in each.maps:

@@ -182,12 +182,10 @@ class Launching(Grouping):
         index = run.pieces.get(partition, partition)
         attempt.blocks = self._kept_blocks(run.spec, index)
         attempt.parcels = self._parcels_for(run, index, executor.node)
-        self._reducer_launched(run, index)
-        for _, ref in attempt.blocks:
-            self.ledger.use(ref.segment)
-        for parcels in attempt.parcels:
-            for segment in parcels.segments:
-                self.ledger.use(segment)
+        for each in (index, *also):
+            self._reducer_launched(run, each)
+        for segment in attempt.segments():
+            self.ledger.use(segment)
         divided = self._divided(run, partition)
         pays = divided is None and not also and self._pays(run, tasks, partition)
         shape = run.spec.shape
@@ -217,6 +215,9 @@ class Launching(Grouping):
         """Whether the task tells of its output in installments: not a copy of one that does."""
         shuffle = run.spec.writes
         if shuffle is None or not self.rules.buffer_bytes or run.spec.barrier:
+            return False
+        if self.rules.output_copies > 1:
+            # Only an output that is one block has a copy, and who asks for copies wants one of all.
             return False
         return len(tasks.running[partition]) == 1 and self._is_wanted_early(shuffle)
 

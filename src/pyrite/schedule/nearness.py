@@ -45,18 +45,19 @@ class Nearness(Backups):
         return places
 
     def _known_places(self, spec: StageSpec, partitions: Iterable[int]) -> dict[int, NodeId]:
-        """Where reducers go in any case: to what they read beside their shuffles."""
+        """Where reducers go in any case: to what they read beside their shuffles, if anything can
+        run there."""
         partitions = list(partitions)
         places = self._places_of_blocks(spec, partitions)
         for index, executors in self._preferences(spec, partitions).items():
             places[index] = self.executors[executors[0]].node
-        return places
+        return {index: node for index, node in places.items() if node in self.executors_on}
 
     def _beside_parcels(
         self, run: StageRun, partitions: Iterable[int]
     ) -> dict[int, Sequence[ExecutorId]]:
         """The executors of the nodes to which reducers' input has been fetched."""
-        if run.ahead is None or not any(unit.parcels for unit in run.ahead.units):
+        if run.ahead is None or not any(unit.on_node for unit in run.ahead.units):
             return {}
         on_node: dict[NodeId, list[ExecutorId]] = {}
         for executor in self.executors.values():
@@ -66,7 +67,7 @@ class Nearness(Backups):
             index: on_node[ahead.places[index]]
             for index in partitions
             if index in ahead.unit_of
-            and ahead.unit_of[index].parcels
+            and ahead.unit_of[index].on_node
             and ahead.places[index] in on_node
         }
 

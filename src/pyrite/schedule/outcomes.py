@@ -56,11 +56,8 @@ class Outcomes(Launching):
 
     def _end_reading(self, attempt: Attempt) -> None:
         """What the attempt read may be moved, or go."""
-        for _, ref in attempt.blocks:
-            self._drop(self.ledger.end_use(ref.segment))
-        for parcels in attempt.parcels:
-            for segment in parcels.segments:
-                self._drop(self.ledger.end_use(segment))
+        for segment in attempt.segments():
+            self._drop(self.ledger.end_use(segment))
 
     def _on_succeeded(self, event: ev.TaskSucceeded) -> None:
         for ref in event.blocks():
@@ -271,7 +268,9 @@ class Outcomes(Launching):
             rare("an output that could not be read was made again since")
         lost = list(dict.fromkeys(found))
         for index in lost:
-            self._release(outputs.lose(index))
+            self._release(outputs.distrust(index) + outputs.lose(index))
+        if lost:
+            self._renew_backups(outputs)
         # With an output of a barrier stage all others are lost.
         self._spoil_parcels(outputs, outputs.missing() if lost else [])
         return lost

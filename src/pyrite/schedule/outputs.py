@@ -53,6 +53,8 @@ class ShuffleOutputs:
         self.next_number = maps
         # Copies that take the place of an output that is lost.
         self.backups: dict[int, BlockRef] = {}
+        # Outputs that could not be read once already since they were made.
+        self.doubted: dict[int, None] = {}
         self.epoch = 0
         # The blocks in the order in which they appeared, by where; those lost since included.
         self.came: dict[Place, list[int]] = {}
@@ -84,6 +86,15 @@ class ShuffleOutputs:
         in_all = sum(map(len, self.came.values()))
         return self.absent / len(self.refs) * in_memory / in_all
 
+    def in_memory(self) -> dict[NodeId, float]:
+        """Which part of the blocks that have come on a node is in its memory."""
+        found: dict[NodeId, float] = {}
+        for place, blocks in self.came.items():
+            if not place.on_disk:
+                on_disk = len(self.came.get(place._replace(on_disk=True), ()))
+                found[place.node] = len(blocks) / (len(blocks) + on_disk)
+        return found
+
     def missing(self) -> list[int]:
         return [index for index, ref in enumerate(self.refs) if ref is None]
 
@@ -98,6 +109,7 @@ class ShuffleOutputs:
         assert self.refs[index] is None
         self.refs[index] = ref
         self.sizes[index] = sizes
+        self.doubted.pop(index, None)
         self.absent -= 1
         earlier = tuple(installments)
         if not earlier:
@@ -146,6 +158,17 @@ class ShuffleOutputs:
         place = Place(ref.node, ref.segment.startswith(DISK_PREFIX))
         self.came.setdefault(place, []).append(number)
 
+    def distrust(self, index: int) -> list[BlockRef]:
+        """An output could not be read; gives its copy, where that is not to be read instead.
+
+        What was spoilt before it was copied is spoilt in all copies, and in copies of these: one
+        of them is tried, and then the output is made again.
+        """
+        if index in self.doubted and index in self.backups:
+            return [self.backups.pop(index)]
+        self.doubted[index] = None
+        return []
+
     def lose(self, index: int) -> list[BlockRef]:
         """Forgets one output, all of it, and those that stand or fall with it; gives their
         blocks."""
@@ -160,6 +183,8 @@ class ShuffleOutputs:
             rare("outputs of a barrier are lost together")
         lost = list(range(len(self.refs))) if self.together else [index]
         blocks = [ref for each in lost for ref in self.blocks_of(each)]
+        # A copy of what an earlier attempt made would not stand in for what the next one makes.
+        blocks += [self.backups.pop(each) for each in lost if each in self.backups]
         self.absent += sum(self.refs[each] is not None for each in lost)
         for each in lost:
             self.refs[each] = self.sizes[each] = None

@@ -53,25 +53,36 @@ class Unit:
     number: int
     reducers: dict[NodeId, dict[int, None]] = field(default_factory=dict)
     unfinished: dict[int, None] = field(default_factory=dict)
-    # About how many bytes of a shuffle its reducers on a node read.
+    # Those that have been launched, and fetch for themselves what was not there.
+    launched: dict[NodeId, dict[int, None]] = field(default_factory=dict)
+    # About how many bytes of a shuffle have to come to a node for its reducers.
     expected_bytes: dict[tuple[ShuffleId, NodeId], int] = field(default_factory=dict)
     # Whether there was room for all of it when this was last asked.
     admitted: bool = False
     # How often it has had to make room for something else.
     given_up: int = 0
     fetched_bytes: dict[NodeId, int] = field(default_factory=dict)
-    parcels: dict[int, Parcel] = field(default_factory=dict)
+    on_node: dict[NodeId, dict[int, Parcel]] = field(default_factory=dict)
     # How many of the blocks that have come on a way were looked at.
     seen: dict[Way, int] = field(default_factory=dict)
 
+    @property
+    def parcels(self) -> list[Parcel]:
+        """All that are there or on their way."""
+        return [parcel for parcels in self.on_node.values() for parcel in parcels.values()]
+
     def missing_bytes(self) -> dict[NodeId, int]:
-        """What is still to come to each node, about."""
-        found: dict[NodeId, int] = {}
+        """What is still to come to each node for reducers that wait, about."""
+        expected: dict[NodeId, int] = {}
         for (_, node), size in self.expected_bytes.items():
-            found[node] = found.get(node, 0) + size
-        for node, size in self.fetched_bytes.items():
-            found[node] = found.get(node, 0) - size
-        return {node: size for node, size in found.items() if size > 0}
+            expected[node] = expected.get(node, 0) + size
+        found: dict[NodeId, int] = {}
+        for node, size in expected.items():
+            reducers, launched = len(self.reducers[node]), len(self.launched.get(node, ()))
+            left = (size - self.fetched_bytes.get(node, 0)) * (reducers - launched) // reducers
+            if left > 0:
+                found[node] = left
+        return found
 
     def maps_of(self, shuffle: ShuffleId, node: NodeId, parts: Sequence[int]) -> dict[int, None]:
         """The map outputs of which the node has one of these parts, or will have."""
@@ -85,8 +96,8 @@ class Unit:
     def frees(self, node: NodeId) -> bool:
         """Whether the node has more room at once when the unit is given up."""
         return any(
-            parcel.is_here and parcel.node == node and not parcel.segment.readers
-            for parcel in self.parcels.values()
+            parcel.is_here and not parcel.segment.readers
+            for parcel in self.on_node.get(node, {}).values()
         )
 
     def at(self, node: NodeId, shuffle: ShuffleId, parts: Sequence[int]) -> Iterator[Parcel]:
@@ -96,8 +107,8 @@ class Unit:
                 yield parcel
 
     def _meant_for(self, node: NodeId, shuffle: ShuffleId) -> Iterator[Parcel]:
-        for parcel in self.parcels.values():
-            if parcel.node == node and parcel.shuffle == shuffle:
+        for parcel in self.on_node.get(node, {}).values():
+            if parcel.shuffle == shuffle:
                 yield parcel
 
 
@@ -115,7 +126,7 @@ class Parcels:
 
     def begin(self, parcel: Parcel) -> None:
         self.by_fetch[parcel.fetch] = parcel
-        parcel.unit.parcels[parcel.fetch] = parcel
+        parcel.unit.on_node.setdefault(parcel.node, {})[parcel.fetch] = parcel
         size = parcel.segment.bytes
         fetched = parcel.unit.fetched_bytes
         fetched[parcel.node] = fetched.get(parcel.node, 0) + size
@@ -142,5 +153,8 @@ class Parcels:
     def forget(self, parcel: Parcel) -> None:
         self.arrive(parcel)
         if self.by_fetch.pop(parcel.fetch, None) is not None:
-            del parcel.unit.parcels[parcel.fetch]
+            beside = parcel.unit.on_node[parcel.node]
+            del beside[parcel.fetch]
+            if not beside:
+                del parcel.unit.on_node[parcel.node]
             parcel.unit.fetched_bytes[parcel.node] -= parcel.segment.bytes

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from pyrite.blocks.parcel import parcel_bytes
-from pyrite.blocks.pool import MEMORY_PREFIX
-from pyrite.ids import NodeId
+from pyrite.blocks.parcel import fetched_name, parcel_bytes
+from pyrite.blocks.pool import MEMORY_PREFIX, Segment
+from pyrite.ids import BlockRef, NodeId
 from pyrite.place.sizes import most
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
+from pyrite.schedule.admitting import Admitting
 from pyrite.schedule.ahead import Ahead
-from pyrite.schedule.blockbook import BlockBook
 from pyrite.schedule.commands import FetchParts
 from pyrite.schedule.commands import Parcels as ParcelsToRead
 from pyrite.schedule.outputs import ShuffleOutputs
@@ -24,7 +24,7 @@ MOST_SHARE = 4
 LEAST_SHARE = 128
 
 
-class Prefetching(BlockBook):
+class Prefetching(Admitting):
     """Orders parcels for stages whose reducers have places, within the room that there is."""
 
     # What is to be fetched
@@ -37,29 +37,28 @@ class Prefetching(BlockBook):
         if not wishes:
             return
         aheads = self._by_priority()
-        nodes = list(self.ledger.pools)
+        nodes, busy = list(self.ledger.pools), self.parcels.busy
         for source, target in wishes:
-            sources = nodes if source is None else [source]
-            targets = nodes if target is None else [target]
-            for to in targets:
+            for to in nodes if target is None else [target]:
                 # Each begins with another one, so that all links are used from the start.
-                for by in rotated(sources, to):
-                    self._fetch_between(aheads, by, to)
+                for by in rotated(nodes, to) if source is None else [source]:
+                    if (by, to) not in busy:
+                        self._fetch_between(aheads, by, to)
 
     def _fetch_between(
         self, aheads: list[tuple[StageRun, Ahead]], source: NodeId, target: NodeId
     ) -> None:
         """One order from one node to another, the most urgent."""
-        if (source, target) in self.parcels.busy or self._in_flight_left(source, target) <= 0:
+        if self._in_flight_left(source, target) <= 0:
             return
         for run, ahead in aheads:
             if (source, target) in ahead.refused:
                 continue
             for unit in ahead.units:
-                if unit.admitted:
-                    for way in ways(ahead, source, target):
-                        if self._order(run, ahead, unit, way):
-                            return
+                for way in ways(ahead, source, target):
+                    # An order for which there is no room gives the unit up.
+                    if unit.admitted and self._order(run, ahead, unit, way):
+                        return
 
     def _order(self, run: StageRun, ahead: Ahead, unit: Unit, way: Way) -> bool:
         """Sends for what has come on this way and the unit has not seen, if that is worth it."""
@@ -77,7 +76,15 @@ class Prefetching(BlockBook):
             rare("a unit of reducers has no room for all of its input")
             self._give_up_unit(unit)
             return False
-        self._send_for(unit, outputs, way, parts, blocks, needed)
+        fetch, segment = self._send_for(
+            way.source, way.target, MEMORY_PREFIX, needed, parts, blocks
+        )
+        maps = tuple(blocks)
+        self.parcels.begin(
+            Parcel(
+                fetch, segment, way.source, way.shuffle, frozenset(parts), maps, unit, self.now_s
+            )
+        )
         return True
 
     def _awaited(self, run: StageRun, unit: Unit, node: NodeId) -> list[int]:
@@ -101,8 +108,8 @@ class Prefetching(BlockBook):
 
     def _collect(
         self, unit: Unit, outputs: ShuffleOutputs, way: Way, parts: tuple[int, ...]
-    ) -> tuple[list[int], int]:
-        """Which blocks an order takes, and how large their parts are at most.
+    ) -> tuple[dict[int, BlockRef], int]:
+        """Which blocks an order takes, by number, and how large their parts are at most.
 
         One that was made again after its parts had been fetched need not be fetched again.
         """
@@ -111,7 +118,7 @@ class Prefetching(BlockBook):
         limit = self._in_flight_left(way.source, way.target)
         # Small parts are mostly headers.
         header = parcel_bytes(1, len(parts), 0)
-        blocks: list[int] = []
+        blocks: dict[int, BlockRef] = {}
         total = 0
         last = unit.seen.get(way, 0)
         while last < len(came):
@@ -122,7 +129,7 @@ class Prefetching(BlockBook):
                 room = limit - header * (len(blocks) + 1)
                 if total + size > room and (blocks or self.parcels.to_node.get(way.target)):
                     break
-                blocks.append(came[last])
+                blocks[came[last]] = block[0]
                 total += size
                 if outputs.epoch:
                     # It has appeared here twice, if it was made again here.
@@ -148,26 +155,23 @@ class Prefetching(BlockBook):
 
     def _send_for(
         self,
-        unit: Unit,
-        outputs: ShuffleOutputs,
-        way: Way,
-        parts: tuple[int, ...],
-        blocks: list[int],
+        source: NodeId,
+        target: NodeId,
+        prefix: str,
         size: int,
-    ) -> None:
+        parts: tuple[int, ...],
+        blocks: Mapping[int, BlockRef],
+    ) -> tuple[int, Segment]:
+        """Has parts of a node's blocks fetched by another; gives the order's number, and the
+        segment in which they will lie."""
         self.parcels.last += 1
         fetch = self.parcels.last
-        segment = self.ledger.begin_parcel(way.target, f"{MEMORY_PREFIX}fetched-{fetch}", size)
-        maps = tuple(blocks)
-        self.parcels.begin(
-            Parcel(
-                fetch, segment, way.source, way.shuffle, frozenset(parts), maps, unit, self.now_s
-            )
-        )
-        refs = tuple(block[0] for each in maps if (block := outputs.block(each)) is not None)
+        segment = self.ledger.begin_parcel(target, prefix + fetched_name(fetch), size)
+        maps, refs = tuple(blocks), tuple(blocks.values())
         self.commands.append(
-            FetchParts(fetch, way.target, segment.name, size, way.source, parts, maps, refs)
+            FetchParts(fetch, target, segment.name, size, source, parts, maps, refs)
         )
+        return fetch, segment
 
     # What became of it
 
@@ -184,10 +188,10 @@ class Prefetching(BlockBook):
         parcel.segment.sealed = True
         self.book.fetched_bytes += parcel.segment.bytes
         self._want_fetches(parcel.source, parcel.node)
-        # Others wait only where too much was on its way.
+        # Others wait only where too much was on its way, or anything, if they are large.
         if source_was_full:
             self._want_fetches(parcel.source, None)
-        if node_was_full:
+        if node_was_full or not self.parcels.to_node[parcel.node]:
             self._want_fetches(None, parcel.node)
         if parcel.unwanted:
             rare("a parcel arrives that nobody wants any more")
@@ -236,51 +240,12 @@ class Prefetching(BlockBook):
         if run.ahead is None or index not in run.ahead.unit_of:
             return
         unit, node = run.ahead.unit_of[index], run.ahead.places[index]
+        unit.launched.setdefault(node, {})[index] = None
         if self.parcels.to_node.get(node) and not self._awaited(run, unit, node):
-            for parcel in [each for each in unit.parcels.values() if each.node == node]:
+            for parcel in list(unit.on_node.get(node, {}).values()):
                 if not parcel.is_here:
                     rare("a parcel would come too late")
                     self._drop_parcel(parcel)
-
-    # What makes room
-
-    def _admit_units(self) -> None:
-        """Lets units be fetched for which there is room on all of their nodes, by priority."""
-        self.has_more_room = False
-        aheads = self._by_priority()
-        room = self._room_ahead(aheads)
-        for _, ahead in aheads:
-            for unit in ahead.units:
-                if unit.admitted or not unit.unfinished:
-                    continue
-                missing = unit.missing_bytes()
-                # Who had to give way once comes back when there is room to spare.
-                factor = 2**unit.given_up
-                if any(size * factor > room.get(node, 0) for node, size in missing.items()):
-                    rare("a unit of reducers is not fetched for want of room")
-                    return
-                unit.admitted = True
-                for node, size in missing.items():
-                    room[node] -= size
-                self._want_fetches(None, None)
-
-    def _room_ahead(self, aheads: list[tuple[StageRun, Ahead]]) -> dict[NodeId, int]:
-        """The room in the pools without what is meant for admitted units, and for the outputs of
-        maps that still run."""
-        room = {node: pool.unused_bytes for node, pool in self.ledger.pools.items()}
-        to_come = 0
-        for _, ahead in aheads:
-            for unit in ahead.units:
-                if unit.admitted:
-                    for node, size in unit.missing_bytes().items():
-                        room[node] = room.get(node, 0) - size
-            for shuffle, forecast in ahead.forecasts.items():
-                outputs = self.outputs.shuffles.get(shuffle)
-                if outputs is not None:
-                    to_come += round(forecast.total_bytes * outputs.to_come_share())
-        for node in self.executors_on:
-            room[node] = room.get(node, 0) - to_come // len(self.executors_on)
-        return room
 
     # What is over
 
@@ -288,14 +253,14 @@ class Prefetching(BlockBook):
         """The stage has ended, or nobody waits for it."""
         if run.ahead is not None:
             for unit in run.ahead.units:
-                self._give_up_unit(unit)
+                self._drop_unit(unit)
             run.ahead = None
             self.planned.pop(run.spec.id, None)
 
     def _reducer_done(self, run: StageRun, index: int) -> None:
         unit = None if run.ahead is None else run.ahead.finish(index)
         if unit is not None:
-            self._give_up_unit(unit)
+            self._drop_unit(unit)
             self._admit_units()
 
     def _spoil_parcels(self, outputs: ShuffleOutputs, lost: list[int]) -> None:
@@ -306,7 +271,7 @@ class Prefetching(BlockBook):
         for parcel in list(self.parcels.by_fetch.values()):
             if parcel.shuffle == outputs.shuffle and any(each in gone for each in parcel.maps):
                 rare("a parcel holds what will be dealt out anew")
-                self._give_up_unit(parcel.unit)
+                self._drop_unit(parcel.unit)
 
     def _lose_parcels(self, node: NodeId) -> None:
         """A node has gone, with the parcels that it has and those on their way to it."""
@@ -318,7 +283,7 @@ class Prefetching(BlockBook):
         for run in self.runs.values():
             if run.ahead is not None:
                 run.ahead.lose_node(node)
-                self._give_up_idle(run.ahead)
+                self._drop_idle(run.ahead)
 
 
 def ways(ahead: Ahead, source: NodeId, target: NodeId) -> Iterator[Way]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 from pyrite.ids import NodeId, ShuffleId
 from pyrite.place.predict import Output, observe, sampled
@@ -12,8 +13,8 @@ from pyrite.schedule.ahead import Forecast, Part
 from pyrite.schedule.kept import Kept
 from pyrite.schedule.outputs import Outputs, ShuffleOutputs
 
-# More parts than these take longer to add up than a good place saves.
-MOST_PARTS = 4_000_000
+# More parts of outputs than these take longer to add up than a good place saves.
+MOST_CELLS = 4_000_000
 
 
 class Reducing:
@@ -36,10 +37,12 @@ class Reducing:
         outputs = self.outputs.shuffles.get(shuffle)
         if outputs is None:
             return None
-        seen = seen_outputs(outputs) or begun_outputs(outputs)
         maps = len(outputs.refs)
-        parts = max((len(output.code) for output in seen.values()), default=0)
-        if not parts or parts * maps > MOST_PARTS or len(seen) < maps - outputs.absent:
+        parts = parts_of(outputs)
+        if not parts or parts * maps > MOST_CELLS:
+            return None
+        seen = seen_outputs(outputs) or begun_outputs(outputs)
+        if len(seen) < maps - outputs.absent:
             return None
         if outputs.absent == maps:
             how, expected = "begun", observe(seen.values(), maps, parts)
@@ -49,7 +52,14 @@ class Reducing:
             how = "known" if outputs.complete else "observed"
             expected = observe(seen.values(), maps, parts)
         total = sum(each.size_bytes for each in expected)
-        return Forecast(how, len(seen), expected, total, maps)
+        return Forecast(how, len(seen), expected, total, maps, outputs.in_memory())
+
+
+def parts_of(outputs: ShuffleOutputs) -> int:
+    """How many parts the outputs have, as far as sizes were told."""
+    codes = (code for code in outputs.sizes if code is not None)
+    begun = (each.sizes for each in outputs.installments.values())
+    return len(next(chain(codes, begun), b""))
 
 
 def begun_outputs(outputs: ShuffleOutputs) -> dict[int, Output]:

@@ -52,6 +52,7 @@ class Staging(Dividing):
         while pending:
             spec = pending.pop()
             run = self.runs.get(spec.id)
+            is_new = run is None
             if run is None:
                 run = StageRun(spec, {}, job.spec.pool)
                 self.runs[spec.id] = run
@@ -61,6 +62,10 @@ class Staging(Dividing):
                 continue
             missing = self._missing_inputs(spec)
             run.missing = dict.fromkeys(missing)
+            if is_new:
+                # It has no places yet, whoever else has.
+                for shuffle in missing:
+                    self.outputs.shuffles[shuffle].foreseen = False
             for shuffle in missing:
                 if self.outputs.shuffles[shuffle].torn:
                     rare("a job needs what can't be made alike")
@@ -104,7 +109,7 @@ class Staging(Dividing):
         run.tasks = TaskSet(
             run.spec.id,
             self._divide(run, partitions),
-            self._beside_parcels(run, partitions) | kept,
+            kept or self._beside_parcels(run, partitions),
             slots,
             self.rules.locality_wait_s if kept else self._parcels_wait_s(run),
             self.now_s,
@@ -116,7 +121,7 @@ class Staging(Dividing):
 
     def _homes(self, run: StageRun, partitions: list[int], slots: int) -> dict[int, int]:
         """Slots of partitions that should not run where their index says: on the nodes where
-        their kept blocks lie, else where the shuffles that they read are best read."""
+        the shuffles that they read are best read, else where their kept blocks lie."""
         blocks = self._places_of_blocks(run.spec, partitions)
         placed = {} if run.ahead is None else run.ahead.places
         if not placed and not blocks:
@@ -144,7 +149,8 @@ class Staging(Dividing):
             self._end_job(self.jobs[JobId(run.job)], None)
             return
         shuffle = run.spec.writes
-        for waiting in list(self.runs.values()):
+        for waiting in self._waiting_for(shuffle):
+            # One that goes on may change what others wait for.
             if shuffle in waiting.missing:
                 del waiting.missing[shuffle]
                 if not waiting.missing:

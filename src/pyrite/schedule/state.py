@@ -112,8 +112,9 @@ class State:
         # Copies of map outputs that are on their way, and outputs that shall have one.
         self.backups: dict[int, Backup] = {}
         self.to_copy: dict[tuple[ShuffleId, NodeId], list[int]] = {}
-        # Between which nodes there may be something to fetch; None stands for any.
+        # Something has gone since units were last admitted.
         self.has_more_room = False
+        # Between which nodes there may be something to fetch; None stands for any.
         self.to_fetch: dict[tuple[NodeId | None, NodeId | None], None] = {}
         self.leaving: dict[NodeId, None] = {}
         self.health = Health(rules.exclusion)
@@ -159,6 +160,10 @@ class State:
             if outputs is not None:
                 outputs.shed(number, each)
         self._release(each.ref for each in installments.values())
+
+    def _waiting_for(self, shuffle: ShuffleId) -> list[StageRun]:
+        """The stages that can't start, or go on, without the shuffle."""
+        return [run for run in self.runs.values() if shuffle in run.missing]
 
     def _set_timer(self, name: str, delay_s: float) -> None:
         self.commands.append(SetTimer(name, self.now_s + delay_s))

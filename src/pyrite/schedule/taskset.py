@@ -44,6 +44,11 @@ class Attempt:
     def __post_init__(self) -> None:
         self.wanted = [self.partition, *self.also]
 
+    def segments(self) -> list[str]:
+        """Those that it was told to read."""
+        named = [ref.segment for _, ref in self.blocks]
+        return named + [name for each in self.parcels for name in each.segments]
+
 
 @dataclass(frozen=True, slots=True)
 class Speculation:

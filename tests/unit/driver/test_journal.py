@@ -73,7 +73,7 @@ def test_running_jobs_and_their_outputs_are_restored(tmp_path: Path) -> None:
     maps = make_stage(0, writes=True)
     first, second = driver.submit(make_stage(1, maps))
     driver.tell(ev.TaskSucceeded(first, output=ref(0)))
-    scheduler, at_s = restore(str(tmp_path), "app")
+    scheduler, at_s = restore(str(tmp_path / "app.journal"))
     assert at_s == driver.now_s
     assert scheduler.outputs.shuffles[ShuffleId(0)].refs == [ref(0), None]
     assert list(scheduler.attempts) == [second]
@@ -86,7 +86,7 @@ def test_stages_of_a_restored_job_are_the_same_objects(tmp_path: Path) -> None:
     maps = make_stage(0, writes=True)
     left, right = make_stage(1, maps, writes=True), make_stage(2, maps, writes=True)
     driver.submit(make_stage(3, left, right))
-    scheduler, _ = restore(str(tmp_path), "app")
+    scheduler, _ = restore(str(tmp_path / "app.journal"))
     parents = scheduler.jobs[JobId(3)].spec.stage.parents
     assert parents[ShuffleId(1)].parents[ShuffleId(0)] is parents[ShuffleId(2)].parents[0]
     assert scheduler.runs[StageId(0)].spec is parents[ShuffleId(1)].parents[ShuffleId(0)]
@@ -97,7 +97,7 @@ def test_the_sample_of_a_stage_is_restored(tmp_path: Path) -> None:
     samples = (Sample(10, 4, [(0, 4)]), Sample(20, 4, [(0, 1), (1, 3)]))
     maps = replace(make_stage(0, writes=True), samples=samples, routing="range")
     driver.submit(make_stage(1, maps))
-    found = restore(str(tmp_path), "app")[0].runs[StageId(0)].spec
+    found = restore(str(tmp_path / "app.journal"))[0].runs[StageId(0)].spec
     assert found.samples == samples and found.routing == "range"
 
 
@@ -112,7 +112,7 @@ def test_thousands_of_stages_are_told_once(tmp_path: Path) -> None:
     assert driver.path.stat().st_size - before < 1000
     Journal(str(tmp_path), "again", driver.scheduler).close(keep=True)
     for name in ("app", "again"):
-        scheduler, _ = restore(str(tmp_path), name)
+        scheduler, _ = restore(str(tmp_path / f"{name}.journal"))
         assert len(scheduler.runs) == len(driver.scheduler.runs) == 1502
 
 
@@ -130,7 +130,7 @@ def test_it_begins_anew_when_it_is_long(tmp_path: Path) -> None:
     for number in range(600):
         driver.tell(ev.MemoryAsked(number))
         sizes.append(driver.path.stat().st_size)
-        assert restore(str(tmp_path), "app")[1] == driver.now_s
+        assert restore(str(tmp_path / "app.journal"))[1] == driver.now_s
     assert max(sizes) < 3 * driver.journal.begun_bytes + 50 * 100
     assert sum(after < before for before, after in pairwise(sizes)) > 3
     assert [each.name for each in tmp_path.iterdir()] == ["app.journal"]
@@ -144,7 +144,7 @@ def test_a_torn_tail_is_passed_over(tmp_path: Path) -> None:
     longer = driver.path.read_bytes()
     for length in range(len(whole), len(longer)):
         driver.path.write_bytes(longer[:length])
-        scheduler, at_s = restore(str(tmp_path), "app")
+        scheduler, at_s = restore(str(tmp_path / "app.journal"))
         assert at_s == driver.now_s - 1
         assert attempt in scheduler.attempts
 
@@ -153,7 +153,7 @@ def test_one_that_ends_in_its_beginning_is_refused(tmp_path: Path) -> None:
     driver = Driver(tmp_path)
     driver.path.write_bytes(driver.path.read_bytes()[: len(HEADLINE) + 20])
     with pytest.raises(BadJournal, match="ends before it tells anything"):
-        restore(str(tmp_path), "app")
+        restore(str(tmp_path / "app.journal"))
 
 
 def test_any_changed_byte_is_refused_with_its_place(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_any_changed_byte_is_refused_with_its_place(tmp_path: Path) -> None:
         changed = bytes([data[place] ^ dice.randrange(1, 256)])
         driver.path.write_bytes(data[:place] + changed + data[place + 1 :])
         with pytest.raises(BadJournal, match="damaged: the record at byte") as caught:
-            restore(str(tmp_path), "app")
+            restore(str(tmp_path / "app.journal"))
         assert start <= int(str(caught.value).partition("at byte ")[2].split()[0]) <= place
 
 
@@ -186,7 +186,7 @@ def test_what_another_version_wrote_is_refused(
     driver = Driver(tmp_path)
     driver.path.write_bytes(headline + driver.path.read_bytes()[len(HEADLINE) :])
     with pytest.raises(BadJournal, match=problem):
-        restore(str(tmp_path), "app")
+        restore(str(tmp_path / "app.journal"))
 
 
 def test_nobody_else_may_read_or_have_written_it(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_nobody_else_may_read_or_have_written_it(tmp_path: Path) -> None:
     assert stat.S_IMODE(driver.path.parent.stat().st_mode) == 0o700
     driver.path.chmod(0o620)
     with pytest.raises(BadJournal, match="written by another user"):
-        restore(str(driver.path.parent), "app")
+        restore(str(driver.path))
 
 
 def test_a_crash_while_it_begins_anew_loses_nothing(
@@ -204,7 +204,7 @@ def test_a_crash_while_it_begins_anew_loses_nothing(
     driver = Driver(tmp_path)
     whole = driver.path.read_bytes()
     (tmp_path / "app.journal.new").write_bytes(whole[:50])
-    assert restore(str(tmp_path), "app")[1] == driver.now_s
+    assert restore(str(tmp_path / "app.journal"))[1] == driver.now_s
 
     def die(old: str, new: str) -> None:
         assert driver.path.read_bytes() == whole
@@ -213,7 +213,7 @@ def test_a_crash_while_it_begins_anew_loses_nothing(
     monkeypatch.setattr(os, "replace", die)
     with pytest.raises(KeyboardInterrupt):
         Journal(str(tmp_path), "app", driver.scheduler)
-    assert restore(str(tmp_path), "app")[1] == driver.now_s
+    assert restore(str(tmp_path / "app.journal"))[1] == driver.now_s
 
 
 def test_one_that_cannot_be_written_is_given_up(
@@ -252,14 +252,14 @@ def test_what_was_delivered_is_not_in_it(tmp_path: Path) -> None:
     driver.tell(ev.TaskSucceeded(first, b"secret rows", accumulators=b"secret sum"))
     driver.tell(ev.TaskFailed(second, ev.Failure("KeyError", "'user'", error=b"secret error")))
     assert b"secret" not in driver.path.read_bytes()
-    assert list(restore(str(tmp_path), "app")[0].jobs[JobId(0)].unfinished) == [1]
+    assert list(restore(str(tmp_path / "app.journal"))[0].jobs[JobId(0)].unfinished) == [1]
 
 
 def test_what_a_barrier_still_holds_is_in_it(tmp_path: Path) -> None:
     driver = Driver(tmp_path)
     first, second = driver.submit(replace(make_stage(0), barrier=True))
     driver.tell(ev.TaskSucceeded(first, b"of the first"))
-    scheduler, at_s = restore(str(tmp_path), "app")
+    scheduler, at_s = restore(str(tmp_path / "app.journal"))
     event = ev.TaskSucceeded(second, b"of the second")
     lost = driver.tell(event)
     assert scheduler.handle(event, at_s + 1) == lost
@@ -271,7 +271,9 @@ def test_it_is_there_while_the_driver_is(tmp_path: Path) -> None:
     with SparkContext(conf=conf) as sc:
         pairs = sc.parallelize([(n % 3, n) for n in range(12)], 4).reduceByKey(int.__add__)
         assert pairs.count() == 3
-        scheduler, _ = restore(str(tmp_path), sc.applicationId)
+        (file,) = tmp_path.iterdir()
+        assert file.name == f"{sc.applicationId}-{os.getpid()}.journal"
+        scheduler, _ = restore(str(file))
         assert [each.complete for each in scheduler.outputs.shuffles.values()] == [True]
     assert not list(tmp_path.iterdir())
 

@@ -53,10 +53,10 @@ def rows_by_reducer(parts: list[list[int]], reducers: int) -> list[int]:
 
 class TestObservation:
     def test_a_share_of_the_maps_is_enough_but_one_at_least(self) -> None:
-        assert not is_enough(4, 100)
-        assert is_enough(5, 100)
-        assert not is_enough(0, 3)
-        assert is_enough(1, 3)
+        assert not is_enough(4, 100, share=0.05)
+        assert is_enough(5, 100, share=0.05)
+        assert not is_enough(0, 3, share=0.05)
+        assert is_enough(1, 3, share=0.05)
         assert is_enough(7, 100, share=0.07)
         assert not is_enough(9, 10, share=1)
         assert not is_enough(0, 10, share=0)

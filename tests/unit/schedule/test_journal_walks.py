@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -51,7 +52,7 @@ class JournalWalk(Walk):
             self.perform(command)
 
     def restart(self, journal: Journal) -> None:
-        self.twin, at_s = restore(self.folder, "walk")
+        self.twin, at_s = restore(os.path.join(self.folder, "walk.journal"))
         self.twin.check()
         assert at_s == self.now_s
         self.met.update(under_way(self.twin))

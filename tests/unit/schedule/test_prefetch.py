@@ -170,7 +170,7 @@ def test_what_a_round_has_read_goes() -> None:
         talk.make(*[MIB] * 6)
     ahead = talk.scheduler.runs[1].ahead
     assert ahead is not None
-    first = [each.segment.name for each in ahead.units[0].parcels.values()]
+    first = [each.segment.name for each in ahead.units[0].parcels]
     assert first
     for attempt in list(talk.running):
         talk.finish(attempt)
@@ -242,7 +242,7 @@ def test_what_would_come_too_late_is_stopped() -> None:
     assert ahead is not None
     while talk.scheduler.runs[1].tasks is None:
         talk.make(*[MIB] * 6)
-    first = {each.segment.name: each for each in ahead.units[0].parcels.values()}
+    first = {each.segment.name: each for each in ahead.units[0].parcels}
     dropped = [name for each in of_type(talk.log, do.DropSegments) for name in each.segments]
     assert first and set(dropped) == set(first) and all(each.unwanted for each in first.values())
     # Some were stopped, others were there already.
@@ -304,7 +304,7 @@ def test_parcels_make_room_for_whoever_wants_it() -> None:
     talk.arrive_all()
     ahead = talk.scheduler.runs[1].ahead
     assert ahead is not None
-    later = [each.segment.name for each in ahead.units[1].parcels.values()]
+    later = [each.segment.name for each in ahead.units[1].parcels]
     pool = talk.scheduler.ledger.pools[NODES[0]]
     wanted = pool.unused_bytes + 1
     answer = talk.tell(ev.SpaceWanted(NODES[0], "e0", "m-e0-1", wanted))
@@ -449,76 +449,3 @@ def test_where_jobs_share_fairly_who_has_more_left_is_fetched_for_first() -> Non
         attempt = min(talk.running, key=lambda each: made[ShuffleId(talk.running[each].stage)])
         talk.make(*[MIB] * (3 if talk.running[attempt].stage == 0 else 9), attempt=attempt)
     assert [run.job for run, _ in talk.scheduler._by_priority()] == [JobId(1), JobId(0)]
-
-
-# Copies
-
-
-def copied(**rules: object) -> Nodes:
-    """All maps are done, and each output has a copy on another node."""
-    talk = Nodes(output_copies=2, prefetch=False, **rules)
-    talk.submit(result_stage(1, 3, map_stage(0, 6)))
-    while talk.scheduler.runs[1].tasks is None:
-        talk.make(90, 90, 90)
-        talk.arrive_all()
-    return talk
-
-
-def test_each_output_is_copied_to_another_node() -> None:
-    talk = copied()
-    outputs = talk.scheduler.outputs.shuffles[ShuffleId(0)]
-    assert sorted(outputs.backups) == list(range(6))
-    for index, ref in enumerate(outputs.refs):
-        assert ref is not None and outputs.backups[index].node != ref.node
-        # Its header names its parts, too.
-        assert outputs.backups[index].length == ref.length + 8 * 3 - 8 + 8
-
-
-def test_a_lost_node_redoes_no_maps_that_have_copies() -> None:
-    talk = copied()
-    for attempt in [a for a, each in talk.running.items() if each.executor == 1]:
-        del talk.running[attempt]
-    answer = talk.tell(ev.NodeLost(NODES[1], "gone"))
-    assert talk.scheduler.outputs.shuffles[ShuffleId(0)].complete
-    assert not [each for each in of_type(answer, do.LaunchTask) if each.stage == 0]
-    while talk.running:
-        talk.finish()
-    assert talk.ended() == {0: None}
-    # Of two copies on one node, none is left.
-    assert 0 not in {each.stage for each in of_type(talk.log, do.LaunchTask)[7:]}
-
-
-def test_an_output_that_can_not_be_read_is_replaced_by_its_copy() -> None:
-    talk = copied()
-    outputs = talk.scheduler.outputs.shuffles[ShuffleId(0)]
-    before, copy = outputs.refs[2], outputs.backups[2]
-    assert before is not None
-    attempt = next(iter(talk.running))
-    del talk.running[attempt]
-    talk.tell(ev.FetchFailed(attempt, ShuffleId(0), ((2, before),), "spoilt"))
-    assert outputs.refs[2] == copy and outputs.complete and 2 not in outputs.backups
-    while talk.running:
-        talk.finish()
-    assert talk.ended() == {0: None}
-
-
-def test_copies_go_with_their_shuffle() -> None:
-    talk = copied()
-    while talk.running:
-        talk.finish()
-    talk.tell(ev.ShuffleForgotten(ShuffleId(0)))
-    assert not talk.scheduler.ledger.segments
-
-
-def test_what_was_lost_while_it_was_copied_has_no_copy() -> None:
-    talk = Nodes(output_copies=2, prefetch=False)
-    talk.submit(result_stage(1, 3, map_stage(0, 6)))
-    talk.make(90, 90, 90)
-    [order] = talk.orders()
-    for attempt in [a for a, each in talk.running.items() if each.executor == 0]:
-        del talk.running[attempt]
-    talk.tell(ev.NodeLost(order.source, "gone"))
-    talk.arrive(order)
-    assert not talk.scheduler.outputs.shuffles[ShuffleId(0)].backups
-    assert order.segment not in talk.scheduler.ledger.segments
-    talk.tell(ev.PartsNotFetched(order.fetch, "said late"))

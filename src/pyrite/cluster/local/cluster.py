@@ -15,12 +15,10 @@ from typing import Any
 from pyrite.blocks.segments import clear_segments, remove_segments
 from pyrite.blocks.writer import SegmentWriter
 from pyrite.bounded.space import remove_spills
-from pyrite.cluster.conversation import Conversation, Peer, heard
-from pyrite.cluster.local.cancel import CancelWord
+from pyrite.cluster.conversation import Conversation, heard
+from pyrite.cluster.local.executor import ExecutorLink
 from pyrite.cluster.local.launcher import Launcher
-from pyrite.cluster.local.link import Link
 from pyrite.cluster.local.node import LocalNode, NodeShape
-from pyrite.cluster.local.wire import Message
 from pyrite.cluster.port import StageSource, Threads
 from pyrite.cluster.scratch import Scratch
 from pyrite.cluster.space import DRIVER_NODE, DriverSpace
@@ -38,34 +36,6 @@ from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
 from pyrite.schedule.state import DRIVER
-
-
-class ExecutorLink(Peer):
-    """One executor process."""
-
-    def __init__(
-        self, id: ExecutorId, host: LocalNode, sock: socket.socket, poll: select.epoll
-    ) -> None:
-        super().__init__(id, host.id)
-        self.host = host
-        self.link = Link(sock)
-        self.word = CancelWord(host.folders, id)
-        self.poll = poll
-        self.pid: int | None = None
-        self.joined = False
-        self.kill_reason = ""
-
-    def put(self, message: Message) -> None:
-        self.link.put(message)
-
-    def flush(self) -> None:
-        if self.link.closed:
-            return
-        wanted = select.EPOLLIN
-        if not self.link.flush():
-            wanted |= select.EPOLLOUT
-        with contextlib.suppress(FileNotFoundError):
-            self.poll.modify(self.link.sock, wanted)
 
 
 class LocalCluster:
@@ -329,8 +299,10 @@ class LocalCluster:
                     executor.kill_reason = command.reason
                     send_signal(executor.pid, signal.SIGKILL)
             case do.StartExecutor():
-                if command.node in self.nodes:
-                    self._start_executor(self.nodes[command.node])
+                node = self.nodes.get(command.node)
+                # One that died before its whole node did has been replaced with that.
+                if node is not None and len(self._executors_of(node)) < node.shape.executors:
+                    self._start_executor(node)
             case do.GrantSpace() if command.writer == DRIVER:
                 self.space.answer(command.place)
             case do.MoveSegment():
@@ -394,8 +366,11 @@ class LocalCluster:
             return
         self._end_executors(node, "the process that executors are forked from was killed")
 
+    def _executors_of(self, node: LocalNode) -> list[ExecutorLink]:
+        return [each for each in self.by_id.values() if each.host is node]
+
     def _end_executors(self, node: LocalNode, reason: str) -> None:
-        for executor in [each for each in self.by_id.values() if each.host is node]:
+        for executor in self._executors_of(node):
             if executor.pid is not None:
                 send_signal(executor.pid, signal.SIGKILL)
             self._bury(executor, reason)

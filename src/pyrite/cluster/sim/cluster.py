@@ -130,11 +130,9 @@ class SimCluster:
             case do.GrantSpace() if command.writer == DRIVER:
                 self.space.answer(command.place)
             case do.MoveSegment():
-                copy = self.copies.begin(command)
-                self.timeline.after(copy.cost_s(self.latency_s()), self.copies.finish, copy)
+                self.copies.begin(command, command.target)
             case do.FetchParts():
-                fetch = self.fetches.begin(command)
-                self.timeline.after(fetch.cost_s(self.latency_s()), self.fetches.finish, fetch)
+                self.fetches.begin(command, command.source)
             case do.ReleaseNode():
                 self.faults.leave(self.by_name[command.node])
             case do.DropSegments():

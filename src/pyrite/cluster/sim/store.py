@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from pyrite.blocks.live import LiveStore
 from pyrite.blocks.parts import find_part
+from pyrite.blocks.pool import MEMORY_PREFIX
 from pyrite.blocks.segments import Folders, SegmentReader, write_all
 from pyrite.blocks.writer import BlockNotWritten, DiskBlock, Lease, OpenSegment, SegmentWriter
 from pyrite.bounded.space import Space
@@ -43,6 +44,11 @@ class SimNode:
         # Segments that were dropped: nobody may write them any more.
         self.forgotten: set[str] = set()
         self.make_folders()
+
+    def full_until_s(self, segment: str) -> float:
+        """How long there is no room for a segment, in memory or on disk."""
+        is_memory = segment.startswith(MEMORY_PREFIX)
+        return self.memory_full_until_s if is_memory else self.disk_full_until_s
 
     def make_folders(self) -> None:
         """Starts with nothing."""

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyrite.blocks.codec import CorruptBlock
-from pyrite.blocks.parcel import unpack_directory
+from pyrite.blocks.parcel import is_fetched, unpack_directory
 from pyrite.blocks.parts import find_part
 from pyrite.blocks.segments import SegmentReader
 from pyrite.cluster.sim.checkers import CheckFailed
@@ -105,7 +105,7 @@ class ParcelsRead:
             # A number that the task is not told of is that of an attempt which failed.
             now = refs.get(number, ref)
             # A copy has the rows of the output whose place it took.
-            if number >= alike and now != ref and "-fetched-" not in now.segment:
+            if number >= alike and now != ref and not is_fetched(now.segment):
                 raise CheckFailed(f"{segment} has map output {number} as it is no more")
         node = self.cluster.by_name[where]
         spoilt = self.cluster.faults.spoilt
