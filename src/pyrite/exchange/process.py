@@ -19,6 +19,7 @@ from pyrite.exchange.desk import Desk
 from pyrite.exchange.errors import ExchangeNotStarted
 from pyrite.exchange.forks import not_in_children
 from pyrite.exchange.options import Options
+from pyrite.remote.process import wait_or_kill
 
 START_S = 60.0
 STOP_S = 30.0
@@ -70,11 +71,7 @@ class DeskProcess:
     def stop(self) -> None:
         """Ends the desk and waits until it has gone, and its folders with it."""
         self.control.close()
-        try:
-            self.process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        wait_or_kill(self.process, STOP_S)
 
     def let_go(self) -> None:
         self.control.close()

@@ -100,11 +100,16 @@ class ServerProcess:
         """Ends the server and waits until it has gone."""
         self.words.sock.close()
         self.control.close()
-        try:
-            self.process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        wait_or_kill(self.process, STOP_S)
+
+
+def wait_or_kill(process: subprocess.Popen[bytes], timeout_s: float) -> None:
+    """Waits for the end of a process that was told to, and ends it where it does not."""
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def pack_options(folders: Folders, secret: bytes, address: Address, limits: Limits) -> bytes:

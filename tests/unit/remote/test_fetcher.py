@@ -7,16 +7,15 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
 from random import Random
 
 import pytest
+from orderbench import OrderBench
 from outputs import lay, random_parts, room_for, segments, unpack
 from peers import PATIENCE_S, exactly
 
 from pyrite.blocks.parcel import directory_bytes
 from pyrite.blocks.segments import Folders
-from pyrite.ids import NodeId
 from pyrite.remote import client as client_module
 from pyrite.remote import fetcher as module
 from pyrite.remote.asking import Stretch
@@ -29,18 +28,11 @@ from pyrite.remote.process import ServerProcess
 Start = Callable[..., ServerProcess]
 
 
-class Bench:
-    """A fetcher with folders of its own, and what it says."""
+class Bench(OrderBench):
+    """A fetcher with folders of its own."""
 
     def __init__(self, root: Path, secret: bytes | None) -> None:
-        (root / "memory").mkdir()
-        (root / "disk").mkdir()
-        self.folders = Folders(str(root / "memory"), str(root / "disk"), NodeId("node-9"))
-        self.said: SimpleQueue[tuple[int, str | None]] = SimpleQueue()
-        self.forgotten: set[str] = set()
-        self.fetcher = Fetcher(
-            self.folders, secret, lambda *result: self.said.put(result), self.forgotten
-        )
+        super().__init__(Fetcher, root, secret)
         self.targets = 0
 
     def order(
@@ -56,16 +48,10 @@ class Bench:
         target = f"m-fetched-{self.targets}"
         return FetchOrder(id, target, size, address, tuple(parts), maps, tuple(blocks))
 
-    def fetch(self, order: FetchOrder) -> str | None:
-        self.fetcher.take(order)
-        id, reason = self.said.get(timeout=PATIENCE_S)
-        assert id == order.id
-        return reason
-
     def fails(self, order: FetchOrder) -> str:
         """Why it could not be; nothing is left of it."""
         before = segments(self.folders)
-        reason = self.fetch(order)
+        reason = self.carry_out(order)
         assert reason is not None
         assert segments(self.folders) == before
         return reason
@@ -75,7 +61,7 @@ class Bench:
 def bench(tmp_path: Path, secret: bytes) -> Iterator[Bench]:
     made = Bench(tmp_path, secret)
     yield made
-    made.fetcher.close()
+    made.orders.close()
 
 
 @pytest.fixture(params=["own memory", "own disk", "other's memory", "other's disk"])
@@ -102,7 +88,7 @@ def test_parts_of_several_outputs(bench: Bench, source: Source, segment: str) ->
         chosen = random.sample(range(30), random.randint(1, 30))
         size = room_for([outputs[each] for each in chosen], parts)
         order = bench.order([blocks[each] for each in chosen], parts, size, address)
-        assert bench.fetch(order) is None
+        assert bench.carry_out(order) is None
         found = unpack(bench.folders, order.target, parts)
         assert list(found) == list(order.maps)
         for output, got in zip(chosen, found.values(), strict=True):
@@ -115,7 +101,7 @@ def test_a_large_parcel(bench: Bench, source: Source, segment: str) -> None:
     outputs = [[random.randbytes(6 << 20), b"", random.randbytes(100), b"x"] for _ in range(2)]
     blocks = lay(where, kind + segment[1:], outputs)
     order = bench.order(blocks, [0, 2], 16 << 20, address)
-    assert bench.fetch(order) is None
+    assert bench.carry_out(order) is None
     found = unpack(bench.folders, order.target, [0, 2])
     assert found == {10 + each: [outputs[each][0], outputs[each][2]] for each in range(2)}
     blocks_bytes = os.stat(bench.folders.path(order.target)).st_blocks * 512
@@ -133,7 +119,7 @@ def test_outputs_that_are_gone(bench: Bench, source: Source, segment: str) -> No
         reason = bench.fails(bench.order([good, lost], [0], address=address))
         assert lost.segment in reason
         assert (said if address is None else "any more") in reason
-    assert bench.fetch(bench.order([good], [0], address=address)) is None
+    assert bench.carry_out(bench.order([good], [0], address=address)) is None
 
 
 def test_an_output_that_is_spoilt(bench: Bench, source: Source, segment: str) -> None:
@@ -145,7 +131,7 @@ def test_an_output_that_is_spoilt(bench: Bench, source: Source, segment: str) ->
         file.write(b"\xff")
     assert name in bench.fails(bench.order([good, bad], [0, 1], address=address))
     order = bench.order([good], [0, 1], address=address)
-    assert bench.fetch(order) is None
+    assert bench.carry_out(order) is None
     assert unpack(bench.folders, order.target, [0, 1]) == {10: [b"one", b"two"]}
 
 
@@ -154,7 +140,7 @@ def test_parts_that_there_are_not(bench: Bench, source: Source, segment: str) ->
     name = kind + segment[1:]
     blocks = lay(where, name, [[b"one", b"two"]])
     assert name in bench.fails(bench.order(blocks, [1, 2], address=address))
-    assert bench.fetch(bench.order(blocks, [0, 1], address=address)) is None
+    assert bench.carry_out(bench.order(blocks, [0, 1], address=address)) is None
 
 
 def test_a_parcel_that_is_too_small(bench: Bench, source: Source, segment: str) -> None:
@@ -165,7 +151,7 @@ def test_a_parcel_that_is_too_small(bench: Bench, source: Source, segment: str) 
         reason = bench.fails(bench.order(blocks, [0], size, address))
         assert "do not fit" in reason or "there is room for" in reason
     size = room_for(outputs, [0])
-    assert bench.fetch(bench.order(blocks, [0], size, address)) is None
+    assert bench.carry_out(bench.order(blocks, [0], size, address)) is None
 
 
 def test_a_target_that_exists_stays_as_it_is(bench: Bench) -> None:
@@ -185,7 +171,7 @@ def test_memory_that_is_full(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> N
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert reason == f"{bench.folders.memory} did not take it: File too large"
-    assert bench.fetch(bench.order(blocks, [0], 2 << 20)) is None
+    assert bench.carry_out(bench.order(blocks, [0], 2 << 20)) is None
 
 
 def test_what_is_no_file(bench: Bench) -> None:
@@ -200,8 +186,8 @@ def test_other_nodes_want_a_secret(tmp_path: Path, server: ServerProcess) -> Non
     alone = Bench(tmp_path, secret=None)
     blocks = lay(alone.folders, "d-e0-1", [[b"one"]])
     assert "no secret" in alone.fails(alone.order(blocks, [0], address=server.address))
-    assert alone.fetch(alone.order(blocks, [0])) is None
-    alone.fetcher.close()
+    assert alone.carry_out(alone.order(blocks, [0])) is None
+    alone.orders.close()
 
 
 def test_what_was_dropped_is_not_made(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +242,7 @@ def test_orders_for_one_source_are_done_in_their_order(
             blocks[1] = Stretch("m-e7-1", 0, 100)
         parts = sorted(random.sample(range(4), 2))
         orders[id] = bench.order(blocks, parts, address=address, id=id), chosen
-        bench.fetcher.take(orders[id][0])
+        bench.orders.take(orders[id][0])
     said = [bench.said.get(timeout=PATIENCE_S) for _ in range(300)]
     for address in addresses:
         ids = [id for id, _ in said if orders[id][0].address == address]
@@ -272,9 +258,9 @@ def test_orders_for_one_source_are_done_in_their_order(
             assert list(found.values()) == [
                 [outputs[each][part] for part in order.parts] for each in chosen
             ]
-    bench.fetcher.close()
-    assert bench.fetcher.waiting == {} and not bench.fetcher.ready
-    assert len(bench.fetcher.threads) == 2
+    bench.orders.close()
+    assert bench.orders.waiting == {} and not bench.orders.ready
+    assert len(bench.orders.threads) == 2
 
 
 class Stalled:
@@ -308,18 +294,18 @@ def test_several_sources_are_pulled_from_at_once(bench: Bench, secret: bytes) ->
     blocks = lay(bench.folders, "d-e0-1", [[b"one"]])
     peers = [Stalled(secret) for _ in range(Fetcher.most_threads)]
     for id, peer in enumerate(peers):
-        bench.fetcher.take(bench.order(blocks, [0], address=peer.address, id=id))
-        assert len(bench.fetcher.threads) == id + 1
+        bench.orders.take(bench.order(blocks, [0], address=peer.address, id=id))
+        assert len(bench.orders.threads) == id + 1
     assert all(peer.asked.wait(PATIENCE_S) for peer in peers)
     # All are busy, so that this one waits for the first that is free.
-    bench.fetcher.take(bench.order(blocks, [0], id=100))
+    bench.orders.take(bench.order(blocks, [0], id=100))
     assert bench.said.empty()
     for peer in peers:
         peer.end()
     said = dict(bench.said.get(timeout=PATIENCE_S) for _ in range(len(peers) + 1))
     assert said.pop(100) is None
     assert all(reason is not None and "is lost" in reason for reason in said.values())
-    assert len(bench.fetcher.threads) == Fetcher.most_threads
+    assert len(bench.orders.threads) == Fetcher.most_threads
     assert segments(bench.folders) == ["d-e0-1", f"m-fetched-{len(peers) + 1}"]
 
 
@@ -329,10 +315,10 @@ def test_a_slow_source_does_not_hold_up_others(
     blocks = lay(folders, segment, [[b"one"]])
     slow = Stalled(secret)
     for id in range(10):
-        bench.fetcher.take(bench.order(blocks, [0], address=slow.address, id=id))
+        bench.orders.take(bench.order(blocks, [0], address=slow.address, id=id))
     assert slow.asked.wait(PATIENCE_S)
     for id in range(10, 20):
-        assert bench.fetch(bench.order(blocks, [0], address=server.address, id=id)) is None
+        assert bench.carry_out(bench.order(blocks, [0], address=server.address, id=id)) is None
     slow.end()
     said = [bench.said.get(timeout=PATIENCE_S) for _ in range(10)]
     assert sorted(id for id, _ in said) == list(range(10))
@@ -352,12 +338,12 @@ def test_who_waits_for_a_lost_node_is_told_at_once(
         results[id] = reason
         bench.said.put((id, reason))
 
-    bench.fetcher.done = done
+    bench.orders.done = done
     with socket.create_server(("127.0.0.1", 0)) as listener:
         silent: Address = listener.getsockname()
         for id in range(9):
             address = None if id == 5 else silent
-            bench.fetcher.take(bench.order(blocks, [0], address=address, id=id))
+            bench.orders.take(bench.order(blocks, [0], address=address, id=id))
         all_waiting.set()
         for _ in range(9):
             bench.said.get(timeout=PATIENCE_S)
@@ -376,11 +362,11 @@ def test_closed_while_a_node_does_not_answer(bench: Bench, secret: bytes) -> Non
     peers = [Stalled(secret) for _ in range(3)]
     for id in range(6):
         peer = peers[id % 3]
-        bench.fetcher.take(bench.order(blocks, [0], address=peer.address, id=id))
+        bench.orders.take(bench.order(blocks, [0], address=peer.address, id=id))
     assert all(peer.asked.wait(PATIENCE_S) for peer in peers)
-    bench.fetcher.close()
-    assert len(bench.fetcher.threads) == 3
-    assert not any(thread.is_alive() for thread in bench.fetcher.threads)
+    bench.orders.close()
+    assert len(bench.orders.threads) == 3
+    assert not any(thread.is_alive() for thread in bench.orders.threads)
     for peer in peers:
         peer.end()
     assert bench.said.empty()
@@ -398,11 +384,11 @@ def test_closed_while_it_copies(bench: Bench, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(module.os, "preadv", pause)
     for id in range(3):
-        bench.fetcher.take(bench.order(blocks, [0], 10 << 20, id=id))
+        bench.orders.take(bench.order(blocks, [0], 10 << 20, id=id))
     assert copies.wait(PATIENCE_S)
-    closer = threading.Thread(target=bench.fetcher.close)
+    closer = threading.Thread(target=bench.orders.close)
     closer.start()
-    while not bench.fetcher.closed:
+    while not bench.orders.closed:
         pass
     goes_on.set()
     closer.join()
@@ -416,18 +402,18 @@ def test_memory_and_descriptors_are_free_when_it_is_said(
     where, kind, address = source
     name = kind + segment[1:]
     blocks = lay(where, name, [[b"one", b"two"]] * 2)
-    assert bench.fetch(bench.order(blocks, [0], address=address)) is None
+    assert bench.carry_out(bench.order(blocks, [0], address=address)) is None
     before = len(os.listdir("/proc/self/fd"))
     gone = [blocks[0], Stretch(f"{name}9", 0, 100)]
     for size in (1 << 20, 1 << 10, directory_bytes(2)) * 10:
         for wanted in blocks, gone:
-            reason = bench.fetch(order := bench.order(wanted, [0], size, address))
+            reason = bench.carry_out(order := bench.order(wanted, [0], size, address))
             assert (reason is None) == (wanted is blocks and size >= 1 << 10)
             assert order.target not in Path("/proc/self/maps").read_text()
-    assert bench.fetch(bench.order(blocks, [0], address=address)) is None
+    assert bench.carry_out(bench.order(blocks, [0], address=address)) is None
     assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_fetcher_that_never_fetched_has_no_thread(bench: Bench) -> None:
-    assert bench.fetcher.threads == []
-    bench.fetcher.close()
+    assert bench.orders.threads == []
+    bench.orders.close()

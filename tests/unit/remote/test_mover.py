@@ -8,14 +8,13 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
 from random import Random
 
 import pytest
+from orderbench import OrderBench
 from peers import PATIENCE_S, exactly, until_closed
 
 from pyrite.blocks.segments import Folders
-from pyrite.ids import NodeId
 from pyrite.remote import client as client_module
 from pyrite.remote import mover as module
 from pyrite.remote.client import BlockClient
@@ -28,18 +27,11 @@ from pyrite.remote.protocol import REQUEST, unpack_request
 Start = Callable[..., ServerProcess]
 
 
-class Bench:
-    """A mover with folders of its own, and what it says."""
+class Bench(OrderBench):
+    """A mover with folders of its own."""
 
     def __init__(self, root: Path, secret: bytes | None) -> None:
-        (root / "memory").mkdir()
-        (root / "disk").mkdir()
-        self.folders = Folders(str(root / "memory"), str(root / "disk"), NodeId("node-9"))
-        self.said: SimpleQueue[tuple[int, str | None]] = SimpleQueue()
-        self.forgotten: set[str] = set()
-        self.mover = Mover(
-            self.folders, secret, lambda *result: self.said.put(result), self.forgotten
-        )
+        super().__init__(Mover, root, secret)
 
     def fill(self, segment: str, size: int, filled: int | None = None) -> bytes:
         data = os.urandom(size if filled is None else filled)
@@ -49,10 +41,7 @@ class Bench:
         return data + bytes(size - len(data))
 
     def move(self, segment: str, target: str, address: Address | None = None) -> str | None:
-        self.mover.take(MoveOrder(7, segment, target, address))
-        id, reason = self.said.get(timeout=PATIENCE_S)
-        assert id == 7
-        return reason
+        return self.carry_out(MoveOrder(7, segment, target, address))
 
     def on_disk(self) -> list[str]:
         return sorted(os.listdir(self.folders.disk))
@@ -62,7 +51,7 @@ class Bench:
 def bench(tmp_path: Path, secret: bytes) -> Iterator[Bench]:
     made = Bench(tmp_path, secret)
     yield made
-    made.mover.close()
+    made.orders.close()
 
 
 @pytest.mark.parametrize("kind", ["m", "d"])
@@ -86,7 +75,7 @@ def test_to_the_own_disk_and_back(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     assert alone.move("d-m0-1", "m-m0-2") is None
     assert (tmp_path / "memory" / "m-m0-2").read_bytes() == data
-    alone.mover.close()
+    alone.orders.close()
 
 
 def test_segments_of_any_size_arrive_as_they_were(
@@ -205,7 +194,7 @@ def test_other_nodes_want_a_secret(tmp_path: Path, server: ServerProcess) -> Non
     alone.fill("m-e0-1", 10)
     assert "no secret" in (alone.move("m-e0-1", "m-m0-1", server.address) or "")
     assert alone.move("m-e0-1", "d-m0-1") is None
-    alone.mover.close()
+    alone.orders.close()
 
 
 def test_a_name_that_is_none(bench: Bench, server: ServerProcess) -> None:
@@ -227,13 +216,13 @@ def test_who_waits_for_a_lost_node_is_told_at_once(
         results[id] = reason
         bench.said.put((id, reason))
 
-    bench.mover.done = done
+    bench.orders.done = done
     with socket.create_server(("127.0.0.1", 0)) as listener:
         silent: Address = listener.getsockname()
-        bench.mover.take(MoveOrder(0, "m-e0-1", "d-m0-1", None))
+        bench.orders.take(MoveOrder(0, "m-e0-1", "d-m0-1", None))
         for id in range(1, 9):
             address = server.address if id == 5 else silent
-            bench.mover.take(MoveOrder(id, "m-e0-1", f"{segment}{id}", address))
+            bench.orders.take(MoveOrder(id, "m-e0-1", f"{segment}{id}", address))
         all_waiting.set()
         for _ in range(9):
             bench.said.get(timeout=PATIENCE_S)
@@ -251,7 +240,7 @@ def test_many_in_a_row(bench: Bench, server: ServerProcess, folders: Folders, se
     data = [bench.fill(f"m-e0-{number}", 5000) for number in range(10)]
     for id in range(300):
         address = server.address if id % 3 else None
-        bench.mover.take(MoveOrder(id, f"m-e0-{id % 11}", f"{segment}{id}", address))
+        bench.orders.take(MoveOrder(id, f"m-e0-{id % 11}", f"{segment}{id}", address))
     said = [bench.said.get(timeout=PATIENCE_S) for _ in range(300)]
     for is_own in True, False:
         ids = [id for id, _ in said if (id % 3 == 0) is is_own]
@@ -309,11 +298,11 @@ def test_closed_while_it_copies(bench: Bench, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(module.os, "sendfile", pause)
     for id in range(3):
-        bench.mover.take(MoveOrder(id, "m-e0-1", f"d-m0-{id}", None))
+        bench.orders.take(MoveOrder(id, "m-e0-1", f"d-m0-{id}", None))
     assert copies.wait(PATIENCE_S)
-    closer = threading.Thread(target=bench.mover.close)
+    closer = threading.Thread(target=bench.orders.close)
     closer.start()
-    while not bench.mover.closed:
+    while not bench.orders.closed:
         pass
     goes_on.set()
     closer.join()
@@ -340,10 +329,10 @@ def test_closed_while_a_node_does_not_take_it(bench: Bench, secret: bytes) -> No
         closed = threading.Event()
         peer = threading.Thread(target=stall)
         peer.start()
-        bench.mover.take(MoveOrder(1, "m-e0-1", "m-m0-1", listener.getsockname()))
+        bench.orders.take(MoveOrder(1, "m-e0-1", "m-m0-1", listener.getsockname()))
         assert asked.wait(PATIENCE_S)
-        bench.mover.close()
-        assert not any(thread.is_alive() for thread in bench.mover.threads)
+        bench.orders.close()
+        assert not any(thread.is_alive() for thread in bench.orders.threads)
         closed.set()
         peer.join()
     assert received[0] == size and received[1] < size
@@ -374,5 +363,5 @@ def test_descriptors_are_closed(
 
 
 def test_a_mover_that_never_moved_has_no_thread(bench: Bench) -> None:
-    assert bench.mover.threads == []
-    bench.mover.close()
+    assert bench.orders.threads == []
+    bench.orders.close()
