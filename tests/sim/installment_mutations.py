@@ -17,7 +17,7 @@ _lose = ShuffleOutputs.lose
 
 @mutation(State, "_shed_installments", within=1000)
 def what_a_failed_attempt_wrote_stays(self: State, attempt: Any) -> None:
-    attempt.installments = {}
+    attempt.installments = None
 
 
 @mutation(MapBlocks, "__init__")

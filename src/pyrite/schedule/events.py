@@ -87,9 +87,13 @@ class TaskSucceeded(NamedTuple):
     # In the order in which the launch names them.
     more: tuple[Made, ...] = ()
 
+    def first(self) -> Made:
+        """What was made of the first partition, or of the only one."""
+        return Made(self.result, self.output, self.accumulators, self.sizes)
+
     def made(self) -> list[Made]:
         """What was made of each partition."""
-        return [Made(self.result, self.output, self.accumulators, self.sizes), *self.more]
+        return [self.first(), *self.more]
 
     def blocks(self) -> list[BlockRef]:
         """Where its results or its map outputs lie, as far as they are blocks."""

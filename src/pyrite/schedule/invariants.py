@@ -129,7 +129,7 @@ def check_blocks(state: State) -> None:
     live = sum(len(refs) for refs in state.kept.blocks.values()) + sum(
         len(each.blocks()) for each in state.outputs.shuffles.values()
     )
-    live += sum(len(each.installments) for each in state.attempts.values())
+    live += sum(len(each.installments or ()) for each in state.attempts.values())
     live += sum(len(each.backups) for each in state.outputs.shuffles.values())
     live += len(state.backups)
     divisions = [each for run in state.runs.values() for each in run.divisions.values()]
@@ -144,7 +144,7 @@ def check_installments(state: State) -> None:
     of_attempts = {
         (attempt.writes, number): each
         for attempt in state.attempts.values()
-        for number, each in attempt.installments.items()
+        for number, each in (attempt.installments or {}).items()
     }
     assert all(each.tasks for each in state.attempts.values() if each.installments)
     for shuffle, outputs in state.outputs.shuffles.items():

@@ -181,19 +181,19 @@ class Launching(Grouping):
         tasks.start(attempt)
         index = run.pieces.get(partition, partition)
         attempt.blocks = self._kept_blocks(run.spec, index)
-        attempt.parcels = self._parcels_for(run, index, executor.node)
-        for each in (index, *also):
-            self._reducer_launched(run, each)
+        if run.ahead is not None:
+            attempt.parcels = self._parcels_for(run, index, executor.node)
+            for each in (index, *also):
+                self._reducer_launched(run, each)
         for segment in attempt.segments():
             self.ledger.use(segment)
-        divided = self._divided(run, partition)
+        divided = self._divided(run, partition) if run.divisions else None
         pays = divided is None and not also and self._pays(run, tasks, partition)
-        shape = run.spec.shape
-        inputs = tuple(
+        inputs = [
             self.outputs.shuffles[shuffle].snapshot()
-            for shuffle in shape.shuffles
+            for shuffle in run.spec.shape.shuffles
             if self.outputs.is_complete(shuffle)
-        )
+        ]
         self.commands.append(
             LaunchTask(
                 attempt.id,
@@ -202,7 +202,7 @@ class Launching(Grouping):
                 index,
                 attempt.number,
                 JobId(run.job),
-                inputs,
+                tuple(inputs),
                 attempt.blocks,
                 attempt.parcels,
                 also,

@@ -101,13 +101,15 @@ class Outcomes(Launching):
             return
         outputs = self.outputs.of(run.spec)
         installment = Installment(attempt.partition, event.ref, event.sizes)
+        if attempt.installments is None:
+            attempt.installments = {}
         attempt.installments[outputs.grow(installment)] = installment
         self._output_grows(run.spec, outputs, event.ref)
 
     def _wanted_of(self, attempt: Attempt, event: ev.TaskSucceeded) -> dict[int, ev.Made]:
         """What was made of the partitions that no copy has done meanwhile."""
         if not attempt.also:
-            return {attempt.partition: event.made()[0]}
+            return {attempt.partition: event.first()}
         made = dict(zip((attempt.partition, *attempt.also), event.made(), strict=True))
         wanted = {partition: made.pop(partition) for partition in attempt.wanted}
         for late in made.values():
@@ -133,8 +135,8 @@ class Outcomes(Launching):
             self._shed_installments(attempt)
             return
         self._division_done(run, partition, counts=partition not in outputs.counted)
-        outputs.add(partition, made.output, made.sizes, attempt.installments)
-        attempt.installments = {}
+        outputs.add(partition, made.output, made.sizes, attempt.installments or ())
+        attempt.installments = None
         self._output_appeared(run.spec, outputs, partition, made.output)
         # A map output that is made again after a loss has been counted before.
         if made.accumulators is not None and partition not in outputs.counted:

@@ -151,8 +151,8 @@ class State:
 
     def _shed_installments(self, attempt: Attempt) -> None:
         """What the attempt has written of its map output is of no use."""
-        installments, attempt.installments = attempt.installments, {}
-        if not installments or attempt.writes is None:
+        installments, attempt.installments = attempt.installments, None
+        if installments is None or attempt.writes is None:
             return
         rare("installments of a map output are of no use")
         outputs = self.outputs.shuffles.get(attempt.writes)

@@ -35,8 +35,8 @@ class Attempt:
     also: tuple[int, ...] = ()
     # Those of all its partitions that no copy has done meanwhile.
     wanted: list[int] = field(init=False)
-    # What it has written of its map output of a shuffle so far, by number.
-    installments: dict[int, Installment] = field(default_factory=dict)
+    # What it has written of its map output of a shuffle so far, by number, if anything.
+    installments: dict[int, Installment] | None = None
     writes: ShuffleId | None = None
     # Whether its pool's load counts it: of the copies of a partition one does.
     counts: bool = False
@@ -46,6 +46,8 @@ class Attempt:
 
     def segments(self) -> list[str]:
         """Those that it was told to read."""
+        if not self.blocks and not self.parcels:
+            return []
         named = [ref.segment for _, ref in self.blocks]
         return named + [name for each in self.parcels for name in each.segments]
 
