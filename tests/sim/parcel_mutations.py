@@ -96,7 +96,7 @@ def what_is_stopped_on_its_way_is_forgotten_at_once(self: Any, parcel: Any) -> N
 
 @mutation(Prefetching, "_forget_ahead")
 def a_stage_that_ends_keeps_its_parcels(self: Any, run: Any) -> None:
-    self.planned.pop(run.spec.id, None)
+    self.parcels.planned.pop(run.spec.id, None)
 
 
 @mutation(Ahead, "finish")

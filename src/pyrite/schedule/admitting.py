@@ -19,7 +19,7 @@ class Admitting(BlockBook):
 
     def _admit_units(self) -> None:
         """Admits all units for which there is room on all of their nodes."""
-        self.has_more_room = False
+        self.parcels.has_more_room = False
         aheads = self._by_priority()
         room = self._room_ahead(aheads)
         for _, ahead in aheads:

@@ -58,7 +58,7 @@ class Foreseeing(Nearness):
 
     def _is_fetched(self, shuffle: ShuffleId) -> bool:
         """Whether its outputs are fetched for some stage."""
-        planned = (run.ahead for run in self.planned.values())
+        planned = (run.ahead for run in self.parcels.planned.values())
         return any(ahead is not None and shuffle in ahead.forecasts for ahead in planned)
 
     @property
@@ -185,7 +185,7 @@ class Foreseeing(Nearness):
             )
         )
         if self.rules.prefetch and len(hosts) <= MOST_FETCHING:
-            self.planned[run.spec.id] = run
+            self.parcels.planned[run.spec.id] = run
             self._admit_units()
 
     def _place_reducers(self, run: StageRun) -> None:
@@ -197,7 +197,7 @@ class Foreseeing(Nearness):
             self._forget_ahead(run)
             self._plan_ahead(run, ())
             self._tell_left_alone(run)
-        if run.spec.id in self.planned:
+        if run.spec.id in self.parcels.planned:
             self._want_fetches(None, None)
 
     def _tell_left_alone(self, run: StageRun) -> None:

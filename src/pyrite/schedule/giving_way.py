@@ -18,7 +18,7 @@ class GivingWay(State):
     def _by_priority(self) -> list[tuple[StageRun, Ahead]]:
         """First whose shuffle is the first to be read: by submission; where jobs share fairly, by
         what is left to do, as those with more get more."""
-        found = [(run, run.ahead) for run in self.planned.values() if run.ahead is not None]
+        found = [(run, run.ahead) for run in self.parcels.planned.values() if run.ahead is not None]
         if self.rules.fair:
             found.sort(key=lambda each: (-each[1].remaining_units, each[0].job, each[0].spec.id))
         else:
@@ -75,5 +75,5 @@ class GivingWay(State):
 
     def _want_fetches(self, source: NodeId | None, target: NodeId | None) -> None:
         """Has orders looked for from a node, to a node, or between all."""
-        if self.planned:
-            self.to_fetch[source, target] = None
+        if self.parcels.planned:
+            self.parcels.to_fetch[source, target] = None

@@ -50,9 +50,9 @@ class Grouping(Staging):
             return ()
         slot = executor.slot if own else None
         also = tuple(tasks.take_more(slot, most - 1, group.takes))
-        if also and not tasks.grouped:
+        if also and not tasks.together.is_told:
             rare("tiny reducers are computed as one task")
-            tasks.grouped = True
+            tasks.together.is_told = True
             self.commands.append(
                 ReducersGrouped(
                     run.spec.id,
@@ -61,7 +61,7 @@ class Grouping(Staging):
                     len(tasks.pending) + 1 + len(also),
                     1 + len(also),
                     group.bytes,
-                    tasks.pace_s or 0.0,
+                    tasks.together.pace_s or 0.0,
                 )
             )
         return also
@@ -69,7 +69,7 @@ class Grouping(Staging):
     def _most_together(self, run: StageRun, tasks: TaskSet) -> int:
         """How many partitions may go together: half of an executor's share of those that wait, so
         that what is left evens out who was faster; and no more than take a moment."""
-        pace_s = tasks.pace_s
+        pace_s = tasks.together.pace_s
         if pace_s is None or run.spec.barrier or run.pieces:
             return 1
         share = (len(tasks.pending) + 1) // (2 * len(self.executors))
@@ -80,10 +80,10 @@ class Grouping(Staging):
         # Kept partitions are told of, and looked for, one by one.
         if not self.rules.tiny_reducers_bytes or not run.spec.shape.rdds.isdisjoint(self.persisted):
             return None
-        if not tasks.weighed:
-            tasks.weighed = True
-            tasks.inputs = self._weigh_inputs(run)
-        return tasks.inputs
+        if not tasks.together.weighed:
+            tasks.together.weighed = True
+            tasks.together.inputs = self._weigh_inputs(run)
+        return tasks.together.inputs
 
     def _weigh_inputs(self, run: StageRun) -> Inputs | None:
         shape = run.spec.shape

@@ -227,7 +227,8 @@ def check_room(state: State) -> None:
 
 def check_parcels(state: State) -> None:
     """What was fetched ahead, and what is on its way, is told alike everywhere."""
-    units = [unit for run in state.planned.values() if run.ahead for unit in run.ahead.units]
+    aheads = [run.ahead for run in state.parcels.planned.values() if run.ahead]
+    units = [unit for ahead in aheads for unit in ahead.units]
     on_way: dict[NodeId, int] = {}
     sent: dict[NodeId, int] = {}
     for fetch, parcel in state.parcels.by_fetch.items():
@@ -249,7 +250,7 @@ def check_parcels(state: State) -> None:
         check_unit(unit)
     assert on_way == {node: size for node, size in state.parcels.to_node.items() if size}
     assert sent == {node: size for node, size in state.parcels.from_node.items() if size}
-    for id, run in state.planned.items():
+    for id, run in state.parcels.planned.items():
         assert state.runs[id] is run and run.ahead is not None
         places = run.ahead.places
         assert places.keys() == run.ahead.unit_of.keys()

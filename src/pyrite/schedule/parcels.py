@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyrite.blocks.pool import Segment
-from pyrite.ids import NodeId, ShuffleId
+from pyrite.ids import NodeId, ShuffleId, StageId
 from pyrite.schedule.outputs import Place
+
+if TYPE_CHECKING:
+    from pyrite.schedule.runs import StageRun
 
 
 class Way(NamedTuple):
@@ -113,10 +116,16 @@ class Unit:
 
 
 class Parcels:
-    """All parcels, and what is on its way between which nodes."""
+    """All parcels, for whom they are fetched, and what is on its way between which nodes."""
 
     def __init__(self) -> None:
         self.last = 0
+        # The stages for whose reducers is fetched ahead.
+        self.planned: dict[StageId, StageRun] = {}
+        # Something has gone since units were last admitted.
+        self.has_more_room = False
+        # Between which nodes there may be something to fetch; None stands for any.
+        self.to_fetch: dict[tuple[NodeId | None, NodeId | None], None] = {}
         self.by_fetch: dict[int, Parcel] = {}
         self.to_node: dict[NodeId, int] = {}
         self.from_node: dict[NodeId, int] = {}

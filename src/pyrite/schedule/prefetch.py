@@ -31,9 +31,9 @@ class Prefetching(Admitting):
 
     def _fetch_ahead(self) -> None:
         """Gives the orders that have become possible."""
-        if self.has_more_room:
+        if self.parcels.has_more_room:
             self._admit_units()
-        wishes, self.to_fetch = self.to_fetch, {}
+        wishes, self.parcels.to_fetch = self.parcels.to_fetch, {}
         if not wishes:
             return
         aheads = self._by_priority()
@@ -203,7 +203,7 @@ class Prefetching(Admitting):
             return
         rare("a parcel can't be fetched")
         was_wanted = not parcel.unwanted and not self._is_shed(parcel)
-        for run in self.planned.values():
+        for run in self.parcels.planned.values():
             if run.ahead is not None and parcel.unit in run.ahead.units and was_wanted:
                 # The reducers fetch what they miss, and tell what is lost.
                 run.ahead.refused[parcel.source, parcel.node] = None
@@ -255,7 +255,7 @@ class Prefetching(Admitting):
             for unit in run.ahead.units:
                 self._drop_unit(unit)
             run.ahead = None
-            self.planned.pop(run.spec.id, None)
+            self.parcels.planned.pop(run.spec.id, None)
 
     def _reducer_done(self, run: StageRun, index: int) -> None:
         unit = None if run.ahead is None else run.ahead.finish(index)

@@ -32,7 +32,7 @@ class Scheduler(Fleet):
         if self.leaving:
             self._clear_leaving()
         self._launch()
-        if self.planned:
+        if self.parcels.planned:
             self._fetch_ahead()
         if self.to_copy:
             self._order_backups()

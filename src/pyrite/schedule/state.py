@@ -95,6 +95,8 @@ class Executor:
 class State:
     """The scheduler's memory, and the few ways in which all of its parts change it."""
 
+    # At most 30 attributes: with more, CPython looks each of them up in a table, and all events
+    # take half as long again.
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self.jobs: dict[JobId, Job] = {}
@@ -107,15 +109,9 @@ class State:
         self.book = MemoryBook()
         self.waiting: list[Waiting] = []
         self.parcels = Parcels()
-        # The stages for whose reducers is fetched ahead.
-        self.planned: dict[StageId, StageRun] = {}
         # Copies of map outputs that are on their way, and outputs that shall have one.
         self.backups: dict[int, Backup] = {}
         self.to_copy: dict[tuple[ShuffleId, NodeId], list[int]] = {}
-        # Something has gone since units were last admitted.
-        self.has_more_room = False
-        # Between which nodes there may be something to fetch; None stands for any.
-        self.to_fetch: dict[tuple[NodeId | None, NodeId | None], None] = {}
         self.leaving: dict[NodeId, None] = {}
         self.health = Health(rules.exclusion)
         self.executors: dict[ExecutorId, Executor] = {}
@@ -178,4 +174,4 @@ class State:
             gone.setdefault(node, []).append(segment)
         for node, segments in gone.items():
             self.commands.append(DropSegments(node, tuple(segments)))
-            self.has_more_room = True
+            self.parcels.has_more_room = True

@@ -61,6 +61,19 @@ class Speculation:
     least_s: float
 
 
+@dataclass(slots=True)
+class Together:
+    """By what it is decided whether some of a stage's tasks become one."""
+
+    # What a partition takes, the last ones most; nothing until one is done.
+    pace_s: float | None = None
+    # What the tasks read, once that was asked for.
+    inputs: Inputs | None = None
+    weighed: bool = False
+    # Whether some have become one.
+    is_told: bool = False
+
+
 class TaskSet:
     """Pending and running tasks of a stage, under delay scheduling.
 
@@ -80,6 +93,7 @@ class TaskSet:
         load: Load,
         near: Mapping[int, int],
     ) -> None:
+        # No more than 30 attributes, as the scheduler itself.
         self.stage = stage
         self.load = load
         self.total = len(partitions)
@@ -87,12 +101,7 @@ class TaskSet:
         self.local_at_s = now_s
         self.paused = False
         self.done = 0
-        # What a partition takes, the last ones most; nothing until one is done.
-        self.pace_s: float | None = None
-        # What its tasks read, as far as it was asked whether some go together.
-        self.inputs: Inputs | None = None
-        self.weighed = False
-        self.grouped = False
+        self.together = Together()
         self.count = 0
         self.running: dict[int, list[Attempt]] = {}
         self.attempts: dict[int, int] = {}
@@ -352,7 +361,8 @@ class TaskSet:
                     useless.append(copy)
         each_s = (now_s - attempt.started_s) / (1 + len(attempt.also))
         self.durations_s.append(each_s)
-        self.pace_s = each_s if self.pace_s is None else (self.pace_s + each_s) / 2
+        pace_s = self.together.pace_s
+        self.together.pace_s = each_s if pace_s is None else (pace_s + each_s) / 2
         return useless
 
     @property

@@ -67,7 +67,7 @@ def under_way(scheduler: Scheduler) -> dict[str, bool]:
     return {
         "job": bool(scheduler.jobs),
         "task": bool(scheduler.attempts),
-        "plan ahead": bool(scheduler.planned),
+        "plan ahead": bool(scheduler.parcels.planned),
         "parcel": bool(scheduler.parcels.by_fetch),
         "installment": any(each.installments for each in scheduler.attempts.values()),
         "output in installments": any(each.numbers for each in scheduler.outputs.shuffles.values()),

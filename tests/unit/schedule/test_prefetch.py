@@ -264,7 +264,7 @@ def test_a_stage_that_ends_leaves_no_parcels() -> None:
     while talk.running:
         talk.finish()
     talk.arrive_all()
-    assert talk.ended() == {0: None} and not talk.parcels() and not talk.scheduler.planned
+    assert talk.ended() == {0: None} and not talk.parcels() and not talk.scheduler.parcels.planned
 
 
 def test_a_job_that_is_cancelled_leaves_no_parcels() -> None:
@@ -443,7 +443,7 @@ def test_where_jobs_share_fairly_who_has_more_left_is_fetched_for_first() -> Non
     talk = Nodes(fair=True)
     talk.submit(result_stage(1, 3, map_stage(0, 6)), id=0)
     talk.submit(result_stage(3, 9, map_stage(2, 6)), id=1)
-    while len(talk.scheduler.planned) < 2:
+    while len(talk.scheduler.parcels.planned) < 2:
         # Those whose maps are few so far, so that no stage ends.
         made = {id: 6 - each.absent for id, each in talk.scheduler.outputs.shuffles.items()}
         attempt = min(talk.running, key=lambda each: made[ShuffleId(talk.running[each].stage)])

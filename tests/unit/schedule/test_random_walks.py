@@ -385,5 +385,5 @@ def run_walk(seed: int, walk: Walk) -> None:
     assert not state.ledger.segments and not state.ledger.moves, f"seed {seed}"
     assert not state.leaving, f"seed {seed}: {list(state.leaving)} are never released"
     assert state.book.fetched_bytes == walk.fetching.fetched_bytes, f"seed {seed}"
-    assert not state.parcels.by_fetch and not state.planned, f"seed {seed}"
+    assert not state.parcels.by_fetch and not state.parcels.planned, f"seed {seed}"
     assert not state.ledger.absent and not state.ledger.writers, f"seed {seed}"

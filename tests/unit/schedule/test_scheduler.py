@@ -421,3 +421,9 @@ def test_failed_starts_end_the_jobs_and_the_next_one_tries_again() -> None:
     assert "as soon as they start: exited with code 1" in str(talk.ended()[0])
     # The next job tries again.
     assert do.StartExecutor(ExecutorId(7), NODE) in talk.submit(result_stage(2, 1), id=1)
+
+
+def test_attributes_are_few_enough_to_be_fast() -> None:
+    talk = Talk()
+    talk.submit(result_stage(0, 3))
+    assert len(vars(talk.scheduler)) <= 30 and len(vars(talk.scheduler.runs[0].tasks)) <= 30

@@ -38,7 +38,7 @@ def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
         ],
         "moves": sorted(ledger.moves),
         "parcels": sorted(scheduler.parcels.by_fetch),
-        "plans": sorted(scheduler.planned),
+        "plans": sorted(scheduler.parcels.planned),
         "who waits for room": [each.wanted for each in scheduler.waiting],
         "rows in executors": [
             (executor.id, sorted(executor.worker.live.rdds))
