@@ -7,7 +7,7 @@ number and where in the segment the selection of its parts lies.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from zlib import crc32
 
@@ -53,6 +53,21 @@ def directory_bytes(maps: int) -> int:
 def parcel_bytes(maps: int, parts: int, frames_bytes: int) -> int:
     """What a parcel has room for that holds so many parts of so many map outputs."""
     return directory_bytes(maps) + maps * (selection_header_bytes(parts) + ALIGNMENT) + frames_bytes
+
+
+def entry_behind(end: int, map: int, length: int) -> Entry:
+    """Where the next selection lies, if the one before it, or the directory, ends there."""
+    return Entry(map, aligned(end), length)
+
+
+def lay_out(maps: Sequence[int], lengths: Iterable[int]) -> list[Entry]:
+    """Where selections of these lengths lie in a parcel of them all."""
+    entries: list[Entry] = []
+    end = directory_bytes(len(maps))
+    for map, length in zip(maps, lengths, strict=True):
+        entries.append(entry_behind(end, map, length))
+        end = entries[-1].offset + length
+    return entries
 
 
 def pack_directory(entries: Sequence[Entry]) -> bytes:

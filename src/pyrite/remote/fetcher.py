@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from pyrite.blocks.codec import CorruptBlock
-from pyrite.blocks.parcel import Entry, aligned, directory_bytes, pack_directory
+from pyrite.blocks.parcel import Entry, aligned, directory_bytes, entry_behind, pack_directory
 from pyrite.blocks.parts import select
 from pyrite.blocks.segments import Folders
 from pyrite.remote.asking import Stretch
@@ -119,9 +119,9 @@ class Packing:
 
     def add(self, length: int) -> None:
         """The next selection is there, at the start of the room."""
-        start = aligned(self.end)
-        self.entries.append(Entry(self.order.maps[len(self.entries)], start, length))
-        self.end = start + length
+        entry = entry_behind(self.end, self.order.maps[len(self.entries)], length)
+        self.entries.append(entry)
+        self.end = entry.offset + length
 
     def lay(self, selection: memoryview) -> None:
         """Copies the next selection into its place."""

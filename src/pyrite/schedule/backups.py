@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyrite.blocks.parcel import (
-    aligned,
-    directory_bytes,
-    is_fetched,
-    parcel_bytes,
-)
+from pyrite.blocks.parcel import is_fetched, lay_out, parcel_bytes
 from pyrite.blocks.parts import selection_bytes
 from pyrite.blocks.pool import DISK_PREFIX, Segment
 from pyrite.ids import BlockRef, NodeId, ShuffleId
@@ -31,16 +26,14 @@ class Backup:
 
     def copies(self) -> list[BlockRef]:
         """Where the copies lie, once they have arrived."""
-        found: list[BlockRef] = []
-        offset = directory_bytes(len(self.maps))
-        for ref in self.refs:
-            # A copy of a copy is as long as that.
-            length = ref.length
-            if not is_fetched(ref.segment):
-                length = selection_bytes(ref.length, self.parts)
-            found.append(BlockRef(self.segment.place, self.segment.name, offset, length))
-            offset = aligned(offset + length)
-        return found
+        place, name = self.segment.place, self.segment.name
+        # A copy of a copy is as long as that.
+        lengths = [
+            ref.length if is_fetched(ref.segment) else selection_bytes(ref.length, self.parts)
+            for ref in self.refs
+        ]
+        entries = lay_out(self.maps, lengths)
+        return [BlockRef(place, name, each.offset, each.length) for each in entries]
 
 
 class Backups(Prefetching):

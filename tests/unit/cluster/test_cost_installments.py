@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
+from freecosts import FREE, KIND
 
 from pyrite.cluster.cost.costed import CostedCluster, Failures
-from pyrite.cluster.cost.costs import CostModel, NodeKind
 from pyrite.cluster.cost.digest import Digest, numbered
 from pyrite.cluster.cost.play import Outcome, simulate
 from pyrite.cluster.cost.taskrun import TaskRun
@@ -27,16 +27,6 @@ from pyrite.schedule.state import Rules
 
 A, B, C = NodeId("node-0"), NodeId("node-1"), NodeId("node-2")
 SHUFFLE = ShuffleId(0)
-FREE = CostModel(
-    driver_event_s=0.0,
-    driver_launch_s=0.0,
-    task_overhead_s=0.0,
-    encode_bytes_per_s=1e12,
-    decode_bytes_per_s=1e12,
-    copy_bytes_per_s=1e12,
-    shared_efficiency=1.0,
-)
-KIND = NodeKind(1, memory_bytes=1 << 40, network_bytes_per_s=1e6, latency_s=0.0)
 MAP = LaunchTask(AttemptId(0), ExecutorId(0), StageId(0), 0, 0, JobId(0), buffer_bytes=400_000)
 
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
+from freecosts import FREE, KIND
 
 from pyrite.cluster.cost.costed import CostedCluster
-from pyrite.cluster.cost.costs import CostModel, NodeKind
 from pyrite.cluster.cost.network import Sources
 from pyrite.cluster.cost.parcels import MOST_PARTS
 from pyrite.cluster.cost.workload import two_stages
@@ -23,18 +23,7 @@ from pyrite.schedule.events import (
 )
 
 A, B, C = NodeId("node-0"), NodeId("node-1"), NodeId("node-2")
-FREE = CostModel(
-    driver_event_s=0.0,
-    driver_launch_s=0.0,
-    task_overhead_s=0.0,
-    encode_bytes_per_s=1e12,
-    decode_bytes_per_s=1e12,
-    copy_bytes_per_s=1e12,
-    disk_write_bytes_per_s=1e5,
-    disk_read_bytes_per_s=1e5,
-    shared_efficiency=1.0,
-)
-KIND = NodeKind(1, memory_bytes=1 << 40, network_bytes_per_s=1e6, latency_s=0.0)
+SLOW_DISKS = replace(FREE, disk_write_bytes_per_s=1e5, disk_read_bytes_per_s=1e5)
 SHUFFLE = ShuffleId(0)
 OUTPUT_BYTES = 1e6
 
@@ -45,7 +34,7 @@ class Play:
     def __init__(self, shares: tuple[float, ...] = (0.25, 0.75), **fields: float) -> None:
         workload = two_stages([1.0] * 3, [1.0] * len(shares), OUTPUT_BYTES, shares)
         kind = replace(KIND, **fields)  # type: ignore[arg-type]
-        self.cluster = CostedCluster(workload, [kind] * 3, FREE)
+        self.cluster = CostedCluster(workload, [kind] * 3, SLOW_DISKS)
         self.attempts = 0
 
     def hear(self) -> list[Event]:
@@ -126,7 +115,7 @@ def test_too_many_parts_and_a_single_node_are_not_told_of() -> None:
     ref = BlockRef(A, "m-1", 0, 1000)
     assert many.cluster.parcels.put(SHUFFLE, ref) is None
     workload = two_stages([1.0], [1.0], OUTPUT_BYTES)
-    assert CostedCluster(workload, [KIND], FREE).parcels.put(SHUFFLE, ref) is None
+    assert CostedCluster(workload, [KIND], SLOW_DISKS).parcels.put(SHUFFLE, ref) is None
 
 
 def test_a_fetch_takes_what_its_bytes_take_on_the_links() -> None:

@@ -6,7 +6,7 @@ import contextlib
 import os
 
 from pyrite.blocks.codec import CorruptBlock
-from pyrite.blocks.parcel import Entry, aligned, directory_bytes, pack_directory
+from pyrite.blocks.parcel import aligned, lay_out, pack_directory
 from pyrite.blocks.parts import select
 from pyrite.blocks.segments import SegmentReader, write_all
 from pyrite.cluster.sim.errands import Errand, Errands
@@ -55,24 +55,21 @@ class Fetches(Errands[FetchParts]):
 
 def write_parcel(command: FetchParts, reader: SegmentReader, path: str) -> None:
     """Makes a parcel out of another node's map outputs."""
-    entries: list[Entry] = []
-    pieces: list[tuple[int, list[bytes | memoryview]]] = []
-    offset = directory_bytes(len(command.maps))
-    for number, ref in zip(command.maps, command.refs, strict=True):
+    selections: list[list[bytes | memoryview]] = []
+    for ref in command.refs:
         whole = reader.view(ref)
         view = lambda start, size, whole=whole: whole[start : start + size]  # noqa: E731
-        header, stretches = select(view, len(whole), command.parts)
-        length = len(header) + sum(size for _, size in stretches)
-        entries.append(Entry(number, offset, length))
-        pieces.append((offset, [header, *(whole[at : at + size] for at, size in stretches)]))
-        offset = aligned(offset + length)
-    if offset > command.bytes:
-        raise OSError(f"a parcel of {offset} bytes where {command.bytes} were granted")
+        header, spans = select(view, len(whole), command.parts)
+        selections.append([header, *(whole[at : at + size] for at, size in spans)])
+    entries = lay_out(command.maps, [sum(map(len, each)) for each in selections])
+    end = aligned(entries[-1].offset + entries[-1].length)
+    if end > command.bytes:
+        raise OSError(f"a parcel of {end} bytes where {command.bytes} were granted")
     fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     try:
-        os.ftruncate(fd, offset)
-        for at, buffers in pieces:
-            write_all(fd, buffers, at)
+        os.ftruncate(fd, end)
+        for entry, buffers in zip(entries, selections, strict=True):
+            write_all(fd, buffers, entry.offset)
         write_all(fd, [pack_directory(entries)], 0)
     finally:
         os.close(fd)
