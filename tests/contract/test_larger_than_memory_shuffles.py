@@ -40,7 +40,8 @@ from large_rows import (
 )
 
 from pyrite import RDD, SparkContext
-from pyrite.schedule.events import TaskSucceeded
+from pyrite.ids import BlockRef
+from pyrite.schedule.events import OutputGrew, TaskSucceeded
 
 MASTERS = ["local[2]", "local-cluster[2,1,64m]"]
 
@@ -184,11 +185,16 @@ class MapOutputs:
         sc._engine.story.listeners.append(self.listen)
 
     def listen(self, now_s: float, event: Any, commands: list[Any]) -> None:
-        if isinstance(event, TaskSucceeded):
-            for made in event.made():
-                if made.output is not None:
-                    self.all_bytes += made.output.length
-                    self.disk_bytes += made.output.length * made.output.segment.startswith("d-")
+        match event:
+            case TaskSucceeded():
+                self.add(*(made.output for made in event.made() if made.output is not None))
+            case OutputGrew():
+                # An executor that has no room left for its map output pays an installment.
+                self.add(event.ref)
+
+    def add(self, *refs: BlockRef) -> None:
+        self.all_bytes += sum(ref.length for ref in refs)
+        self.disk_bytes += sum(ref.length for ref in refs if ref.segment.startswith("d-"))
 
     def check(self) -> None:
         """They were larger than all memory, and lay on disk but for what the pools hold."""
