@@ -18,8 +18,12 @@ from zlib import crc32
 
 Buffer: TypeAlias = bytes | memoryview
 
-# Rows of a frame, where nothing else decides how many.
-BATCH_ROWS = 4096
+# A frame has at most so many rows, and fewer where they are large: it begins with few, to see.
+MOST_ROWS = 4096
+FIRST_ROWS = 4
+_SMALL_BYTES = 256 * 1024
+_LARGE_BYTES = 1024 * 1024
+_FASTEST_GROWTH = 8
 
 _PICKLE = b"p"
 
@@ -47,11 +51,9 @@ def encode(rows: list[Any]) -> list[Buffer]:
 
 def encode_all(rows: Iterable[Any]) -> list[Buffer]:
     """All rows as frames, in batches that are decoded one at a time."""
-    encoder = Encoder()
     buffers: list[Buffer] = []
-    pending = iter(rows)
-    while batch := list(islice(pending, BATCH_ROWS)):
-        buffers += encoder.encode(batch)
+    for _, frame in Encoder().batches(iter(rows)):
+        buffers += frame
     return buffers
 
 
@@ -118,12 +120,30 @@ def read_frames(
         size -= length
 
 
+def fitting_rows(count: int, size: int, most_rows: int = MOST_ROWS) -> int:
+    """How many rows to encode next, after so many made so many bytes: memory stays bounded."""
+    if size > _LARGE_BYTES:
+        return max(1, count // 2)
+    return min(count * max(1, min(_SMALL_BYTES // size, _FASTEST_GROWTH)), most_rows)
+
+
 class Encoder:
     """Encodes the batches of one stream, trying first what the last ones needed."""
 
     def __init__(self) -> None:
         self._plain = self._by_reference = True
         self._batches_until_recheck = 0
+
+    def batches(
+        self, rows: Iterator[Any], first_rows: int = FIRST_ROWS, most_rows: int = MOST_ROWS
+    ) -> Iterator[tuple[list[Any], list[Buffer]]]:
+        """All rows in batches, each with its frame; how large the last was tells how many rows
+        the next has."""
+        count = min(first_rows, most_rows)
+        while batch := list(islice(rows, count)):
+            frame = self.encode(batch)
+            count = fitting_rows(count, frame_size(frame), most_rows)
+            yield batch, frame
 
     def encode(self, rows: list[Any]) -> list[Buffer]:
         """One frame, like the function `encode`."""

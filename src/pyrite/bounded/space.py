@@ -4,12 +4,16 @@ import gc
 import os
 from collections.abc import Callable
 from functools import cache
+from typing import Any
+
+from pyrite.blocks.live import deep_size
 
 _MEBIBYTE = 1 << 20
 _MOST_ROWS_PER_STRIDE = 8192
 _MOST_ROWS_PER_BATCH = 4096
 # A sort merges up to 64 batches at once: together they should take an eighth of the limit.
 _BATCHES_PER_LIMIT = 512
+_CHUNKS_PER_LIMIT = 8
 
 
 class _Statm:
@@ -58,8 +62,8 @@ class Space:
     left: a task spills again only when it has grown by a sixteenth of its limit.
     """
 
-    # How many rows a task takes in at a time, and lets wait until it encodes them: large batches
-    # encode and decode faster.
+    # How many rows a task takes in at a time, and lets wait until it encodes them, at most: large
+    # batches encode and decode faster.
     chunk_rows = 4096
     waiting_rows = 200_000
 
@@ -85,10 +89,9 @@ class Space:
             self._level = self._trimmed_level()
         self._threshold = self._threshold_above(self._level)
 
-    @property
-    def level_bytes(self) -> int:
-        """What the process held when it was last measured."""
-        return self._level
+    def fitting_rows(self, row: Any) -> int:
+        """How many rows like this one are small beside the limit."""
+        return max(1, self.limit_bytes // _CHUNKS_PER_LIMIT // deep_size(row))
 
     def over(self) -> bool:
         """Whether the task now holds more than it may."""

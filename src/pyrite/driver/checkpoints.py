@@ -10,7 +10,7 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pyrite.blocks.codec import BATCH_ROWS, encode_all
+from pyrite.blocks.codec import encode_all
 from pyrite.cluster.port import Joinable
 from pyrite.errors import JobCancelled, UserError
 from pyrite.execute.worker import Frames
@@ -182,7 +182,7 @@ class Checkpoints:
 def write_rows_of_checkpoint(path: str, rows: Iterator[Any]) -> None:
     from pyrite.io.pickles import write_rows
 
-    write_rows(path, rows, batch_rows=BATCH_ROWS)
+    write_rows(path, rows)
 
 
 def encode_partition(index: int, rows: Iterator[Any]) -> Frames:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
+from pyrite.bounded.chunks import Chunks
 from pyrite.bounded.space import Space
 from pyrite.execute.keeper import Keeper, KeepPlan
 from pyrite.ids import BlockRef, Partition, RddId, ShuffleId
@@ -119,7 +120,7 @@ class Evaluator:
                 rows = run_steps(rows, steps)
                 steps = []
             if type(op) is not RecordOp and not isinstance(op, Union):
-                rows = op.compute(index, [Given(rows, self.space.chunk_rows)], self)
+                rows = op.compute(index, [Given(rows, self.space)], self)
             rows = self._keep(place, index, rows)
         return run_steps(rows, steps) if steps else rows
 
@@ -145,23 +146,21 @@ class Evaluator:
 class Batches:
     """Batches cut from rows."""
 
-    batch_rows: int
+    space: Space
 
     def rows(self) -> Iterator[Any]:
         raise NotImplementedError
 
     def batches(self) -> Iterator[list[Any]]:
-        rows = self.rows()
-        while batch := list(islice(rows, self.batch_rows)):
-            yield batch
+        return iter(Chunks(self.rows(), self.space))
 
 
 class Given(Batches):
     """Rows that are already being computed; they can be read once."""
 
-    def __init__(self, rows: Iterator[Any], batch_rows: int) -> None:
+    def __init__(self, rows: Iterator[Any], space: Space) -> None:
         self.given = rows
-        self.batch_rows = batch_rows
+        self.space = space
 
     def rows(self) -> Iterator[Any]:
         return self.given
@@ -172,7 +171,7 @@ class Parents(Batches):
 
     def __init__(self, evaluator: Evaluator, node: int, indices: Any) -> None:
         self.evaluator = evaluator
-        self.batch_rows = evaluator.space.chunk_rows
+        self.space = evaluator.space
         self.node = node
         self.indices = indices
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, NamedTuple
 
 from pyrite.blocks.codec import CorruptBlock, Encoder, frame_size
@@ -12,6 +12,7 @@ from pyrite.blocks.live import LiveStore, estimate_bytes
 from pyrite.blocks.pool import MEMORY_PREFIX
 from pyrite.blocks.segments import SegmentReader
 from pyrite.blocks.writer import SegmentWriter
+from pyrite.bounded.chunks import Chunks
 from pyrite.bounded.space import Space
 from pyrite.ids import BlockRef, Partition, RddId
 from pyrite.rare import rare
@@ -41,12 +42,12 @@ class Keeper:
     """Finds and stores kept partitions for the tasks of one executor."""
 
     def __init__(
-        self, live: LiveStore, reader: SegmentReader, writer: SegmentWriter, chunk_rows: int
+        self, live: LiveStore, reader: SegmentReader, writer: SegmentWriter, batch_rows: int
     ) -> None:
         self.live = live
         self.reader = reader
         self.writer = writer
-        self.chunk_rows = chunk_rows
+        self.batch_rows = batch_rows
         self.blocks: dict[Partition, BlockRef] = {}
         self.stored: list[tuple[Partition, BlockRef | None, int]] = []
         self.dropped: list[Partition] = []
@@ -125,7 +126,7 @@ class Keeper:
         size = 0
         before, self.storing = self.storing, partition.rdd
         try:
-            while chunk := list(islice(rows, self.chunk_rows)):
+            for chunk in Chunks(rows, space):
                 held += chunk
                 size += estimate_bytes(chunk)
                 if not self._make_room(partition, size, plan, space):
@@ -201,17 +202,15 @@ class Keeper:
         self, partition: Partition, rows: Iterator[Any], level: StorageLevel, is_copy: bool = False
     ) -> Iterator[list[Any]]:
         """Into a pool if the level says memory, as far as there is room; else to disk."""
-        encoder = Encoder()
         file = None if level.useMemory else self.writer.open_on_disk()
         buffers: list[Any] = []
         try:
-            while chunk := list(islice(rows, self.chunk_rows)):
-                frame = encoder.encode(chunk)
+            for batch, frame in Encoder().batches(rows, most_rows=self.batch_rows):
                 if file is None:
                     buffers += frame
                 else:
                     file.append(frame)
-                yield chunk
+                yield batch
         finally:
             if file is not None:
                 file.close()

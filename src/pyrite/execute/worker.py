@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from pyrite import accumulators
-from pyrite.blocks.codec import CorruptBlock, decode, encode, frame_size
+from pyrite.blocks.codec import MOST_ROWS, CorruptBlock, decode, encode, frame_size
 from pyrite.blocks.segments import remove_segments
 from pyrite.blocks.writer import SEGMENT_BYTES, Want
 from pyrite.bounded.space import Space
@@ -55,8 +55,8 @@ class Limits(NamedTuple):
     storage_bytes: int
     protected_bytes: int
     inline_bytes: int
-    # Kept rows are encoded so many at a time.
-    chunk_rows: int = 4096
+    # Kept rows are encoded at most so many at a time.
+    batch_rows: int = MOST_ROWS
     segment_bytes: int = SEGMENT_BYTES
     # Map outputs of so many bytes or more tell the sizes of their parts; none where it is None.
     told_bytes: int | None = None
@@ -135,7 +135,7 @@ class Worker:
         self.reader = store.reader()
         self.writer = store.writer(name, self._lease, limits.segment_bytes)
         self.live = store.live(limits.storage_bytes, limits.protected_bytes)
-        self.keeper = Keeper(self.live, self.reader, self.writer, limits.chunk_rows)
+        self.keeper = Keeper(self.live, self.reader, self.writer, limits.batch_rows)
         self.stages: dict[int, Stage] = {}
         self.snapshots: dict[ShuffleId, MapBlocks] = {}
         self.running: int | None = None

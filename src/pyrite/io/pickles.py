@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Final
 
 from pyrite.io.codecs import InputStream, output_stream
@@ -19,37 +19,19 @@ from pyrite.io.storage import display
 
 SIGNATURE: Final = b"PYRITE\x00\x01"
 _LENGTH: Final = struct.Struct("<Q")
-_MAX_BATCH_ROWS: Final = 4096
-_SMALL_BATCH_BYTES: Final = 256 * 1024
-_LARGE_BATCH_BYTES: Final = 1024 * 1024
 
 
 def write_rows(path: str, rows: Iterable[Any], batch_rows: int = 10) -> None:
     """Write rows to a file, starting with batches of `batch_rows`, then of a fitting size."""
     from pyrite.blocks.codec import Encoder, frame_size
 
-    encoder = Encoder()
-    iterator = iter(rows)
-    batch_rows = max(1, batch_rows)
     with output_stream(path, None) as output:
         output.write(SIGNATURE)
-        while batch := list(islice(iterator, batch_rows)):
-            buffers = encoder.encode(batch)
-            size = frame_size(buffers)
-            output.write(_LENGTH.pack(size))
-            for buffer in buffers:
+        for _, frame in Encoder().batches(iter(rows), max(1, batch_rows)):
+            output.write(_LENGTH.pack(frame_size(frame)))
+            for buffer in frame:
                 output.write(buffer)
-            batch_rows = _fitting(batch_rows, size)
         output.write(_LENGTH.pack(0))
-
-
-def _fitting(batch_rows: int, size: int) -> int:
-    """Larger batches for small rows, smaller ones for large rows: memory stays bounded."""
-    if size < _SMALL_BATCH_BYTES:
-        return min(batch_rows * 2, _MAX_BATCH_ROWS)
-    if size > _LARGE_BATCH_BYTES:
-        return max(1, batch_rows // 2)
-    return batch_rows
 
 
 def read_rows(split: Split) -> Iterator[Any]:

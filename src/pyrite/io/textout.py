@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any, Final
+from typing import Any
 
 from pyrite.io import utf8
 from pyrite.io.codecs import Codec, output_stream
 
-_BATCH_ROWS: Final = 256
-
 
 def write_lines(path: str, rows: Iterable[Any], codec: Codec | None = None) -> None:
     """Write one line per row: text and bytes as UTF-8, anything else as `str` shows it."""
+    from pyrite.blocks.codec import FIRST_ROWS, fitting_rows
+
     iterator = iter(rows)
+    count = FIRST_ROWS
     with output_stream(path, codec) as output:
-        while batch := list(islice(iterator, _BATCH_ROWS)):
-            output.write(encode_lines(batch))
+        while batch := list(islice(iterator, count)):
+            lines = encode_lines(batch)
+            output.write(lines)
+            count = fitting_rows(count, len(lines))
 
 
 def encode_lines(rows: list[Any]) -> bytes:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import count, islice
 from typing import Any, NamedTuple
 
 from pyrite.place.predict import Sample
@@ -41,12 +41,16 @@ def draw_keys(
     """
     draw = partition_random(SEED, index).random
     keys: list[tuple[float, Any]] = []
-    count = 0
-    while chunk := list(islice(rows, max(FEWEST_ROWS, count // 8))):
-        limit = min(fraction, wanted / max(count, 1))
-        keys += [(drawn, key(row)) for row in chunk if (drawn := draw()) < limit]
-        count += len(chunk)
-    return DrawnKeys(count, keys)
+    seen = 0
+    while True:
+        limit = min(fraction, wanted / max(seen, 1))
+        counter = count()
+        numbered = zip(islice(rows, max(FEWEST_ROWS, seen // 8)), counter, strict=False)
+        keys += [(drawn, key(row)) for row, _ in numbered if (drawn := draw()) < limit]
+        number = next(counter)
+        if number == 0:
+            return DrawnKeys(seen, keys)
+        seen += number
 
 
 def choose_keys(parts: Sequence[DrawnKeys], wanted: float) -> list[Any]:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import Any, NamedTuple
 
 from pyrite.blocks.codec import Encoder, frame_size
 from pyrite.blocks.parts import pack_header
 from pyrite.blocks.segments import write_all
 from pyrite.blocks.writer import SegmentWriter
+from pyrite.bounded.chunks import Chunks
 from pyrite.bounded.space import Space
 from pyrite.bounded.spill import SpillFailed, SpillFile
 from pyrite.ids import BlockRef
 from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router
-
-# The rows of a frame are small beside what a task may hold.
-FRAMES_PER_LIMIT = 8
 
 
 class FrameSpill:
@@ -78,7 +75,6 @@ class MapOutput:
         self.encoder = Encoder()
         self.spill: FrameSpill | None = None
         self.waiting = 0
-        self.level_bytes = space.level_bytes
         # With a buffer: what was written in blocks, and encoded since, and how many rows that were.
         self.written_bytes = 0
         self.encoded_bytes = 0
@@ -86,22 +82,21 @@ class MapOutput:
 
     def add(self, rows: Iterator[Any], router: Router) -> None:
         buckets = self.buckets
-        while chunk := list(islice(rows, self.space.chunk_rows)):
+        chunks = Chunks(rows, self.space)
+        for chunk in chunks:
             router.deal(chunk, buckets)
             self.waiting += len(chunk)
             if self.space.over():
                 self.encode()
                 self.relieve()
-            elif self._is_much_waiting() or self._may_fill_buffer():
+            elif self._is_much_waiting(chunks.fitting_rows) or self._may_fill_buffer():
                 self.encode()
                 if self.buffer is not None and self.encoded_bytes >= self.buffer.bytes:
                     self.pay(self.buffer)
 
-    def _is_much_waiting(self) -> bool:
+    def _is_much_waiting(self, fitting_rows: int) -> bool:
         """Large frames are encoded faster, but a reducer decodes a whole one at a time."""
-        grown_bytes = self.space.level_bytes - self.level_bytes
-        most_bytes = self.space.limit_bytes // FRAMES_PER_LIMIT
-        return self.waiting >= self.space.waiting_rows or grown_bytes > most_bytes
+        return self.waiting >= min(self.space.waiting_rows, fitting_rows)
 
     def _may_fill_buffer(self) -> bool:
         """Whether the waiting rows fill the buffer, if they are like those before; the first are
@@ -125,7 +120,6 @@ class MapOutput:
                     self.encoded_bytes += frame_size(encoded)
         self.encoded_rows += self.waiting
         self.waiting = 0
-        self.level_bytes = self.space.level_bytes
 
     def relieve(self) -> None:
         """Holds no frames any more: somebody waits for them, or else they go to disk."""

@@ -118,6 +118,21 @@ def test_an_encoder_writes_frames_that_can_be_concatenated(batches: list[list[An
     assert same(list(decode_frames(memoryview(data))), batches)
 
 
+@pytest.mark.parametrize(
+    ("row_bytes", "counts"),
+    [
+        (1, [4, 32, 256, 2048, 4096, 4096]),
+        (4 << 10, [4, 32, 32, 32]),
+        (1 << 20, [4, 2, 1, 1, 1]),
+    ],
+)
+def test_batches_have_fewer_rows_where_they_are_large(row_bytes: int, counts: list[int]) -> None:
+    row = b"x" * row_bytes
+    batches = list(Encoder().batches(iter([row] * sum(counts))))
+    assert [len(batch) for batch, _ in batches] == counts
+    assert all(decode(b"".join(frame)) == batch for batch, frame in batches)
+
+
 def test_frames_are_decoded_one_at_a_time() -> None:
     frames = decode_frames(memoryview(encode_bytes([1]) + b"no frame"))
     assert next(frames) == [1]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pyrite.io import pickles, splits
+from pyrite.io import splits
 from pyrite.io.errors import CorruptInput
 from pyrite.io.pickles import read_rows, write_rows
 from pyrite.io.splits import Split, pickle_splits
@@ -41,14 +41,6 @@ def test_each_frame_is_read_once_wherever_a_file_is_cut(tmp_path: Path, piece_by
         for start in range(0, size, piece_bytes)
     ]
     assert [row for piece in pieces for row in read_rows(piece)] == rows
-
-
-def test_batches_grow_for_small_rows_and_shrink_for_large_ones() -> None:
-    assert pickles._fitting(10, size=100) == 20
-    assert pickles._fitting(4096, size=100) == 4096
-    assert pickles._fitting(10, size=500_000) == 10
-    assert pickles._fitting(10, size=5_000_000) == 5
-    assert pickles._fitting(1, size=5_000_000) == 1
 
 
 def test_large_files_are_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ class SimCluster:
     def __init__(self, world: World, source: StageSource, limits: Limits) -> None:
         self.world = world
         self.limits = limits._replace(
-            chunk_rows=world.chunk_rows, segment_bytes=world.segment_bytes
+            batch_rows=world.chunk_rows, segment_bytes=world.segment_bytes
         )
         self.dice = Random(f"cluster {world.seed}")
         self.timeline = Timeline()

@@ -194,6 +194,9 @@ class SimSpace(Space):
         self.waiting_rows = 2 * world.chunk_rows
         self.dice = dice
 
+    def fitting_rows(self, row: Any) -> int:
+        return self.waiting_rows
+
     def over(self) -> bool:
         if not self.chance or self.dice.random() >= self.chance:
             return False
