@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Mapping, Sequence
-from heapq import heapreplace
+from heapq import heapify, heapreplace
 from typing import NamedTuple
 
 from pyrite.ids import NodeId
@@ -51,10 +51,15 @@ class Balance(NamedTuple):
 
 
 def place(
-    hosts: Sequence[Host], reducers: Sequence[Reducer], *, swaps: bool = True
+    hosts: Sequence[Host],
+    reducers: Sequence[Reducer],
+    *,
+    swaps: bool = True,
+    given: Mapping[NodeId, int] = NOWHERE,
 ) -> list[NodeId]:
-    """Each reducer's node, by algorithm 1; without swaps by size alone."""
-    dealing = Dealing(hosts, reducers)
+    """Each reducer's node, by algorithm 1, where so many bytes are given to nodes already; without
+    swaps by size alone."""
+    dealing = Dealing(hosts, reducers, given)
     dealing.deal()
     if swaps:
         dealing.swap_by_locality()
@@ -87,7 +92,9 @@ def degradation(share: float, hosts: int) -> float:
 class Dealing:
     """Reducers on their way to hosts. Reducers go by rank here: 0 is the heaviest."""
 
-    def __init__(self, hosts: Sequence[Host], reducers: Sequence[Reducer]) -> None:
+    def __init__(
+        self, hosts: Sequence[Host], reducers: Sequence[Reducer], given: Mapping[NodeId, int]
+    ) -> None:
         self.hosts = [host for host in hosts if host.executors > 0]
         if not self.hosts and reducers:
             raise ValueError(
@@ -100,7 +107,7 @@ class Dealing:
         # For bisection, which wants what grows.
         self.negative_sizes = [-size for size in self.sizes]
         self.host_of: list[int] = []
-        self.loads = [0] * len(self.hosts)
+        self.loads = [given.get(host.node, 0) for host in self.hosts]
         # The ranks on each host, in order, that swaps may still move: those not sealed.
         self.movable: list[list[int]] = [[] for _ in self.hosts]
 
@@ -116,7 +123,9 @@ class Dealing:
         # loaded with one more. Counts deal out empty reducers evenly, too.
         heaps: dict[int, list[tuple[int, int, int]]] = {}
         for index, host in enumerate(self.hosts):
-            heaps.setdefault(host.executors, []).append((0, 0, index))
+            heaps.setdefault(host.executors, []).append((self.loads[index], 0, index))
+        for heap in heaps.values():
+            heapify(heap)
         for rank, size in enumerate(self.sizes):
             executors = min(heaps, key=lambda each: _load_with(heaps[each][0], size, each))
             load, count, host_index = heaps[executors][0]

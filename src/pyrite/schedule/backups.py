@@ -12,6 +12,9 @@ from pyrite.rare import rare
 from pyrite.schedule.outputs import ShuffleOutputs
 from pyrite.schedule.prefetch import Prefetching
 
+# An output that could not be copied so often waits until a node goes or comes.
+MOST_TRIES = 3
+
 
 @dataclass(slots=True, eq=False)
 class Backup:
@@ -81,10 +84,12 @@ class Backups(Prefetching):
             if block is None or block[0].node != source or index in outputs.backups:
                 continue
             ref, sizes = block
-            if taken and total_bytes + ref.length > self.rules.fetch_bytes:
+            # One that could not be copied may be spoilt: it travels alone.
+            is_alone = index in outputs.not_copied
+            if taken and (is_alone or total_bytes + ref.length > self.rules.fetch_bytes):
                 self.to_copy[outputs.shuffle, source] = maps[place:]
                 break
-            total_bytes += ref.length
+            total_bytes += self.rules.fetch_bytes if is_alone else ref.length
             parts = len(sizes)
             taken[index] = ref
         if taken:
@@ -108,19 +113,31 @@ class Backups(Prefetching):
         backup = self.backups.pop(fetch)
         outputs = self.outputs.shuffles.get(backup.shuffle)
         live = 0
-        if is_there and outputs is not None:
+        if outputs is not None and is_there:
             for index, ref, copy in zip(backup.maps, backup.refs, backup.copies(), strict=True):
                 # It may have been lost, and made again, while it was copied.
                 if outputs.refs[index] == ref and index not in outputs.backups:
                     outputs.backups[index] = copy
                     live += 1
+        elif outputs is not None:
+            self._try_again(outputs, backup)
         self._drop(self.ledger.end_parcel(backup.segment, live))
+
+    def _try_again(self, outputs: ShuffleOutputs, backup: Backup) -> None:
+        """An order has failed: its outputs go to another node, if there is one, one by one."""
+        for index, ref in zip(backup.maps, backup.refs, strict=True):
+            tries = outputs.not_copied.get(index, 0) + 1
+            outputs.not_copied[index] = tries
+            if tries < MOST_TRIES and outputs.refs[index] == ref:
+                rare("an output that could not be copied is tried again")
+                self._want_backup(outputs, index, ref)
 
     def _renew_backups(self, outputs: ShuffleOutputs) -> None:
         """Something was lost, or there is a node more: outputs that have no copy, or have become
         what was their copy, get one."""
         if self.rules.output_copies < 2:
             return
+        outputs.not_copied.clear()
         under_way = [each for each in self.backups.values() if each.shuffle == outputs.shuffle]
         on_way = {ref for each in under_way for ref in each.refs}
         waiting = {

@@ -61,6 +61,8 @@ class Fleet(Outcomes):
                 self._lose_attempt(executor.attempt, reason, blamed=False)
         for run in list(self.runs.values()):
             self._redo_lost(run, node)
+        for run in list(self.parcels.planned.values()):
+            self._place_orphans(run)
 
     def _redo_lost(self, run: StageRun, node: NodeId) -> None:
         """Has lost inputs of the stage made again, and its own lost outputs."""

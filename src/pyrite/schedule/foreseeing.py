@@ -188,6 +188,23 @@ class Foreseeing(Nearness):
             self.parcels.planned[run.spec.id] = run
             self._admit_units()
 
+    def _place_orphans(self, run: StageRun) -> None:
+        """Reducers whose node has gone get other ones, as long as their stage waits."""
+        ahead, hosts = run.ahead, self._reducer_hosts()
+        if run.tasks is not None or ahead is None or len(hosts) < 2:
+            return
+        reducers = ahead.reducers()
+        orphans = {index: each for index, each in reducers.items() if index not in ahead.places}
+        if orphans:
+            rare("reducers whose node has gone get other places")
+            given: dict[NodeId, int] = {}
+            for index, node in ahead.places.items():
+                given[node] = given.get(node, 0) + reducers[index].size_bytes
+            nodes = place(hosts, list(orphans.values()), given=given)
+            places = dict(zip(orphans, nodes, strict=True))
+            places.update(self._known_places(run.spec, orphans))
+            self._take_places(run, ahead, hosts, ahead.places | places)
+
     def _place_reducers(self, run: StageRun) -> None:
         """The stage starts: reducers that have no places get them by what is known now."""
         if run.ahead is not None and run.ahead.places:

@@ -53,6 +53,8 @@ class ShuffleOutputs:
         self.next_number = maps
         # Copies that take the place of an output that is lost.
         self.backups: dict[int, BlockRef] = {}
+        # How often an output could not be copied, as far as that happened.
+        self.not_copied: dict[int, int] = {}
         # Outputs that could not be read once already since they were made.
         self.doubted: dict[int, None] = {}
         self.epoch = 0

@@ -102,6 +102,10 @@ class TestBySize:
     def test_hosts_that_are_alike_are_taken_in_order(self) -> None:
         assert place([Host(A, 1), Host(B, 2)], sized(1, 1, 1)) == [B, A, B]
 
+    def test_who_has_been_given_something_is_given_less(self) -> None:
+        assert place(hosts(A, B), sized(3, 1, 1), given={A: 4, ELSEWHERE: 9}) == [B, B, A]
+        assert place(hosts(A, B), sized(1, 1, 1), given={B: 9}) == [A, A, A]
+
 
 class TestSwaps:
     def test_two_reducers_change_hosts_and_both_win(self) -> None:

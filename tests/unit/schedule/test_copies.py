@@ -13,6 +13,7 @@ from pyrite.ids import BlockRef, ExecutorId, NodeId, ShuffleId
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
+from pyrite.schedule.backups import MOST_TRIES
 from pyrite.schedule.outputs import ShuffleOutputs
 
 SHUFFLE = ShuffleId(0)
@@ -355,12 +356,48 @@ def test_what_was_lost_while_it_was_copied_has_no_copy() -> None:
     talk.tell(ev.PartsNotFetched(order.fetch, "said late"))
 
 
-def test_a_copy_that_fails_is_tried_again_with_the_next_loss() -> None:
+def fail(talk: Copied, spoilt: frozenset[int]) -> int:
+    """Orders that hold one of these outputs fail, and those given then; the others arrive."""
+    failures = 0
+    while fresh := [each for each in talk.orders() if each.fetch not in talk.arrived]:
+        for order in fresh:
+            if spoilt.isdisjoint(order.maps):
+                talk.arrive(order)
+            else:
+                failures += 1
+                talk.arrived.add(order.fetch)
+                talk.tell(ev.PartsNotFetched(order.fetch, "not read"))
+    return failures
+
+
+def test_an_output_that_can_not_be_copied_keeps_no_other_from_it() -> None:
+    talk = Copied(map_stage(0, 12))
+    while talk.scheduler.runs[1].tasks is None:
+        talk.make(90, 90, 90)
+    batch = max(talk.scheduler.to_copy.values(), key=len)
+    assert len(batch) == 3
+    spoilt = batch[1]
+    assert fail(talk, frozenset({spoilt})) == MOST_TRIES
+    assert {*talk.outputs.backups} == {*range(12)} - {spoilt}
+
+
+def test_what_could_not_be_copied_to_one_node_goes_to_another() -> None:
+    talk = Copied(map_stage(0, 1))
+    talk.make(90, 90, 90)
+    [first] = talk.orders()
+    talk.tell(ev.PartsNotFetched(first.fetch, "no room"))
+    second = talk.orders()[-1]
+    assert len({first.source, first.node, second.node}) == 3
+    talk.arrive(second)
+    assert talk.outputs.backups[0].node == second.node
+
+
+def test_what_can_not_be_copied_at_all_is_tried_again_when_a_node_comes() -> None:
     talk = copied()
     talk.lose_node(1)
-    for order in [each for each in talk.orders() if each.fetch not in talk.arrived]:
-        talk.arrived.add(order.fetch)
-        talk.tell(ev.PartsNotFetched(order.fetch, "no room"))
+    alone = frozenset(range(MAPS)) - frozenset(talk.outputs.backups)
+    tries = fail(talk, alone)
+    assert len(alone) < tries <= MOST_TRIES * len(alone)
     assert talk.outputs.complete and not talk.all_are_safe()
     talk.come_back(1)
     talk.arrive_all()

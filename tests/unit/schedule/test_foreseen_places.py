@@ -191,3 +191,72 @@ def test_where_fetching_failed_it_may_succeed_when_the_node_is_back() -> None:
     talk.tell(ev.NodeLost(order.source, "it went down"))
     assert not ahead.refused
     assert JobId(0) in talk.scheduler.jobs
+
+
+def lose(talk: Nodes, number: int) -> None:
+    for attempt in [a for a, each in talk.running.items() if each.executor == number]:
+        del talk.running[attempt]
+    talk.tell(ev.NodeLost(NODES[number], "it went down"))
+
+
+def test_reducers_of_a_lost_node_get_other_places_while_their_stage_waits() -> None:
+    talk = Nodes()
+    talk.submit(result_stage(1, 6, map_stage(0, 18)))
+    for _ in range(6):
+        talk.make(*[MIB] * 6)
+    before = dict(placed(talk))
+    lose(talk, 2)
+    after = placed(talk)
+    assert sorted(after.values()) == [NODES[0]] * 3 + [NODES[1]] * 3
+    assert all(after[index] == node for index, node in before.items() if node != NODES[2])
+    orphans = {index for index, node in before.items() if node == NODES[2]}
+    talk.arrive_all()
+    while talk.scheduler.runs[1].tasks is None:
+        talk.make(*[MIB] * 6)
+        talk.arrive_all()
+    fetched = {part for each in talk.orders() if each.node != NODES[2] for part in each.parts}
+    assert orphans <= fetched
+    told = of_type(talk.log, do.ReducersPlaced)[-1]
+    assert told.heaviest_bytes == told.mean_bytes
+
+
+def test_a_lost_node_gives_its_reducers_to_those_that_have_less_to_do() -> None:
+    talk = Nodes()
+    sizes = [9 * MIB, 5 * MIB, 4 * MIB, 4 * MIB]
+    talk.submit(result_stage(1, 4, map_stage(0, 18)))
+    for _ in range(3):
+        talk.make(*sizes)
+    before = dict(placed(talk))
+    heavy = before[0]
+    lost = next(number for number in (1, 2) if NODES[number] != heavy)
+    lose(talk, lost)
+    assert {placed(talk)[index] for index, node in before.items() if node == NODES[lost]} == {
+        node for node in NODES if node not in (heavy, NODES[lost])
+    }
+
+
+def test_places_that_were_given_by_a_lost_node_alone_are_given_again() -> None:
+    talk = Nodes()
+    talk.submit(result_stage(1, 1, map_stage(0, 9)))
+    for _ in range(3):
+        talk.make(8 * MIB)
+    [node] = placed(talk).values()
+    lose(talk, NODES.index(node))
+    [other] = placed(talk).values()
+    assert other != node
+
+
+def test_who_is_left_alone_on_the_cluster_plans_nothing() -> None:
+    talk = Nodes()
+    talk.submit(result_stage(1, 3, map_stage(0, 9)))
+    for _ in range(3):
+        talk.make(MIB, MIB, MIB)
+    lose(talk, 2)
+    lose(talk, 1)
+    assert set(placed(talk).values()) == {NODES[0]}
+    while talk.running:
+        if talk.scheduler.runs[1].tasks is None:
+            talk.make(MIB, MIB, MIB)
+        else:
+            talk.finish()
+    assert talk.ended() == {0: None}
