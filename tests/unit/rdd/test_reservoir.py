@@ -9,18 +9,18 @@ import pytest
 from pyrite import SparkConf, SparkContext
 from pyrite.plan.stages import samples_of_maps
 from pyrite.rdd.partitioner import Partitioner
-from pyrite.rdd.reservoir import draw_rows, sample_parts
+from pyrite.rdd.reservoir import draw, sample_parts
 
 
 def test_few_rows_are_all_drawn() -> None:
-    assert draw_rows(10, 0, iter("abc")) == (["a", "b", "c"], 3)
-    assert draw_rows(0, 0, iter("abc")) == ([], 3)
+    assert draw(10, 0, iter("abc"), str.upper) == (["A", "B", "C"], 3)
+    assert draw(0, 0, iter("abc"), str.upper) == ([], 3)
 
 
 def test_each_row_is_as_likely() -> None:
     drawn: Counter[int] = Counter()
     for index in range(400):
-        chosen, count = draw_rows(5, index, iter(range(50)))
+        chosen, count = draw(5, index, iter(range(50)), int)
         assert count == 50 and len(chosen) == len(set(chosen)) == 5
         drawn.update(chosen)
     # 40 times each on average; six deviations from that would be chance once in a billion.
@@ -36,6 +36,12 @@ def test_a_sample_tells_where_rows_go() -> None:
 
 def test_a_function_that_fails_gives_no_sample() -> None:
     assert sample_parts(3, Partitioner(2, len), 0, iter([(1, 1)])) is None  # type: ignore[arg-type]
+    assert sample_parts(3, Partitioner(2, int), 0, iter([7])) is None
+
+
+def test_what_fails_before_it_is_no_matter_of_the_sample() -> None:
+    with pytest.raises(ZeroDivisionError):
+        sample_parts(3, Partitioner(2, int), 0, ((1 // number, 1) for number in (1, 0)))
 
 
 @pytest.mark.parametrize(("wanted", "known"), [("0", False), ("3", True)])
