@@ -25,6 +25,9 @@ ADAPTERS = {
         "spark.task.maxFailures": "1",
     },
 }
+# Tests count how often rows are computed: those that an executor keeps are computed again by
+# another where it is thought too slow, and any machine may stand still for a few seconds.
+PATIENT = {"spark.locality.wait": "60s"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -64,7 +67,7 @@ class SharedContext:
 
     def get(self) -> SparkContext:
         if self.context is None:
-            self.context = make_context(self.adapter, {})
+            self.context = make_context(self.adapter, PATIENT)
         return self.context
 
     def stop(self) -> None:

@@ -19,6 +19,7 @@ from marks import Marks, wait_until
 from programs import alive, descendants, run_program, start_program
 
 from pyrite import SparkConf, SparkContext, StorageLevel
+from pyrite.cluster.local.launcher import Launcher
 from pyrite.errors import ContextStopped, PyriteError
 
 Start = Callable[..., SparkContext]
@@ -318,10 +319,15 @@ class TestForks:
         process.join()
         assert process.exitcode == 0
 
-    def test_a_living_child_does_not_keep_executors(self, start: Start) -> None:
+    def test_a_living_child_does_not_keep_executors(
+        self, start: Start, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         sc = start()
         assert sc.parallelize([1, 2], 2).map(lambda x: x).count() == 2
         forge = sc._engine.cluster.driver.launcher.process
+        # A slow machine may need longer than it is given before it is killed.
+        close = Launcher.close
+        monkeypatch.setattr(Launcher, "close", lambda launcher, timeout_s: close(launcher, 60.0))
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -442,8 +448,8 @@ def check_killed(number: signal.Signals) -> None:
     with start_program(PROGRAM.format(body=WAIT_BODY, dir="")) as process:
         assert process.stdout is not None
         folders = process.stdout.readline().split()
+        wait_until(lambda: len(descendants(process.pid)) >= 3, "forge and executors")
         processes = descendants(process.pid)
-        assert len(processes) >= 3
         process.send_signal(number)
         process.wait(60)
     wait_until(lambda: not alive(processes), "the end of forge and executors")

@@ -15,6 +15,7 @@ from test_deaths import executor_pids
 from test_local_cluster import agree, nodes_of
 
 from pyrite import RDD, SparkContext
+from pyrite.cluster.local.cluster import send_signal
 from pyrite.schedule.outputs import ShuffleOutputs
 
 Start = Callable[..., SparkContext]
@@ -75,7 +76,8 @@ class Bench:
         links = list(self.sc._engine.cluster.by_id.values())  # type: ignore[attr-defined]
         pids = [each.pid for each in links if each.node == name and each.pid is not None]
         for pid in (*pids, node.launcher.process.pid, node.server.process.pid):
-            os.kill(pid, signal.SIGKILL)
+            # With the first of them the driver may have ended the others.
+            send_signal(pid, signal.SIGKILL)
         wait_until(lambda: nodes_of(self.sc).get(name) is not node, "the node's loss")
 
     def check_maps_ran_once(self) -> None:

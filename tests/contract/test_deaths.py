@@ -267,13 +267,14 @@ class TestAccumulators:
 class TestMemory:
     def test_exhausted_in_a_task_names_the_setting(self, start: Any) -> None:
         sc = start(spark__executor__memory="64m")
+        wait_until(lambda: len(executor_pids(sc)) == 2, "all executors")
         pids = executor_pids(sc)
         with pytest.raises(TaskFailed) as caught:
             sc.parallelize([1], 1).map(lambda x: bytearray(1 << 30)).count()
         assert str(caught.value).startswith("MemoryError: ")
         assert "spark.executor.memory" in str(caught.value)
         assert sc.parallelize(range(4), 4).map(lambda x: x).sum() == 6
-        assert not pids or executor_pids(sc) == pids
+        assert executor_pids(sc) == pids
 
     def test_exhausted_by_many_small_objects(self, start: Any) -> None:
         sc = start(spark__executor__memory="64m")

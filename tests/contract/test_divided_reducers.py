@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from marks import wait_until
 
 from pyrite import RDD, SparkContext
 from pyrite.errors import TaskFailed
@@ -14,6 +15,18 @@ from pyrite.schedule.commands import ReducerDivided
 Start = Callable[..., SparkContext]
 
 HOT = 7
+
+
+@pytest.fixture
+def start(start: Start) -> Start:
+    """Starts contexts whose executors are all there: among these a reducer is divided."""
+
+    def start_whole(master: str, **settings: object) -> SparkContext:
+        sc = start(master, **settings)
+        wait_until(lambda: len(sc._engine.scheduler.executors) == sc._executors, "all executors")
+        return sc
+
+    return start_whole
 
 
 def skewed(number: int) -> Iterator[tuple[int, bytes]]:

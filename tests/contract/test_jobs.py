@@ -16,6 +16,7 @@ from test_deaths import executor_pids
 from pyrite import BarrierTaskContext, InheritableThread, SparkContext, TaskContext
 from pyrite.errors import JobCancelled, StageAborted, TaskFailed
 from pyrite.ids import StageId
+from pyrite.schedule.events import JobSubmitted
 
 Start = Callable[..., SparkContext]
 
@@ -274,7 +275,8 @@ WAYS: dict[str, Callable[[SparkContext], None]] = {
 class TestCancel:
     @pytest.fixture
     def cancellable(self, start: Start) -> SparkContext:
-        return start(pyrite__cancel__grace="300ms")
+        """Its executors have as long as a slow machine needs: none is replaced for being late."""
+        return start(pyrite__cancel__grace="60s")
 
     def begin(self, sc: SparkContext, marks: Marks, body: Callable[[Marks], None]) -> Background:
         def work(x: int) -> None:
@@ -313,10 +315,8 @@ class TestCancel:
         assert sc.parallelize(range(4), 4).map(lambda x: x).sum() == 6
         assert executor_pids(sc) == before
 
-    def test_replaces_executors_whose_tasks_ignore_it(
-        self, cancellable: SparkContext, marks: Marks
-    ) -> None:
-        sc = cancellable
+    def test_replaces_executors_whose_tasks_ignore_it(self, start: Start, marks: Marks) -> None:
+        sc = start(pyrite__cancel__grace="300ms")
         job = self.begin(sc, marks, ignore)
         marks.wait("ignoring", 2)
         before = executor_pids(sc)
@@ -418,6 +418,34 @@ def test_ctrl_c_cancels_the_job_and_keeps_the_context(marks: Marks) -> None:
         out, err = process.communicate(timeout=60)
     assert out == "interrupted 6\ninterrupted 6\nactive []\n", err
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_ctrl_c_while_the_job_is_submitted(
+    start: Start, marks: Marks, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    sc = start()
+    post = sc._engine.cluster.post
+
+    def interrupted(event: Any) -> None:
+        interrupts = isinstance(event, JobSubmitted) and marks.first("submitted")
+        if interrupts and moment == "before":
+            raise KeyboardInterrupt
+        post(event)
+        if interrupts:
+            marks.wait("started", 2)
+            raise KeyboardInterrupt
+
+    def work(x: int) -> None:
+        marks.add("started")
+        marks.wait("never")
+
+    monkeypatch.setattr(sc._engine.cluster, "post", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sc.parallelize(range(2), 2).foreach(work)
+    assert sc.statusTracker().getActiveJobsIds() == []
+    assert not sc._engine.desk.waiters and not sc._engine.flags
+    assert sc.parallelize(range(4), 2).map(lambda x: x).sum() == 6
 
 
 class TestSpeculation:

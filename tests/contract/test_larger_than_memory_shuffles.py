@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
-from conftest import make_context
 from large_rows import (
     EXECUTOR_BYTES,
     HALF,
@@ -39,6 +38,7 @@ from large_rows import (
     values,
 )
 
+from conftest import make_context
 from pyrite import RDD, SparkContext
 from pyrite.ids import BlockRef
 from pyrite.schedule.events import OutputGrew, TaskFailed, TaskSucceeded

@@ -10,6 +10,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from checked import check_scheduler
 from marks import wait_until
 
 from pyrite import RDD, SparkContext, StorageLevel
@@ -136,7 +137,7 @@ def agree(sc: SparkContext) -> None:
         sizes = [os.path.getsize(os.path.join(folder, name)) for name in names]
         assert sum(sizes) == node.used_bytes <= node.size_bytes
         assert sum(node.rdds.values()) <= node.used_bytes
-    sc._engine.scheduler.check()
+    check_scheduler(sc._engine)
 
 
 def in_memory(sc: SparkContext) -> set[tuple[str, str]]:

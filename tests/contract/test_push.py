@@ -148,8 +148,9 @@ def begin(start: Start, marks: Marks) -> Iterator[Callable[[str], Bench]]:
 def test_parts_arrive_before_the_first_map_has_ended(begin: Callable[[str], Bench]) -> None:
     bench = begin("1k")
     watch = bench.watch
+    wait_until(lambda: len(watch.grown) == MAPS, "installments of all maps")
     wait_until(lambda: len(set(watch.fetched_early)) >= MAPS, "parcels of installments")
-    assert len(watch.grown) == MAPS and watch.done == 0
+    assert watch.done == 0
     assert min(watch.fetched_early) >= MAPS
     bench.end()
     assert watch.told and watch.used and min(watch.grown.values()) > 2

@@ -8,6 +8,7 @@ from operator import add
 from typing import Any
 
 import psutil
+import pytest
 from marks import wait_until
 from programs import descendants
 
@@ -56,6 +57,7 @@ def test_an_iteration_of_1000_steps(sc: SparkContext) -> None:
     assert sorted(rdd.collect()) == [(x, 1000) for x in range(20)]
 
 
+@pytest.mark.timeout(600)
 def test_a_union_of_1000(sc: SparkContext) -> None:
     many = sc.union([sc.parallelize([x], 1) for x in range(1000)])
     assert many.getNumPartitions() == 1000

@@ -458,7 +458,11 @@ class TestTraces:
         del rdd, cached, held, checkpointed
         gc.collect()
         ledger = sc._engine.scheduler.ledger
-        wait_until(lambda: not any(each.live for each in ledger.segments.values()), "no live block")
+
+        def has_live_block() -> bool:
+            return any(each.live for each in list(ledger.segments.values()))
+
+        wait_until(lambda: not has_live_block(), "no live block")
         # A writer's last segment stays open, to be filled further, and an executor's for kept
         # partitions too.
         assert len(ledger.segments) <= 5

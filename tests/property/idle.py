@@ -8,9 +8,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from checked import check_scheduler
+
 from pyrite import SparkContext
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:
@@ -31,7 +33,7 @@ def assert_nothing_left(sc: SparkContext) -> None:
         assert time.monotonic() < deadline, f"left behind: {left}"
         gc.collect()
         time.sleep(0.002)
-    sc._engine.scheduler.check()
+    check_scheduler(sc._engine)
 
 
 def what_is_left(engine: Any) -> dict[str, Any]:

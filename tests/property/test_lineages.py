@@ -10,6 +10,9 @@ from lineage_strategies import programs
 from sabotage import Faults, some_faults, some_kills
 from trials import Start, run, run_at_once, tries
 
+# Each tries many programs, one after another.
+pytestmark = pytest.mark.timeout(600)
+
 SPECULATING = {
     "spark.speculation": "true",
     "spark.speculation.interval": "1ms",

@@ -218,8 +218,21 @@ class Engine:
         )
         waiter = self.desk.open(job)
         waiter.stage = stage.id
-        self.cluster.post(JobSubmitted(spec))
+        try:
+            self.cluster.post(JobSubmitted(spec))
+        except KeyboardInterrupt:
+            self._withdraw(waiter)
+            raise
         return waiter
+
+    def _withdraw(self, waiter: Waiter) -> None:
+        """Ends a job of which the cluster may have been told, or not: its thread was interrupted
+        just then, and nobody else would."""
+        self.cluster.post(CancelRequested("it was interrupted", waiter.job))
+        # Its answer comes after the end of the job, if that had begun.
+        self.memory()
+        waiter.ended = True
+        self.end(waiter)
 
     def end(self, waiter: Waiter) -> None:
         """The job's thread needs nothing more; a job that still runs is cancelled."""

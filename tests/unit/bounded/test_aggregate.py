@@ -19,7 +19,9 @@ SUMS: Aggregator[int, int] = Aggregator(int, int.__add__, int.__add__)
 
 keys = st.one_of(st.integers(-5, 40), st.text(max_size=2), st.none(), st.tuples(st.booleans()))
 tight = settings(
-    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

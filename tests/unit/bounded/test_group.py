@@ -14,7 +14,9 @@ from pyrite.resultiterable import ResultIterable
 keys = st.one_of(st.integers(0, 30), st.text(max_size=2), st.none())
 side = st.lists(st.lists(st.tuples(keys, st.lists(st.integers())), max_size=20), max_size=6)
 tight = settings(
-    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

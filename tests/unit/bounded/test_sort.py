@@ -14,7 +14,9 @@ from pyrite.bounded.sort import sort_rows
 
 
 @settings(
-    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     keys=st.lists(st.integers(0, 9), max_size=300),

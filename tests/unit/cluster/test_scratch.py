@@ -52,7 +52,8 @@ def test_a_folder_that_is_just_being_made_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_folder_that_others_can_enter_is_refused(tmp_path: Path) -> None:
     home = tmp_path / f"pyrite-{os.getuid()}"
-    home.mkdir(mode=0o755)
+    home.mkdir()
+    home.chmod(0o755)
     with pytest.raises(UserError, match="not a private folder"):
         make_private(str(tmp_path))
 

@@ -6,7 +6,6 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -20,6 +19,7 @@ from pyrite.remote import mover as module
 from pyrite.remote.client import BlockClient
 from pyrite.remote.errors import Address, PeerLost
 from pyrite.remote.handshake import ANSWER_BYTES, counter_proof, fresh_nonce
+from pyrite.remote.link import Link
 from pyrite.remote.mover import MoveOrder, Mover, filled_bytes
 from pyrite.remote.process import ServerProcess
 from pyrite.remote.protocol import REQUEST, unpack_request
@@ -207,7 +207,6 @@ def test_who_waits_for_a_lost_node_is_told_at_once(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, server: ServerProcess, segment: str
 ) -> None:
     """A dead node costs its timeout once, not for each of its orders."""
-    monkeypatch.setattr(client_module, "BlockClient", partial(BlockClient, timeout_s=0.05))
     bench.fill("m-e0-1", 10)
     all_waiting, results = threading.Event(), {}
 
@@ -219,6 +218,11 @@ def test_who_waits_for_a_lost_node_is_told_at_once(
     bench.orders.done = done
     with socket.create_server(("127.0.0.1", 0)) as listener:
         silent: Address = listener.getsockname()
+
+        def link(address: Address, timeout_s: float) -> Link:
+            return Link(address, 0.05 if address == silent else timeout_s)
+
+        monkeypatch.setattr(client_module, "Link", link)
         bench.orders.take(MoveOrder(0, "m-e0-1", "d-m0-1", None))
         for id in range(1, 9):
             address = server.address if id == 5 else silent
