@@ -8,12 +8,13 @@ import pickle
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from pyrite import accumulators
 from pyrite.blocks.codec import CorruptBlock, decode, encode, frame_size
 from pyrite.cluster.port import Cluster, drive
 from pyrite.driver.desk import Desk, Result, Waiter
+from pyrite.driver.flags import JobFlags
 from pyrite.driver.journal import Journal
 from pyrite.errors import ClusterError, ContextStopped, EngineError, TaskFailed, UserError
 from pyrite.execute.closures import dumps, large_captures
@@ -22,7 +23,7 @@ from pyrite.execute.worker import Header, MapWork
 from pyrite.ids import BlockRef, JobId, NodeId, RddId, ShuffleId, StageId
 from pyrite.memory import MemoryReport
 from pyrite.plan.program import Program
-from pyrite.plan.stages import Cut, JobSpec, StageCutter, StageSpec, stale_stages
+from pyrite.plan.stages import Cut, StageCutter, StageSpec, stale_stages
 from pyrite.rare import rare
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.dependency import ShuffleDependency
@@ -51,15 +52,6 @@ Task = Callable[[int, Iterator[Any]], Any]
 
 class ResultLost(ClusterError):
     """A result was computed and lay in the pool of a node that has gone since."""
-
-
-class JobFlags(NamedTuple):
-    """What the user's thread has set for its jobs."""
-
-    properties: dict[str, str]
-    tags: frozenset[str]
-    python_paths: tuple[str, ...]
-    counted: bool = True
 
 
 class Engine:
@@ -206,16 +198,7 @@ class Engine:
             self.result_stages[stage.id] = stage, pickled((program, task), stage.name)
         job = JobId(next(self.job_ids))
         self.flags[job] = flags
-        properties = flags.properties
-        spec = JobSpec(
-            job,
-            stage,
-            tuple(dict.fromkeys(partitions)),
-            properties.get("spark.jobGroup.id"),
-            flags.tags,
-            properties.get("spark.scheduler.pool", "default"),
-            properties.get("spark.job.description", ""),
-        )
+        spec = flags.spec(job, stage, partitions)
         waiter = self.desk.open(job)
         waiter.stage = stage.id
         try:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pyrite.ids import JobId
+from pyrite.plan.stages import JobSpec, StageSpec
 
 TAG_SEPARATOR = ","
 
@@ -33,6 +38,27 @@ class Flags(threading.local):
 
     def adopt(self, copied: tuple[dict[str, str], set[str]]) -> None:
         self.properties, self.tags = dict(copied[0]), set(copied[1])
+
+
+class JobFlags(NamedTuple):
+    """What a thread had set when it submitted a job."""
+
+    properties: dict[str, str]
+    tags: frozenset[str]
+    python_paths: tuple[str, ...]
+    counted: bool = True
+
+    def spec(self, job: JobId, stage: StageSpec, partitions: Sequence[int]) -> JobSpec:
+        """The job that computes these partitions of the stage."""
+        return JobSpec(
+            job,
+            stage,
+            tuple(dict.fromkeys(partitions)),
+            self.properties.get("spark.jobGroup.id"),
+            self.tags,
+            self.properties.get("spark.scheduler.pool", "default"),
+            self.properties.get("spark.job.description", ""),
+        )
 
 
 def checked_tag(tag: str) -> str:

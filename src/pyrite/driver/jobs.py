@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyrite.driver.desk import Waiter
-from pyrite.driver.engine import Engine, JobFlags, ResultLost
-from pyrite.driver.flags import Flags
+from pyrite.driver.engine import Engine, ResultLost
+from pyrite.driver.flags import Flags, JobFlags
 from pyrite.errors import UserError
 
 if TYPE_CHECKING:
