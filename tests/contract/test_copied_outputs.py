@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from marks import Marks, wait_until
-from test_deaths import executor_pids
+from test_deaths import wait_for_executors
 from test_local_cluster import agree, nodes_of
 
 from pyrite import RDD, SparkContext
@@ -64,7 +64,7 @@ class Bench:
     def wait_for_copies(self) -> None:
         """All outputs lie on two nodes, and all nodes are there."""
         wait_until(lambda: len(nodes_of(self.sc)) == NODES + 1, "all nodes")
-        wait_until(lambda: len(executor_pids(self.sc)) == NODES, "all executors")
+        wait_for_executors(self.sc)
         wait_until(lambda: len(self.outputs.backups) == MAPS, "a copy of each output")
 
     def outputs_on(self, name: str) -> list[int]:
@@ -95,7 +95,7 @@ def bench(start: Start, marks: Marks) -> Bench:
     sc = start(
         f"local-cluster[{NODES},1,512m]", pyrite__shuffle__copies="2", pyrite__shuffle__tiny="0"
     )
-    wait_until(lambda: len(executor_pids(sc)) == NODES, "all executors")
+    wait_for_executors(sc)
     return Bench(sc, marks)
 
 

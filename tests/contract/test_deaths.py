@@ -20,9 +20,13 @@ def executor_pids(sc: SparkContext) -> list[int]:
     return [each.pid for each in links if each.joined and each.pid is not None]
 
 
+def wait_for_executors(sc: SparkContext) -> None:
+    wait_until(lambda: len(executor_pids(sc)) == sc._executors, "all executors")
+
+
 def kill_executors(sc: SparkContext) -> None:
     """Kills all executors and waits until others have taken their places."""
-    wait_until(lambda: len(executor_pids(sc)) == sc._executors, "all executors")
+    wait_for_executors(sc)
     before = executor_pids(sc)
     for pid in before:
         os.kill(pid, signal.SIGKILL)
@@ -115,7 +119,7 @@ class TestDeathOutsideTasks:
         assert sc.parallelize(range(4), 4).sum() == 6
 
     def test_a_job_right_after_both_were_killed(self, sc: SparkContext) -> None:
-        wait_until(lambda: len(executor_pids(sc)) == 2)
+        wait_for_executors(sc)
         for pid in executor_pids(sc):
             os.kill(pid, signal.SIGKILL)
         assert sc.parallelize(range(4), 4).map(lambda x: x).sum() == 6
@@ -267,7 +271,7 @@ class TestAccumulators:
 class TestMemory:
     def test_exhausted_in_a_task_names_the_setting(self, start: Any) -> None:
         sc = start(spark__executor__memory="64m")
-        wait_until(lambda: len(executor_pids(sc)) == 2, "all executors")
+        wait_for_executors(sc)
         pids = executor_pids(sc)
         with pytest.raises(TaskFailed) as caught:
             sc.parallelize([1], 1).map(lambda x: bytearray(1 << 30)).count()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from large_rows import EXECUTOR_BYTES, MIB, POOL_BYTES, load, tally
-from marks import wait_until
+from test_deaths import wait_for_executors
 
 from pyrite import SparkContext
 from pyrite.schedule import events as ev
@@ -44,7 +44,7 @@ def test_it_is_merged_from_pieces_that_no_executor_could_hold(start: Start) -> N
     )
     story = Story(sc)
     # A reducer is divided among the executors that are there.
-    wait_until(lambda: len(sc._engine.scheduler.executors) == 3, "all executors")
+    wait_for_executors(sc)
 
     def key_of(number: int) -> int:
         return HOT if number % 10 else number

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from marks import wait_until
+from test_deaths import wait_for_executors
 
 from pyrite import RDD, SparkContext
 from pyrite.errors import TaskFailed
@@ -23,7 +23,7 @@ def start(start: Start) -> Start:
 
     def start_whole(master: str, **settings: object) -> SparkContext:
         sc = start(master, **settings)
-        wait_until(lambda: len(sc._engine.scheduler.executors) == sc._executors, "all executors")
+        wait_for_executors(sc)
         return sc
 
     return start_whole

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from marks import Marks, wait_until
-from test_deaths import executor_pids
+from test_deaths import executor_pids, wait_for_executors
 from test_local_cluster import agree, nodes_of
 
 from pyrite import RDD, SparkContext
@@ -158,7 +158,7 @@ def bench(start: Start, marks: Marks) -> Iterator[Bench]:
         # Orders of some tens of kilobytes each.
         pyrite__shuffle__inFlight="256k",
     )
-    wait_until(lambda: len(executor_pids(sc)) == NODES, "all executors")
+    wait_for_executors(sc)
     made = Bench(sc, marks)
     yield made
     marks.add("maps go on")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from marks import Marks, wait_until
-from test_deaths import executor_pids
+from test_deaths import wait_for_executors
 from test_local_cluster import agree, nodes_of
 
 from pyrite import RDD, SparkContext
@@ -72,7 +72,7 @@ class Bench:
     """A join of fresh rows with what is kept, whose maps stop in the middle."""
 
     def __init__(self, sc: SparkContext, marks: Marks) -> None:
-        wait_until(lambda: len(executor_pids(sc)) == NODES, "all executors")
+        wait_for_executors(sc)
         self.sc = sc
         self.marks = marks
         self.user = ThreadPoolExecutor(1)

@@ -293,7 +293,7 @@ class TestEnds:
         def fail(x: int) -> None:
             raise ending("in a task")
 
-        wait_for_executors(sc)
+        use_all_executors(sc)
         before = executors(sc)
         error = failure_of(lambda: sc.parallelize([1]).foreach(fail))
         assert ending.__name__ in str(error).splitlines()[0]
@@ -321,7 +321,7 @@ def executors(sc: SparkContext) -> list[int]:
     return list(sc._engine.scheduler.executors)
 
 
-def wait_for_executors(sc: SparkContext) -> None:
+def use_all_executors(sc: SparkContext) -> None:
     """Returns when all have come: the tasks of a barrier stage need one each."""
     assert sc.parallelize(range(2), 2).barrier().mapPartitions(list).count() == 2
     assert len(executors(sc)) == 2

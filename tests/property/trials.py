@@ -34,7 +34,6 @@ if os.environ.get("PYRITE_SHRINK"):
 def tries(usual: int) -> settings:
     """So many examples, always the same ones unless others were asked for."""
     return settings(
-        deadline=None,
         database=None,
         phases=PHASES,
         derandomize=not EXAMPLES,

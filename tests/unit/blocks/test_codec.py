@@ -101,7 +101,7 @@ values = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(values, max_size=6))
 def test_rows_come_back_with_their_exact_types(rows: list[Any]) -> None:
     frame = encode_bytes(rows)
@@ -110,7 +110,7 @@ def test_rows_come_back_with_their_exact_types(rows: list[Any]) -> None:
     assert len(frame) == frame_size(encode(rows))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.lists(values, max_size=3), max_size=4))
 def test_an_encoder_writes_frames_that_can_be_concatenated(batches: list[list[Any]]) -> None:
     encoder = Encoder()

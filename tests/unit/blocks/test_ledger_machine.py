@@ -289,7 +289,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
 
 TestLedgerMachine = LedgerMachine.TestCase
-TestLedgerMachine.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
+TestLedgerMachine.settings = settings(max_examples=100, stateful_step_count=50)
 
 
 def test_the_machine_sees_a_ledger_that_forgets_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tight_space import ample_space, tight_space
+from tight_space import ample_space, tight, tight_space
 
 from pyrite.bounded.aggregate import Aggregator, combine_combiners, combine_values
 
@@ -18,11 +18,6 @@ LISTS: Aggregator[Any, list[Any]] = Aggregator(
 SUMS: Aggregator[int, int] = Aggregator(int, int.__add__, int.__add__)
 
 keys = st.one_of(st.integers(-5, 40), st.text(max_size=2), st.none(), st.tuples(st.booleans()))
-tight = settings(
-    deadline=None,
-    max_examples=25,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
 
 
 def plainly(rows: list[tuple[Any, Any]]) -> dict[Any, list[Any]]:

@@ -4,20 +4,15 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tight_space import ample_space, tight_space
+from tight_space import ample_space, tight, tight_space
 
 from pyrite.bounded.group import SpilledValues, cogroup, group_locally, group_values
 from pyrite.resultiterable import ResultIterable
 
 keys = st.one_of(st.integers(0, 30), st.text(max_size=2), st.none())
 side = st.lists(st.lists(st.tuples(keys, st.lists(st.integers())), max_size=20), max_size=6)
-tight = settings(
-    deadline=None,
-    max_examples=25,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
 
 
 class Unlucky(int):

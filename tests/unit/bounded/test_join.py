@@ -55,7 +55,7 @@ PLAIN: dict[Join, Callable[[Rows, Rows], Rows]] = {
 
 
 @pytest.mark.parametrize("kind", PLAIN, ids=lambda kind: kind.__name__)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(left=sides, right=sides, seed=st.integers(0, 99))
 def test_all_pairs_and_no_others(
     tmp_path: Path, kind: Join, left: Rows, right: Rows, seed: int

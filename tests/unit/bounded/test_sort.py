@@ -5,19 +5,15 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tight_space import ample_space, tight_space
+from tight_space import ample_space, tight, tight_space
 
 from pyrite.bounded import sort
 from pyrite.bounded.sort import sort_rows
 
 
-@settings(
-    deadline=None,
-    max_examples=25,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@tight
 @given(
     keys=st.lists(st.integers(0, 9), max_size=300),
     reverse=st.booleans(),

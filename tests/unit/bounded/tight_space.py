@@ -3,9 +3,16 @@
 from pathlib import Path
 from random import Random
 
+from hypothesis import HealthCheck, settings
+
 from pyrite.bounded.space import Space
 
 LIMIT_BYTES = 4 << 20
+# Each example has a seed, and they may share a folder: a space leaves nothing in it.
+tight = settings(
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 
 
 class Tide:

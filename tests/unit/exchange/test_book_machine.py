@@ -239,4 +239,4 @@ class BookMachine(RuleBasedStateMachine):
 
 
 TestBookMachine = pytest.mark.timeout(120)(BookMachine.TestCase)
-TestBookMachine.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestBookMachine.settings = settings(max_examples=60, stateful_step_count=40)

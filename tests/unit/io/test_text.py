@@ -116,7 +116,7 @@ CONTENT = st.lists(
 ).map(b"".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(content=CONTENT, cuts=st.sets(st.integers(1, 200)), read_bytes=st.integers(1, 9))
 def test_each_line_is_read_once_wherever_a_file_is_cut(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, cuts: set[int], read_bytes: int

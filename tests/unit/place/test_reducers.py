@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyrite.ids import NodeId
@@ -206,7 +206,6 @@ class TestForAnySizes:
         assert place(cluster, turned, swaps=swaps) == places
 
     @given(st.integers(1, 3), st.lists(st.integers(0, 20), min_size=1, max_size=7))
-    @settings(deadline=None)
     def test_dealing_is_within_four_thirds_of_the_best(self, count: int, sizes: list[int]) -> None:
         cluster = hosts(*NODES[:count])
         reducers = sized(*sizes)

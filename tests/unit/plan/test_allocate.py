@@ -99,7 +99,7 @@ allocators = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(allocators, st.floats(1, 4))
 def test_a_plan_keeps_to_its_budget_and_every_stage_has_an_executor(
     found: Allocator, factor: float
@@ -115,7 +115,7 @@ def test_a_plan_keeps_to_its_budget_and_every_stage_has_an_executor(
     assert plan.seconds <= found.cheapest().seconds
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(allocators, st.lists(st.floats(1, 20), min_size=2, max_size=6))
 def test_more_money_is_never_slower(found: Allocator, factors: list[float]) -> None:
     least = found.cheapest().dollars
@@ -123,7 +123,7 @@ def test_more_money_is_never_slower(found: Allocator, factors: list[float]) -> N
     assert times == sorted(times, reverse=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(allocators)
 def test_a_budget_that_is_too_small_says_which_would_do(found: Allocator) -> None:
     with pytest.raises(BudgetTooSmall) as caught:
@@ -133,7 +133,7 @@ def test_a_budget_that_is_too_small_says_which_would_do(found: Allocator) -> Non
     assert found.plan_within(float(enough)).dollars <= float(enough)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(allocators, st.floats(1, 3))
 def test_no_restriction_makes_a_plan_better(found: Allocator, factor: float) -> None:
     budget = found.cheapest().dollars * factor

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from peers import PATIENCE_S, connect, exactly, fds_of, prove, until_closed
 
@@ -135,7 +135,7 @@ HEADERS = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(st.lists(HEADERS | st.binary(max_size=300), max_size=5), st.booleans())
 def test_whatever_is_said_an_honest_client_is_served(
     attacked: ServerProcess, secret: bytes, said: list[bytes], proved: bool

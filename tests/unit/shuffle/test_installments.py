@@ -64,7 +64,7 @@ def rows_of(maps: list[list[int]], part: int) -> list[Any]:
     return [(key, key) for keys in maps for key in keys if portable_hash(key) % PARTS == part]
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, suppress_health_check=list(HealthCheck))
 @given(
     maps=st.lists(st.lists(st.integers(0, 20)), max_size=4),
     buffer_bytes=st.sampled_from([1, 60, 200, 1 << 30]),

@@ -48,7 +48,7 @@ class Node:
 pairs = st.lists(st.tuples(st.one_of(st.integers(), st.text(), st.none()), st.integers()))
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, suppress_health_check=list(HealthCheck))
 @given(maps=st.lists(pairs, max_size=4), parts=st.integers(1, 7), over=st.booleans())
 def test_rows_go_where_the_partitioner_says_in_the_order_of_the_maps(
     tmp_path: Path, maps: list[list[Any]], parts: int, over: bool
