@@ -14,7 +14,7 @@ from pyrite.cluster.port import Threads
 from pyrite.errors import ContextStopped
 from pyrite.ids import BlockRef, NodeId
 from pyrite.schedule.events import BlockPut, Event, SpaceWanted
-from pyrite.schedule.state import DRIVER
+from pyrite.schedule.room import DRIVER
 
 # The driver's own node, where it has one: it has a pool and no executors.
 DRIVER_NODE = NodeId("driver")

@@ -55,7 +55,7 @@ class Journal:
         self.path = os.path.join(folder, f"{name}.journal")
         self.file = -1
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        self._begin(scheduler.now_s)
+        self._begin(scheduler.turn.now_s)
 
     def tell(self, now_s: float, event: Event, commands: list[Command]) -> None:
         if self.file < 0:
@@ -86,8 +86,7 @@ class Journal:
     def _begin(self, now_s: float) -> None:
         """Starts with the whole state; the old file is there until the new one is complete."""
         self.teller = StageTeller()
-        state = {**vars(self.scheduler), "commands": []}
-        data = HEADLINE + self.teller.frames((now_s, state))
+        data = HEADLINE + self.teller.frames((now_s, self.scheduler))
         new_path = f"{self.path}.new"
         with suppress(FileNotFoundError):
             os.unlink(new_path)
@@ -135,8 +134,7 @@ def restore(path: str) -> tuple[Scheduler, float]:
     now_s = 0.0
     for now_s, told in read_records(data, len(HEADLINE), path):
         if scheduler is None:
-            scheduler = Scheduler.__new__(Scheduler)
-            vars(scheduler).update(told)
+            scheduler = told
         else:
             scheduler.handle(whole(*told), now_s)
     if scheduler is None:

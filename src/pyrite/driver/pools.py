@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyrite.errors import UserError
-from pyrite.schedule.pools import PoolShare
+from pyrite.schedule.queue import PoolShare
 
 
 def read_pools(path: str) -> dict[str, PoolShare]:

@@ -16,9 +16,8 @@ from pyrite.driver.master import Master
 from pyrite.driver.pools import read_pools
 from pyrite.execute.worker import Limits
 from pyrite.schedule.health import ExclusionRule
+from pyrite.schedule.rules import Rules, SpeculationRule
 from pyrite.schedule.scheduler import Scheduler
-from pyrite.schedule.state import Rules
-from pyrite.schedule.taskset import Speculation
 from pyrite.settings import BadSetting, Settings
 
 if TYPE_CHECKING:
@@ -90,9 +89,7 @@ def start_sim(world: World, engine: Engine, limits: Limits) -> Cluster:
 
 def forget_and_restore(journal: Journal) -> None:
     """A scheduler forgets all that it knows, and knows what its journal says."""
-    state = vars(journal.scheduler)
-    state.clear()
-    state.update(vars(restore(journal.path)[0]))
+    journal.scheduler.become(restore(journal.path)[0])
 
 
 def start_local(master: Master, engine: Engine, limits: Limits, settings: Settings) -> LocalCluster:
@@ -138,7 +135,7 @@ def read_rules(master: Master, settings: Settings) -> Rules:
     """
     speculation = None
     if settings.bool("spark.speculation"):
-        speculation = Speculation(
+        speculation = SpeculationRule(
             settings.float("spark.speculation.multiplier"),
             settings.float("spark.speculation.quantile"),
             settings.seconds("spark.speculation.minTaskRuntime"),
@@ -163,7 +160,7 @@ def read_rules(master: Master, settings: Settings) -> Rules:
             settings.int(f"{EXCLUDE}.application.maxFailedTasksPerExecutor"),
             settings.seconds(f"{EXCLUDE}.timeout"),
         ),
-        foresight=settings.bool("pyrite.pool.foresight"),
+        lookahead=settings.bool("pyrite.pool.foresight"),
         reserve=settings.bool("pyrite.pool.reserve"),
         small_shuffle_bytes=settings.bytes("pyrite.shuffle.small"),
         output_copies=settings.int("pyrite.shuffle.copies"),

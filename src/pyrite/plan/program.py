@@ -40,6 +40,8 @@ class Node(NamedTuple):
     rdd: RddId
     inputs: tuple[StageInput, ...]
     partitions: int
+    # The nodes that each partition would like to be computed on, where the operator says so.
+    locations: tuple[tuple[str, ...], ...] = ()
 
 
 class Shape:
@@ -49,6 +51,7 @@ class Shape:
         self.nodes = nodes
         self.partitions = {node.rdd: node.partitions for node in nodes}
         self.rdds = self.partitions.keys()
+        self.has_locations = any(node.locations for node in nodes)
         self.shuffles = tuple(
             dict.fromkeys(
                 each.shuffle
@@ -94,6 +97,19 @@ class Shape:
                 if isinstance(each, ShuffleInput):
                     yield each.shuffle, position
                 else:
+                    parents = each.mapping.parents(position)
+                    pending.extend((each.node, parent) for parent in parents)
+
+    def preferred_locations(self, index: int) -> Iterator[str]:
+        """The nodes that the task for `index` would like to run on, by what it reads."""
+        pending = [(len(self.nodes) - 1, index)]
+        while pending:
+            place, position = pending.pop()
+            node = self.nodes[place]
+            if node.locations:
+                yield from node.locations[position]
+            for each in node.inputs:
+                if isinstance(each, NarrowInput):
                     parents = each.mapping.parents(position)
                     pending.extend((each.node, parent) for parent in parents)
 
@@ -153,7 +169,16 @@ def flatten(rdd: Lineage[Any]) -> tuple[Program, Mapping[ShuffleId, ShuffleDepen
             else:
                 inputs.append(NarrowInput(places[dependency.rdd.id()], dependency.mapping))
         places[current.id()] = len(nodes)
-        nodes.append(Node(current._id, tuple(inputs), current.getNumPartitions()))
+        partitions = current.getNumPartitions()
+        locations = preferred_locations(current.op, partitions)
+        nodes.append(Node(current._id, tuple(inputs), partitions, locations))
         ops.append(current.op)
         barrier = barrier or current._barrier
     return Program(nodes, ops, barrier), shuffles
+
+
+def preferred_locations(op: Op, partitions: int) -> tuple[tuple[str, ...], ...]:
+    """Where the operator would like each partition to be computed; nothing where it never says."""
+    if type(op).preferred_locations is Op.preferred_locations:
+        return ()
+    return tuple(tuple(op.preferred_locations(index)) for index in range(partitions))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -59,6 +59,10 @@ class Op:
         """The rows of a partition, from those of pieces of its input: one behind another, if the
         operator does not say otherwise."""
         return chain.from_iterable(pieces)
+
+    def preferred_locations(self, index: int) -> Sequence[str]:
+        """The nodes that partition `index` would like to be computed on, the best first."""
+        return ()
 
     def partitions(self) -> int | None:
         """How many partitions a source has; None where the dependencies decide."""

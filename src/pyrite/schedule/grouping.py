@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from pyrite.ids import NodeId
 from pyrite.rare import rare
 from pyrite.schedule.commands import ReducersGrouped
-from pyrite.schedule.runs import StageRun
-from pyrite.schedule.staging import Staging
-from pyrite.schedule.state import Executor
+from pyrite.schedule.fleet import Executor, Fleet
+from pyrite.schedule.outputs import Outputs
+from pyrite.schedule.prefetch.prefetcher import Prefetcher
+from pyrite.schedule.rules import Rules
+from pyrite.schedule.stages import StageRun
+from pyrite.schedule.storage import Storage
 from pyrite.schedule.taskset import TaskSet
+from pyrite.schedule.turn import Turn
 
 # A group should not take longer, by what the stage's tasks took so far: how much a reducer reads
 # does not say how long its functions run, and who waits behind a long one could run elsewhere.
@@ -32,10 +36,26 @@ class Inputs:
         return self.each_bytes if self.by_reducer is None else self.by_reducer.get(index)
 
 
-class Grouping(Staging):
+class Grouping:
     """Chooses reducers that an executor computes together with one that it gets."""
 
-    def _companions(
+    def __init__(
+        self,
+        turn: Turn,
+        rules: Rules,
+        fleet: Fleet,
+        outputs: Outputs,
+        storage: Storage,
+        prefetcher: Prefetcher,
+    ) -> None:
+        self.turn = turn
+        self.rules = rules
+        self.fleet = fleet
+        self.outputs = outputs
+        self.storage = storage
+        self.prefetcher = prefetcher
+
+    def companions(
         self, run: StageRun, tasks: TaskSet, executor: Executor, first: int, own: bool
     ) -> tuple[int, ...]:
         """Takes further partitions for the executor's task: of its own, or of what any may take."""
@@ -45,7 +65,7 @@ class Grouping(Staging):
         inputs = self._inputs(run, tasks) if most > 1 else None
         if inputs is None:
             return ()
-        group = Group(self, run, tasks, inputs, executor.node)
+        group = Group(self.rules, self.prefetcher, run, tasks, inputs, executor.node)
         if not group.takes(first):
             return ()
         slot = executor.slot if own else None
@@ -53,7 +73,7 @@ class Grouping(Staging):
         if also and not tasks.together.is_told:
             rare("tiny reducers are computed as one task")
             tasks.together.is_told = True
-            self.commands.append(
+            self.turn.add(
                 ReducersGrouped(
                     run.spec.id,
                     inputs.how,
@@ -72,13 +92,15 @@ class Grouping(Staging):
         pace_s = tasks.together.pace_s
         if pace_s is None or run.spec.barrier or run.pieces:
             return 1
-        share = (len(tasks.pending) + 1) // (2 * len(self.executors))
+        share = (len(tasks.pending) + 1) // (2 * len(self.fleet))
         return share if pace_s * share <= LONGEST_S else int(LONGEST_S / pace_s)
 
     def _inputs(self, run: StageRun, tasks: TaskSet) -> Inputs | None:
         """What the stage's reducers read; nothing where they are not to be grouped."""
         # Kept partitions are told of, and looked for, one by one.
-        if not self.rules.tiny_reducers_bytes or not run.spec.shape.rdds.isdisjoint(self.persisted):
+        if not self.rules.tiny_reducers_bytes or not run.spec.shape.rdds.isdisjoint(
+            self.storage.persisted
+        ):
             return None
         if not tasks.together.weighed:
             tasks.together.weighed = True
@@ -91,10 +113,10 @@ class Grouping(Staging):
         if not all(node.inputs for node in shape.nodes):
             return None
         shuffles = shape.shuffles
-        forecasts = {} if run.ahead is None else run.ahead.forecasts
+        forecasts = {} if run.plan is None else run.plan.forecasts
         known = [each for each in shuffles if each in forecasts and forecasts[each].how == "known"]
-        if run.ahead is not None and len(known) == len(shuffles):
-            sizes = {index: each.size_bytes for index, each in run.ahead.reducers().items()}
+        if run.plan is not None and len(known) == len(shuffles):
+            sizes = {index: each.size_bytes for index, each in run.plan.reducers().items()}
             return Inputs("known", sum(sizes.values()), by_reducer=sizes)
         total = 0
         for shuffle in shuffles:
@@ -110,9 +132,16 @@ class Group:
     """Reducers that are about to become one task, while they read little enough together."""
 
     def __init__(
-        self, grouping: Grouping, run: StageRun, tasks: TaskSet, inputs: Inputs, node: NodeId
+        self,
+        rules: Rules,
+        prefetcher: Prefetcher,
+        run: StageRun,
+        tasks: TaskSet,
+        inputs: Inputs,
+        node: NodeId,
     ) -> None:
-        self.grouping = grouping
+        self.rules = rules
+        self.prefetcher = prefetcher
         self.run = run
         self.tasks = tasks
         self.inputs = inputs
@@ -120,14 +149,14 @@ class Group:
         self.bytes = 0.0
 
     def takes(self, index: int) -> bool:
-        """Whether one more joins: not where something was fetched for it, nor where it was tried
+        """Whether one more joins: not where something was prefetched for it, nor where it was tried
         before, in a group that has failed maybe for its sake."""
         size = self.inputs.of(index)
         if (
             size is None
-            or self.bytes + size > self.grouping.rules.tiny_reducers_bytes
-            or index in self.tasks.attempts
-            or self.grouping._parcels_for(self.run, index, self.node)
+            or self.bytes + size > self.rules.tiny_reducers_bytes
+            or self.tasks.was_tried(index)
+            or self.prefetcher.prefetched_for(self.run, index, self.node)
         ):
             return False
         self.bytes += size

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyrite.blocks.parcel import is_fetched
-from pyrite.ids import NodeId, Partition, ShuffleId, StageId
+from pyrite.ids import NodeId, Partition, ShuffleId
+from pyrite.schedule.taskstate import TaskState
 
 if TYPE_CHECKING:
-    from pyrite.schedule.parcels import Unit
-    from pyrite.schedule.state import State
+    from pyrite.schedule.prefetch.unit import Unit
+    from pyrite.schedule.scheduler import Scheduler
+    from pyrite.schedule.taskset import TaskSet
 
 
-def check(state: State) -> None:
+def check(state: Scheduler) -> None:
     """Raises AssertionError where the state contradicts itself."""
     check_executors(state)
     check_attempts(state)
@@ -25,244 +27,274 @@ def check(state: State) -> None:
     check_parcels(state)
 
 
-def check_executors(state: State) -> None:
-    for id, executor in state.executors.items():
+def check_executors(state: Scheduler) -> None:
+    for id, executor in state.fleet._executors.items():
         assert executor.id == id
-        assert state.slots[executor.slot] == id, f"slot {executor.slot} is not executor {id}'s"
-        assert (executor.attempt is None) == (id in state.free), f"executor {id} is half free"
-    assert state.free.keys() <= state.executors.keys()
-    nodes = [executor.node for executor in state.executors.values()]
-    assert state.executors_on == {node: nodes.count(node) for node in nodes}
-    held = [each for each in state.slots if each is not None]
-    assert sorted(held) == sorted(state.executors), "slots and executors differ"
-    empty = [slot for slot, each in enumerate(state.slots) if each is None]
-    assert sorted(state.empty_slots) == empty, "a slot is neither held nor to be had"
-    order = [each.freed for each in state.free.values()]
+        assert state.fleet._slots[executor.slot] == id, (
+            f"slot {executor.slot} is not executor {id}'s"
+        )
+        assert (executor.attempt is None) == (id in state.fleet._free), (
+            f"executor {id} is half free"
+        )
+    assert state.fleet._free.keys() <= state.fleet._executors.keys()
+    nodes = [executor.node for executor in state.fleet._executors.values()]
+    assert state.fleet._counts == {node: nodes.count(node) for node in nodes}
+    held = [each for each in state.fleet._slots if each is not None]
+    assert sorted(held) == sorted(state.fleet._executors), "slots and executors differ"
+    empty = [slot for slot, each in enumerate(state.fleet._slots) if each is None]
+    assert sorted(state.fleet._empty_slots) == empty, "a slot is neither held nor to be had"
+    order = [each.freed for each in state.fleet._free.values()]
     assert order == sorted(order), "free executors are out of order"
 
 
-def check_attempts(state: State) -> None:
-    for id, attempt in state.attempts.items():
-        executor = state.executors[attempt.executor]
+def check_attempts(state: Scheduler) -> None:
+    for id, attempt in state.attempts._attempts.items():
+        executor = state.fleet._executors[attempt.executor]
         assert executor.attempt is attempt, f"attempt {id} runs on nobody"
         tasks = attempt.tasks
         if tasks is not None:
             assert attempt.wanted, f"attempt {id} runs for nothing"
-            assert all(attempt in tasks.running[each] for each in attempt.wanted)
-            assert state.runs[StageId(tasks.stage)].tasks is tasks
-    busy = [each for each in state.executors.values() if each.attempt is not None]
-    assert len(busy) == len(state.attempts)
+            assert all(attempt in tasks._running[each] for each in attempt.wanted)
+            assert state.stages._runs[tasks.stage].tasks is tasks
+    busy = [each for each in state.fleet._executors.values() if each.attempt is not None]
+    assert len(busy) == len(state.attempts._attempts)
 
 
-def check_stages(state: State) -> None:
-    waiting = list(state.turns.everyone())
-    for id, run in state.runs.items():
+def check_stages(state: Scheduler) -> None:
+    waiting = list(state.queue.everyone())
+    for id, run in state.stages._runs.items():
         assert run.spec.id == id
         assert run.jobs, f"nobody waits for stage {id}"
-        assert run.jobs.keys() <= state.jobs.keys()
+        assert run.jobs.keys() <= state.jobs._jobs.keys()
         tasks = run.tasks
         if tasks is None:
             assert run.missing, f"stage {id} waits for nothing and has no tasks"
             continue
-        assert not (tasks.pending.keys() & tasks.running.keys()), "a task waits and runs"
-        assert tasks.anywhere.keys() <= tasks.pending.keys()
-        for copies in tasks.running.values():
-            assert all(each.id in state.attempts for each in copies)
+        check_states(tasks)
+        assert tasks._anywhere.keys() <= tasks._pending.keys()
+        for copies in tasks._running.values():
+            assert all(each.id in state.attempts._attempts for each in copies)
             assert sum(each.counts for each in copies) == 1, "a task counts twice, or not at all"
-        counting = {each.id for copies in tasks.running.values() for each in copies if each.counts}
+        counting = {each.id for copies in tasks._running.values() for each in copies if each.counts}
         assert tasks.count == len(counting), f"stage {id} has miscounted its tasks"
-        assert tasks.pending or tasks.running or tasks.paused, f"stage {id} is done but not ended"
+        assert tasks._pending or tasks._running or tasks.paused, f"stage {id} is done but not ended"
         assert not tasks.has_work or run in waiting, f"stage {id} has no turn"
-    assert all(state.runs.get(run.spec.id) is run for run in waiting), "a turn for nobody"
-    running = sum(run.running_count for run in state.runs.values())
-    assert running == sum(pool.load.running for pool in state.turns.pools.values())
-    for run in state.runs.values():
+    assert all(state.stages._runs.get(run.spec.id) is run for run in waiting), "a turn for nobody"
+    running = sum(run.running_count for run in state.stages._runs.values())
+    assert running == sum(pool.load.running for pool in state.queue.pools.values())
+    for run in state.stages._runs.values():
         for shuffle in run.missing:
             parent = run.spec.parents[shuffle]
-            assert parent.id in state.runs, f"nobody makes shuffle {shuffle}"
+            assert parent.id in state.stages._runs, f"nobody makes shuffle {shuffle}"
 
 
-def check_idle(state: State) -> None:
+def check_states(tasks: TaskSet) -> None:
+    """The state of each task says in which collections it is."""
+    for partition in {*tasks._states, *tasks._pending, *tasks._running, *tasks._slow}:
+        state = tasks.state(partition)
+        copies = len(tasks._running.get(partition, ()))
+        assert (state is TaskState.PENDING) == (partition in tasks._pending), (partition, state)
+        assert (state is TaskState.SLOW) == (partition in tasks._slow), (partition, state)
+        match state:
+            case TaskState.RUNNING | TaskState.SLOW:
+                assert copies == 1, (partition, state, copies)
+            case TaskState.SPECULATED:
+                assert copies > 1, (partition, state, copies)
+            case _:
+                assert not copies, (partition, state, copies)
+
+
+def check_idle(state: Scheduler) -> None:
     """No executor is idle that could run what waits."""
-    for run in state.turns.everyone() if state.free else ():
+    for run in state.queue.everyone() if state.fleet._free else ():
         tasks = run.tasks
         if tasks is None or not tasks.has_work or run.spec.barrier:
             continue
-        for partition in tasks.pending:
-            able = state.free if partition in tasks.anywhere else tasks.owners(partition, ())
+        for partition in tasks._pending:
+            able = (
+                state.fleet._free if partition in tasks._anywhere else tasks.owners(partition, ())
+            )
             for id in able:
                 assert (
-                    id not in state.free
+                    id not in state.fleet._free
                     or state.health.excluded(id)
                     or state.health.excluded_from(run.spec.id, id)
                     or partition in state.health.refused(run.spec.id, id)
                 ), f"executor {id} is idle while partition {partition} of {run.spec} waits"
 
 
-def check_jobs(state: State) -> None:
-    for id, job in state.jobs.items():
+def check_jobs(state: Scheduler) -> None:
+    for id, job in state.jobs._jobs.items():
         assert job.spec.id == id
         assert job.unfinished, f"job {id} is done but not ended"
-        assert job.spec.stage.id in state.runs
+        assert job.spec.stage.id in state.stages._runs
         for stage in job.stages:
-            run = state.runs.get(StageId(stage))
+            run = state.stages.get(stage)
             assert run is not None and id in run.jobs
 
 
-def check_blocks(state: State) -> None:
-    state.ledger.check()
-    assert state.kept.ids() <= state.persisted
-    for indices in state.kept.live.values():
+def check_blocks(state: Scheduler) -> None:
+    state.storage.ledger.check()
+    assert state.storage.kept.ids() <= state.storage._persisted
+    for indices in state.storage.kept._live.values():
         for holders in indices.values():
-            assert holders and set(holders) <= state.executors.keys()
-    held = [(executor, each) for executor, kept in state.kept.held.items() for each in kept]
+            assert holders and set(holders) <= state.fleet._executors.keys()
+    held = [
+        (executor, each) for executor, kept in state.storage.kept._held.items() for each in kept
+    ]
     listed = [
         (executor, Partition(rdd, index))
-        for rdd, indices in state.kept.live.items()
+        for rdd, indices in state.storage.kept._live.items()
         for index, holders in indices.items()
         for executor in holders
     ]
     assert sorted(held) == sorted(listed), "who keeps which rows is told in two ways"
-    for outputs in state.outputs.shuffles.values():
+    for outputs in state.outputs:
         assert outputs.absent == sum(ref is None for ref in outputs.refs)
-    check_installments(state)
-    live = sum(len(refs) for refs in state.kept.blocks.values()) + sum(
-        len(each.blocks()) for each in state.outputs.shuffles.values()
+    check_partials(state)
+    live = sum(len(refs) for refs in state.storage.kept._blocks.values()) + sum(
+        len(each.blocks()) for each in state.outputs
     )
-    live += sum(len(each.installments or ()) for each in state.attempts.values())
-    live += sum(len(each.backups) for each in state.outputs.shuffles.values())
-    live += len(state.backups)
-    divisions = [each for run in state.runs.values() for each in run.divisions.values()]
+    live += sum(len(each.partials or ()) for each in state.attempts._attempts.values())
+    live += sum(len(each.replicas) for each in state.outputs)
+    live += len(state.replication._orders)
+    divisions = [each for run in state.stages._runs.values() for each in run.divisions.values()]
     live += sum(len(each.blocks()) for each in divisions)
-    pinned = sum(segment.live for segment in state.ledger.segments.values())
+    pinned = sum(segment.live for segment in state.storage.ledger.segments.values())
     assert pinned >= live, "a block is known that the ledger has dropped"
     check_room(state)
 
 
-def check_installments(state: State) -> None:
-    """Installments are of an output that is there, or of an attempt that runs and is wanted."""
+def check_partials(state: Scheduler) -> None:
+    """Partial outputs are of an output that is there, or of an attempt that runs and is wanted."""
     of_attempts = {
         (attempt.writes, number): each
-        for attempt in state.attempts.values()
-        for number, each in (attempt.installments or {}).items()
+        for attempt in state.attempts._attempts.values()
+        for number, each in (attempt.partials or {}).items()
     }
-    assert all(each.tasks for each in state.attempts.values() if each.installments)
-    for shuffle, outputs in state.outputs.shuffles.items():
+    assert all(each.tasks for each in state.attempts._attempts.values() if each.partials)
+    for shuffle, outputs in state.outputs._shuffles.items():
         adopted = [number for numbers in outputs.numbers.values() for number in numbers]
         for index, numbers in outputs.numbers.items():
-            assert outputs.installments[numbers[-1]].ref == outputs.refs[index]
-            assert all(outputs.installments[number].map == index for number in numbers)
+            assert outputs.partials[numbers[-1]].ref == outputs.refs[index]
+            assert all(outputs.partials[number].map == index for number in numbers)
         growing = [
             number
-            for number, each in outputs.installments.items()
+            for number, each in outputs.partials.items()
             if of_attempts.get((shuffle, number)) == each
         ]
-        assert sorted(adopted + growing) == sorted(outputs.installments), "nobody's installment"
+        assert sorted(adopted + growing) == sorted(outputs.partials), "nobody's partial output"
 
 
-def check_copies(state: State) -> None:
+def check_copies(state: Scheduler) -> None:
     """A copy of an output lies, or will lie, on another node; those to be made wait in turn."""
     blocks: dict[str, int] = {}
-    for outputs in state.outputs.shuffles.values():
-        for index, copy in outputs.backups.items():
+    for outputs in state.outputs:
+        for index, copy in outputs.replicas.items():
             ref = outputs.refs[index]
             assert ref is not None, f"there is a copy of output {index}, and no output"
             assert copy.node != ref.node, f"output {index} and its copy go with one node"
-        for ref in (*outputs.blocks(), *outputs.backups.values()):
+        for ref in (*outputs.blocks(), *outputs.replicas.values()):
             blocks[ref.segment] = blocks.get(ref.segment, 0) + 1
-    for fetch, backup in state.backups.items():
+    for fetch, backup in state.replication._orders.items():
         segment = backup.segment
-        assert state.ledger.segments[segment.name] is segment
-        assert fetch not in state.parcels.by_fetch, f"fetch {fetch} is a copy and a parcel"
+        assert state.storage.ledger.segments[segment.name] is segment
+        assert fetch not in state.segments._by_fetch, f"fetch {fetch} is a copy and a parcel"
         assert segment.live == 1 and not segment.sealed, f"copies of fetch {fetch} are half here"
         assert segment.place != backup.source and len(backup.maps) == len(backup.refs) > 0
-    for name, segment in state.ledger.segments.items():
+    for name, segment in state.storage.ledger.segments.items():
         if is_fetched(name) and segment.sealed and not segment.in_memory:
             assert segment.live == blocks.get(name), f"{name} has copies of nothing"
-    under_way = [(each.shuffle, each.source) for each in state.backups.values()]
+    under_way = [(each.shuffle, each.source) for each in state.replication._orders.values()]
     assert len(set(under_way)) == len(under_way), "a node sends two orders of one shuffle"
-    assert state.to_copy.keys() <= set(under_way), "an output waits to be copied, and for nothing"
+    assert state.replication._wanted.keys() <= set(under_way), (
+        "an output waits to be copied, and for nothing"
+    )
 
 
-def check_divisions(state: State) -> None:
+def check_divisions(state: Scheduler) -> None:
     """The pieces of a reducer that is divided wait, run, or have made what is still there."""
-    for run in state.runs.values():
+    for run in state.stages._runs.values():
         tasks = run.tasks
         for index, division in run.divisions.items():
             assert tasks is not None, f"{run.spec} is divided before it has tasks"
             numbers = [number for number, whole in run.pieces.items() if whole == index]
             assert list(division.pieces) == numbers, f"reducer {index} has other pieces"
             for number, piece in division.pieces.items():
-                is_to_come = number in tasks.pending or number in tasks.running
+                is_to_come = number in tasks._pending or number in tasks._running
                 assert is_to_come == (piece.made is None), f"piece {number} is half done"
             for ref in division.blocks():
-                assert ref.segment in state.ledger.segments, f"a piece of reducer {index} is gone"
+                assert ref.segment in state.storage.ledger.segments, (
+                    f"a piece of reducer {index} is gone"
+                )
 
 
-def check_room(state: State) -> None:
+def check_room(state: Scheduler) -> None:
     """Kept blocks, their readers, and who waits for room are told alike everywhere."""
     listed = sorted(
         (segment, partition)
-        for segment, kept in state.kept.in_segment.items()
+        for segment, kept in state.storage.kept._in_segment.items()
         for partition in kept
     )
     known = sorted(
         (ref.segment, Partition(rdd, index))
-        for rdd, refs in state.kept.blocks.items()
+        for rdd, refs in state.storage.kept._blocks.items()
         for index, ref in refs.items()
     )
     assert listed == known, "what lies in a segment is told in two ways"
     readers: dict[str, int] = {}
-    for attempt in state.attempts.values():
+    for attempt in state.attempts._attempts.values():
         for name in attempt.segments():
             readers[name] = readers.get(name, 0) + 1
-    for name, segment in state.ledger.segments.items():
+    for name, segment in state.storage.ledger.segments.items():
         assert segment.readers == readers.get(name, 0), f"{name} has other readers"
-    for pool in state.ledger.pools.values():
-        promised = [each.wanted.bytes for each in state.waiting if each.pool is pool]
+    for pool in state.storage.ledger.pools.values():
+        promised = [each.wanted.bytes for each in state.room._waiting if each.pool is pool]
         assert pool.promised_bytes == sum(promised), f"{pool.node} has promised more or less"
-    for waiting in state.waiting:
-        assert any(move in state.ledger.moves for move in waiting.moves), "waits for nothing"
+    for waiting in state.room._waiting:
+        assert any(move in state.storage.ledger.moves for move in waiting.moves), (
+            "waits for nothing"
+        )
 
 
-def check_parcels(state: State) -> None:
-    """What was fetched ahead, and what is on its way, is told alike everywhere."""
-    aheads = [run.ahead for run in state.parcels.planned.values() if run.ahead]
-    units = [unit for ahead in aheads for unit in ahead.units]
+def check_parcels(state: Scheduler) -> None:
+    """What was prefetched, and what is in flight, is told alike everywhere."""
+    plans = [run.plan for run in state.plans if run.plan]
+    units = [unit for plan in plans for unit in plan.units]
     on_way: dict[NodeId, int] = {}
     sent: dict[NodeId, int] = {}
-    for fetch, parcel in state.parcels.by_fetch.items():
+    for fetch, parcel in state.segments._by_fetch.items():
         assert parcel.fetch == fetch and parcel.unit.on_node[parcel.node][fetch] is parcel
-        assert state.ledger.segments[parcel.segment.name] is parcel.segment
+        assert state.storage.ledger.segments[parcel.segment.name] is parcel.segment
         assert parcel.segment.live == 1 and parcel.segment.sealed == parcel.is_here
         assert parcel.unwanted or parcel.unit in units, f"parcel {fetch} is nobody's"
         assert not (parcel.unwanted and parcel.is_here), f"parcel {fetch} should have gone"
-        is_busy = state.parcels.busy.get((parcel.source, parcel.node)) == fetch
+        is_busy = state.segments._busy.get((parcel.source, parcel.node)) == fetch
         assert is_busy is not parcel.is_here, f"parcel {fetch} is half here"
         if not parcel.is_here:
             on_way[parcel.node] = on_way.get(parcel.node, 0) + parcel.segment.bytes
             sent[parcel.source] = sent.get(parcel.source, 0) + parcel.segment.bytes
     for unit in units:
         fetched: dict[NodeId, int] = {}
-        for parcel in unit.parcels:
+        for parcel in unit.segments:
             fetched[parcel.node] = fetched.get(parcel.node, 0) + parcel.segment.bytes
         assert fetched == {node: size for node, size in unit.fetched_bytes.items() if size}
         check_unit(unit)
-    assert on_way == {node: size for node, size in state.parcels.to_node.items() if size}
-    assert sent == {node: size for node, size in state.parcels.from_node.items() if size}
-    for id, run in state.parcels.planned.items():
-        assert state.runs[id] is run and run.ahead is not None
-        places = run.ahead.places
-        assert places.keys() == run.ahead.unit_of.keys()
-        gone = [node for node in places.values() if node not in state.ledger.pools]
+    assert on_way == {node: size for node, size in state.segments._to_node.items() if size}
+    assert sent == {node: size for node, size in state.segments._from_node.items() if size}
+    for id, run in state.plans._runs.items():
+        assert state.stages._runs[id] is run and run.plan is not None
+        places = run.plan.places
+        assert places.keys() == run.plan.unit_of.keys()
+        gone = [node for node in places.values() if node not in state.storage.ledger.pools]
         assert not gone, f"reducers of {run.spec} have places on {gone}, which are lost"
-        for index, unit in run.ahead.unit_of.items():
+        for index, unit in run.plan.unit_of.items():
             assert index in unit.reducers[places[index]], f"reducer {index} is in no round"
 
 
 def check_unit(unit: Unit) -> None:
     """Nothing is there twice for reducers that run in one round, nor for nobody."""
-    wanted = [parcel for parcel in unit.parcels if not parcel.unwanted]
+    wanted = [parcel for parcel in unit.segments if not parcel.unwanted]
     assert unit.unfinished or not wanted, f"round {unit.number} is over and has {wanted}"
     assert unit.admitted or not wanted, f"round {unit.number} was given up and has {wanted}"
     there: dict[tuple[NodeId, ShuffleId, int], set[int]] = {}

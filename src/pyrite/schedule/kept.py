@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, KeysView
 
 from pyrite.ids import BlockRef, ExecutorId, NodeId, Partition, RddId
 
@@ -11,23 +11,43 @@ class Kept:
     """Where the partitions of persisted RDDs are."""
 
     def __init__(self) -> None:
-        self.live: dict[RddId, dict[int, list[ExecutorId]]] = {}
-        self.held: dict[ExecutorId, dict[Partition, None]] = {}
-        self.blocks: dict[RddId, dict[int, BlockRef]] = {}
-        self.in_segment: dict[str, dict[Partition, None]] = {}
+        self._live: dict[RddId, dict[int, list[ExecutorId]]] = {}
+        self._held: dict[ExecutorId, dict[Partition, None]] = {}
+        self._blocks: dict[RddId, dict[int, BlockRef]] = {}
+        self._in_segment: dict[str, dict[Partition, None]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self.live or self.blocks)
+        return bool(self._live or self._blocks)
 
     def ids(self) -> set[RddId]:
         """The RDDs of which some partition is somewhere."""
-        return self.live.keys() | self.blocks.keys()
+        return self._live.keys() | self._blocks.keys()
+
+    def live_rdds(self) -> KeysView[RddId]:
+        """The RDDs of which some partition is held as live rows."""
+        return self._live.keys()
+
+    def block_rdds(self) -> KeysView[RddId]:
+        """The RDDs of which some partition lies in a block."""
+        return self._blocks.keys()
+
+    def blocks_of(self, rdd: RddId) -> Iterable[BlockRef]:
+        return self._blocks[rdd].values()
+
+    def all_blocks(self) -> Iterator[tuple[Partition, BlockRef]]:
+        for rdd, blocks in self._blocks.items():
+            for index, ref in blocks.items():
+                yield Partition(rdd, index), ref
+
+    def in_segment(self, segment: str) -> Iterable[Partition]:
+        """The partitions whose bytes lie in a segment."""
+        return self._in_segment.get(segment, ())
 
     def executors(self, partition: Partition) -> list[ExecutorId]:
-        return self.live.get(partition.rdd, {}).get(partition.index, [])
+        return self._live.get(partition.rdd, {}).get(partition.index, [])
 
     def block(self, partition: Partition) -> BlockRef | None:
-        return self.blocks.get(partition.rdd, {}).get(partition.index)
+        return self._blocks.get(partition.rdd, {}).get(partition.index)
 
     def has_block(self, partition: Partition) -> bool:
         return self.block(partition) is not None
@@ -39,13 +59,13 @@ class Kept:
         return self.has_block(partition) or self.is_live(partition)
 
     def add_live(self, partition: Partition, executor: ExecutorId) -> None:
-        holders = self.live.setdefault(partition.rdd, {}).setdefault(partition.index, [])
+        holders = self._live.setdefault(partition.rdd, {}).setdefault(partition.index, [])
         if executor not in holders:
             holders.append(executor)
-            self.held.setdefault(executor, {})[partition] = None
+            self._held.setdefault(executor, {})[partition] = None
 
     def drop_live(self, partition: Partition, executor: ExecutorId) -> None:
-        indices = self.live.get(partition.rdd)
+        indices = self._live.get(partition.rdd)
         if indices is None or executor not in indices.get(partition.index, ()):
             return
         self._unhold(partition, executor)
@@ -53,81 +73,81 @@ class Kept:
         if not indices[partition.index]:
             del indices[partition.index]
         if not indices:
-            del self.live[partition.rdd]
+            del self._live[partition.rdd]
 
     def set_block(self, partition: Partition, ref: BlockRef) -> bool:
         """Remembers a partition's bytes; False where it has some already."""
-        indices = self.blocks.setdefault(partition.rdd, {})
+        indices = self._blocks.setdefault(partition.rdd, {})
         if partition.index in indices:
             return False
         indices[partition.index] = ref
-        self.in_segment.setdefault(ref.segment, {})[partition] = None
+        self._in_segment.setdefault(ref.segment, {})[partition] = None
         return True
 
     def drop_block(self, partition: Partition, ref: BlockRef) -> bool:
-        indices = self.blocks.get(partition.rdd)
+        indices = self._blocks.get(partition.rdd)
         if indices is None or indices.get(partition.index) != ref:
             return False
         del indices[partition.index]
         if not indices:
-            del self.blocks[partition.rdd]
+            del self._blocks[partition.rdd]
         self._unlist(partition, ref)
         return True
 
     def drop_segment(self, segment: str) -> list[tuple[Partition, BlockRef]]:
         """Forgets the partitions whose bytes lie there; gives them."""
         dropped = []
-        for partition in list(self.in_segment.get(segment, ())):
-            ref = self.blocks[partition.rdd][partition.index]
+        for partition in list(self._in_segment.get(segment, ())):
+            ref = self._blocks[partition.rdd][partition.index]
             self.drop_block(partition, ref)
             dropped.append((partition, ref))
         return dropped
 
     def relocate(self, segment: str, node: NodeId, new_segment: str) -> None:
         """The blocks of a segment lie in another one now, at the same offsets."""
-        moved = self.in_segment.pop(segment, None)
+        moved = self._in_segment.pop(segment, None)
         if moved is None:
             return
-        self.in_segment[new_segment] = moved
+        self._in_segment[new_segment] = moved
         for rdd, index in moved:
-            ref = self.blocks[rdd][index]
-            self.blocks[rdd][index] = ref._replace(node=node, segment=new_segment)
+            ref = self._blocks[rdd][index]
+            self._blocks[rdd][index] = ref._replace(node=node, segment=new_segment)
 
     def forget_executor(self, executor: ExecutorId) -> None:
-        for partition in list(self.held.get(executor, ())):
+        for partition in list(self._held.get(executor, ())):
             self.drop_live(partition, executor)
 
     def forget_node(self, node: NodeId) -> None:
         """The blocks that lay on a node are gone."""
-        for rdd, indices in list(self.blocks.items()):
+        for rdd, indices in list(self._blocks.items()):
             for index, ref in list(indices.items()):
                 if ref.node == node:
                     self.drop_block(Partition(rdd, index), ref)
 
     def forget_rdd(self, rdd: RddId) -> Iterable[BlockRef]:
-        for index, holders in self.live.pop(rdd, {}).items():
+        for index, holders in self._live.pop(rdd, {}).items():
             for executor in holders:
                 self._unhold(Partition(rdd, index), executor)
-        blocks = self.blocks.pop(rdd, {})
+        blocks = self._blocks.pop(rdd, {})
         for index, ref in blocks.items():
             self._unlist(Partition(rdd, index), ref)
         return blocks.values()
 
     def count(self, rdd: RddId) -> int:
         """How many partitions of the RDD are somewhere."""
-        live, blocks = self.live.get(rdd), self.blocks.get(rdd)
+        live, blocks = self._live.get(rdd), self._blocks.get(rdd)
         if live is None or blocks is None:
             return len(live or blocks or ())
         return len(live.keys() | blocks.keys())
 
     def _unhold(self, partition: Partition, executor: ExecutorId) -> None:
-        held = self.held[executor]
+        held = self._held[executor]
         del held[partition]
         if not held:
-            del self.held[executor]
+            del self._held[executor]
 
     def _unlist(self, partition: Partition, ref: BlockRef) -> None:
-        listed = self.in_segment[ref.segment]
+        listed = self._in_segment[ref.segment]
         del listed[partition]
         if not listed:
-            del self.in_segment[ref.segment]
+            del self._in_segment[ref.segment]

@@ -10,7 +10,10 @@ from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.place.sizes import add_up, encode
 from pyrite.plan.stages import StageSpec
 from pyrite.rare import rare
-from pyrite.schedule.commands import Snapshot
+from pyrite.schedule import events as ev
+from pyrite.schedule.commands import DropShuffle, Snapshot
+from pyrite.schedule.storage import Storage
+from pyrite.schedule.turn import Turn
 
 
 class Place(NamedTuple):
@@ -20,7 +23,7 @@ class Place(NamedTuple):
     on_disk: bool
 
 
-class Installment(NamedTuple):
+class PartialOutput(NamedTuple):
     """A block of a map's output that has several, with the code of its parts' sizes."""
 
     map: int
@@ -32,7 +35,7 @@ class ShuffleOutputs:
     """The map outputs of one shuffle; the epoch grows whenever one of them is lost.
 
     A block has a number: the map's, where it is the whole output. The blocks of an output that was
-    written in installments have numbers above those, which are never given again: whoever has
+    written in parts have numbers above those, which are never given again: whoever has
     fetched one has these rows, and no others that the map made in another attempt.
     """
 
@@ -48,11 +51,11 @@ class ShuffleOutputs:
         self.absent = maps
         # Installments by their numbers, also of attempts that still run; and the numbers of the
         # outputs that were written so, the last block's included.
-        self.installments: dict[int, Installment] = {}
+        self.partials: dict[int, PartialOutput] = {}
         self.numbers: dict[int, tuple[int, ...]] = {}
         self.next_number = maps
         # Copies that take the place of an output that is lost.
-        self.backups: dict[int, BlockRef] = {}
+        self.replicas: dict[int, BlockRef] = {}
         # How often an output could not be copied, as far as that happened.
         self.not_copied: dict[int, int] = {}
         # Outputs that could not be read once already since they were made.
@@ -105,41 +108,41 @@ class ShuffleOutputs:
         index: int,
         ref: BlockRef,
         sizes: bytes | None = None,
-        installments: Iterable[int] = (),
+        partials: Iterable[int] = (),
     ) -> None:
-        """An output is there, of which these were the installments before the last."""
+        """An output is there, of which these were the partials before the last."""
         assert self.refs[index] is None
         self.refs[index] = ref
         self.sizes[index] = sizes
         self.doubted.pop(index, None)
         self.absent -= 1
-        earlier = tuple(installments)
+        earlier = tuple(partials)
         if not earlier:
             self._note(index, ref)
             return
-        assert sizes is not None, "the last installment has no sizes"
-        self.numbers[index] = (*earlier, self.grow(Installment(index, ref, sizes)))
-        codes = [self.installments[number].sizes for number in self.numbers[index]]
+        assert sizes is not None, "the last partial has no sizes"
+        self.numbers[index] = (*earlier, self.grow(PartialOutput(index, ref, sizes)))
+        codes = [self.partials[number].sizes for number in self.numbers[index]]
         self.sizes[index] = encode(add_up(codes, len(sizes)))
 
-    def grow(self, installment: Installment) -> int:
+    def grow(self, partial: PartialOutput) -> int:
         """A block of an output is there; gives its number."""
         number = self.next_number
         self.next_number += 1
-        self.installments[number] = installment
-        self._note(number, installment.ref)
+        self.partials[number] = partial
+        self._note(number, partial.ref)
         return number
 
-    def shed(self, number: int, installment: Installment) -> None:
+    def shed(self, number: int, partial: PartialOutput) -> None:
         """The attempt that wrote it came to nothing."""
         # The shuffle may have been forgotten, and begun anew, since.
-        if self.installments.get(number) == installment:
-            del self.installments[number]
+        if self.partials.get(number) == partial:
+            del self.partials[number]
 
     def block(self, number: int) -> tuple[BlockRef, bytes] | None:
         """What a number stands for, if it is there and its sizes were told."""
         if number >= len(self.refs):
-            found = self.installments.get(number)
+            found = self.partials.get(number)
             return None if found is None else (found.ref, found.sizes)
         ref, code = self.refs[number], self.sizes[number]
         is_whole = number not in self.numbers
@@ -148,7 +151,7 @@ class ShuffleOutputs:
     def blocks_of(self, index: int) -> list[BlockRef]:
         """All that a map's output consists of; nothing where it is not there."""
         if index in self.numbers:
-            return [self.installments[number].ref for number in self.numbers[index]]
+            return [self.partials[number].ref for number in self.numbers[index]]
         ref = self.refs[index]
         return [] if ref is None else [ref]
 
@@ -166,8 +169,8 @@ class ShuffleOutputs:
         What was spoilt before it was copied is spoilt in all copies, and in copies of these: one
         of them is tried, and then the output is made again.
         """
-        if index in self.doubted and index in self.backups:
-            return [self.backups.pop(index)]
+        if index in self.doubted and index in self.replicas:
+            return [self.replicas.pop(index)]
         self.doubted[index] = None
         return []
 
@@ -177,21 +180,21 @@ class ShuffleOutputs:
         ref = self.refs[index]
         if ref is None:
             return []
-        if index in self.backups:
+        if index in self.replicas:
             rare("a copy takes the place of a lost output")
-            self._replace(index, self.backups.pop(index))
+            self._replace(index, self.replicas.pop(index))
             return [ref]
         if self.together:
             rare("outputs of a barrier are lost together")
         lost = list(range(len(self.refs))) if self.together else [index]
         blocks = [ref for each in lost for ref in self.blocks_of(each)]
         # A copy of what an earlier attempt made would not stand in for what the next one makes.
-        blocks += [self.backups.pop(each) for each in lost if each in self.backups]
+        blocks += [self.replicas.pop(each) for each in lost if each in self.replicas]
         self.absent += sum(self.refs[each] is not None for each in lost)
         for each in lost:
             self.refs[each] = self.sizes[each] = None
             for number in self.numbers.pop(each, ()):
-                del self.installments[number]
+                del self.partials[number]
         self.epoch += 1
         self._snapshot = None
         if self.was_read and not self.replayable:
@@ -221,7 +224,7 @@ class ShuffleOutputs:
             refs = tuple(ref for ref in self.refs if ref is not None)
             assert len(refs) == len(self.refs), f"shuffle {self.shuffle} is incomplete"
             blocks = [
-                (number, index, self.installments[number].ref)
+                (number, index, self.partials[number].ref)
                 for index, numbers in sorted(self.numbers.items())
                 for number in numbers
             ]
@@ -232,24 +235,40 @@ class ShuffleOutputs:
 class Outputs:
     """All shuffles that the scheduler has heard of."""
 
-    def __init__(self) -> None:
-        self.shuffles: dict[ShuffleId, ShuffleOutputs] = {}
+    def __init__(self, turn: Turn, storage: Storage) -> None:
+        self.turn = turn
+        self.storage = storage
+        self._shuffles: dict[ShuffleId, ShuffleOutputs] = {}
+
+    def __iter__(self) -> Iterator[ShuffleOutputs]:
+        return iter(self._shuffles.values())
+
+    def get(self, shuffle: ShuffleId) -> ShuffleOutputs | None:
+        return self._shuffles.get(shuffle)
 
     def of(self, stage: StageSpec) -> ShuffleOutputs:
         """The outputs of a stage that writes a shuffle."""
         assert stage.writes is not None
-        found = self.shuffles.get(stage.writes)
+        found = self._shuffles.get(stage.writes)
         if found is None:
             found = ShuffleOutputs(stage.writes, stage.partitions, stage.replayable, stage.barrier)
-            self.shuffles[stage.writes] = found
+            self._shuffles[stage.writes] = found
         return found
 
     def is_complete(self, shuffle: ShuffleId) -> bool:
-        found = self.shuffles.get(shuffle)
+        found = self._shuffles.get(shuffle)
         return found is not None and found.complete
 
-    def forget(self, shuffle: ShuffleId) -> Iterator[BlockRef]:
-        found = self.shuffles.pop(shuffle, None)
-        if found is not None:
-            yield from found.blocks()
-            yield from found.backups.values()
+    def snapshots(self, shuffles: Iterable[ShuffleId]) -> tuple[Snapshot, ...]:
+        """What a task that reads these shuffles is launched with, as far as they are complete."""
+        found = (self._shuffles.get(each) for each in shuffles)
+        return tuple(each.snapshot() for each in found if each is not None and each.complete)
+
+    def on_forgotten(self, event: ev.ShuffleForgotten) -> None:
+        self.storage.release(self.forget(event.shuffle))
+        self.turn.add(DropShuffle(event.shuffle))
+
+    def forget(self, shuffle: ShuffleId) -> list[BlockRef]:
+        """Forgets a shuffle; gives its blocks."""
+        found = self._shuffles.pop(shuffle, None)
+        return [] if found is None else [*found.blocks(), *found.replicas.values()]

@@ -2,122 +2,257 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from pyrite.ids import (
-    AttemptId,
-    StageId,
-)
-from pyrite.rare import rare
+from pyrite.ids import AttemptId, StageId
+from pyrite.place.policy import Policy
 from pyrite.schedule import events as ev
-from pyrite.schedule.commands import (
-    Command,
-    KillExecutor,
-)
+from pyrite.schedule.attempts import Attempts
+from pyrite.schedule.commands import Command, DropBroadcast
+from pyrite.schedule.divider import Divider
 from pyrite.schedule.events import Event
+from pyrite.schedule.fetches import Fetches
 from pyrite.schedule.fleet import Fleet
+from pyrite.schedule.grouping import Grouping
+from pyrite.schedule.health import Health
 from pyrite.schedule.invariants import check
+from pyrite.schedule.jobs import Jobs
+from pyrite.schedule.launcher import Launcher
+from pyrite.schedule.locality import Locality, default_policies
+from pyrite.schedule.outcomes import Outcomes
+from pyrite.schedule.outputs import Outputs
+from pyrite.schedule.prefetch.admission import Admission
+from pyrite.schedule.prefetch.eviction import PrefetchEviction
+from pyrite.schedule.prefetch.forecasts import Forecasts
+from pyrite.schedule.prefetch.planner import ReducePlanner
+from pyrite.schedule.prefetch.plans import Plans
+from pyrite.schedule.prefetch.prefetcher import Prefetcher
+from pyrite.schedule.prefetch.segments import PrefetchedSegments
+from pyrite.schedule.queue import StageQueue
+from pyrite.schedule.recovery import Recovery
+from pyrite.schedule.replication import Replication
+from pyrite.schedule.room import Room
+from pyrite.schedule.rules import Rules
+from pyrite.schedule.speculation import Speculation
+from pyrite.schedule.stages import StageRun, Stages
+from pyrite.schedule.starts import Starts
+from pyrite.schedule.storage import Storage
+from pyrite.schedule.turn import Turn
+from pyrite.schedule.view import ClusterView
 
 
-class Scheduler(Fleet):
-    """Which stage, which task, which executor, what to redo."""
+class Scheduler:
+    """Which stage, which task, which executor, what to redo: decided by parts that it puts
+    together. ARCHITECTURE.md has a drawing of them."""
+
+    def __init__(self, rules: Rules, policies: Sequence[Policy] | None = None) -> None:
+        self.rules = rules
+        self.turn = turn = Turn()
+        # What there is.
+        self.fleet = Fleet()
+        self.starts = Starts(turn)
+        self.health = Health(rules.exclusion)
+        self.storage = Storage(turn)
+        self.outputs = Outputs(turn, self.storage)
+        self.stages = Stages(self.outputs)
+        self.queue: StageQueue[StageRun] = StageQueue(rules.fair, rules.shares)
+        self.attempts = Attempts(turn, rules, self.storage, self.outputs)
+        self.speculation = Speculation(turn, rules, self.stages, self.queue)
+        # What is copied and prefetched.
+        self.fetches = Fetches(turn, self.storage.ledger)
+        self.replication = Replication(rules, self.outputs, self.storage, self.fetches)
+        self.plans = Plans(rules.fair)
+        self.segments = PrefetchedSegments()
+        self.eviction = PrefetchEviction(self.storage, self.plans, self.segments)
+        self.admission = Admission(self.fleet, self.storage, self.outputs, self.plans)
+        self.forecasts = Forecasts(self.outputs, self.storage.kept)
+        self.prefetcher = Prefetcher(
+            turn,
+            rules,
+            self.stages,
+            self.outputs,
+            self.storage,
+            self.fetches,
+            self.plans,
+            self.segments,
+            self.eviction,
+            self.admission,
+        )
+        self.room = Room(turn, rules, self.fleet, self.stages, self.storage, self.eviction)
+        # Where tasks run.
+        view = ClusterView(self.fleet, self.storage.kept, self.stages, self.segments)
+        policies = default_policies(rules) if policies is None else policies
+        self.locality = Locality(self.fleet, view, policies)
+        self.planner = ReducePlanner(
+            turn,
+            rules,
+            self.fleet,
+            self.stages,
+            self.outputs,
+            self.locality,
+            self.forecasts,
+            self.plans,
+            self.eviction,
+            self.admission,
+            self.prefetcher,
+        )
+        self.divider = Divider(
+            turn,
+            rules,
+            self.fleet,
+            self.outputs,
+            self.storage,
+            self.forecasts,
+            self.attempts,
+            self.queue,
+        )
+        self.grouping = Grouping(
+            turn, rules, self.fleet, self.outputs, self.storage, self.prefetcher
+        )
+        # What happens.
+        self.jobs = Jobs(
+            turn,
+            rules,
+            self.fleet,
+            self.starts,
+            self.health,
+            self.stages,
+            self.queue,
+            self.outputs,
+            self.storage,
+            self.attempts,
+            self.locality,
+            self.planner,
+            self.prefetcher,
+            self.divider,
+            self.speculation,
+        )
+        self.launcher = Launcher(
+            turn,
+            rules,
+            self.fleet,
+            self.health,
+            self.stages,
+            self.queue,
+            self.outputs,
+            self.storage,
+            self.attempts,
+            self.planner,
+            self.prefetcher,
+            self.divider,
+            self.grouping,
+            self.jobs,
+        )
+        self.outcomes = Outcomes(
+            turn,
+            rules,
+            self.fleet,
+            self.starts,
+            self.health,
+            self.stages,
+            self.queue,
+            self.outputs,
+            self.storage,
+            self.room,
+            self.attempts,
+            self.planner,
+            self.prefetcher,
+            self.replication,
+            self.divider,
+            self.jobs,
+        )
+        self.recovery = Recovery(
+            turn,
+            rules,
+            self.fleet,
+            self.starts,
+            self.health,
+            self.stages,
+            self.outputs,
+            self.storage,
+            self.room,
+            self.attempts,
+            self.plans,
+            self.planner,
+            self.prefetcher,
+            self.replication,
+            self.divider,
+            self.jobs,
+            self.outcomes,
+        )
+        self.handlers = self._handlers()
+
+    def _handlers(self) -> dict[type[Event], Callable[[Any], None]]:
+        """Which event goes to which part."""
+        return {
+            ev.JobSubmitted: self.jobs.on_submitted,
+            ev.CancelRequested: self.jobs.on_cancel_requested,
+            ev.TaskSucceeded: self.outcomes.on_succeeded,
+            ev.TaskFailed: self.outcomes.on_failed,
+            ev.TaskCancelled: self.outcomes.on_cancelled,
+            ev.OutputGrew: self.outcomes.on_grew,
+            ev.FetchFailed: self.outcomes.on_fetch_failed,
+            ev.BarrierReached: self.outcomes.on_barrier_reached,
+            ev.NodeJoined: self.recovery.on_node_joined,
+            ev.NodeLost: self.recovery.on_node_lost,
+            ev.ExecutorJoined: self.recovery.on_joined,
+            ev.StartFailed: self.recovery.on_start_failed,
+            ev.ExecutorLost: self.recovery.on_lost,
+            ev.SpaceWanted: self.room.on_wanted,
+            ev.SegmentMoved: self.room.on_moved,
+            ev.SegmentNotMoved: self.room.on_not_moved,
+            ev.NodeLeaves: self.room.on_leaves,
+            ev.PartsFetched: self._on_fetch_ended,
+            ev.PartsNotFetched: self._on_fetch_ended,
+            ev.BlockLost: self.storage.on_block_lost,
+            ev.BlockPut: self.storage.on_put,
+            ev.BlocksReleased: self.storage.on_released,
+            ev.RddPersisted: self.storage.on_persisted,
+            ev.RddForgotten: self.storage.on_forgotten,
+            ev.MemoryAsked: self.storage.on_asked,
+            ev.ShuffleForgotten: self.outputs.on_forgotten,
+            ev.BroadcastForgotten: self._on_broadcast_forgotten,
+            ev.TimerFired: self._on_timer,
+        }
 
     def handle(self, event: Event, now_s: float) -> list[Command]:
         """Takes in what happened; gives what should happen."""
-        self.now_s = now_s
-        self.commands = []
-        self._dispatch(event)
-        if self.waiting:
-            self._serve_waiting()
-        if self.leaving:
-            self._clear_leaving()
-        self._launch()
-        if self.parcels.planned:
-            self._fetch_ahead()
-        if self.to_copy:
-            self._order_backups()
-        return self.commands
+        turn = self.turn
+        turn.begin(now_s)
+        self.handlers[type(event)](event)
+        self.room.serve()
+        self.room.clear_leaving()
+        self.launcher.launch()
+        self.prefetcher.order()
+        self.replication.order()
+        return turn.commands
 
-    def _dispatch(self, event: Event) -> None:
-        match event:
-            case ev.TaskSucceeded():
-                self._on_succeeded(event)
-            case ev.JobSubmitted():
-                self._on_submitted(event)
-            case ev.TaskFailed():
-                self._on_failed(event)
-            case ev.TaskCancelled():
-                self._on_cancelled(event)
-            case ev.OutputGrew():
-                self._on_grew(event)
-            case ev.FetchFailed():
-                self._on_fetch_failed(event)
-            case ev.CancelRequested():
-                self._on_cancel_requested(event)
-            case ev.PartsFetched() | ev.PartsNotFetched() if event.fetch in self.backups:
-                self._end_backup(event.fetch, isinstance(event, ev.PartsFetched))
-            case ev.PartsFetched():
-                self._on_fetched(event)
-            case ev.PartsNotFetched():
-                self._on_not_fetched(event)
-            case (
-                ev.SpaceWanted()
-                | ev.SegmentMoved()
-                | ev.SegmentNotMoved()
-                | ev.NodeLeaves()
-                | ev.MemoryAsked()
-                | ev.BlockPut()
-                | ev.BlocksReleased()
-                | ev.BlockLost()
-                | ev.ShuffleForgotten()
-                | ev.RddPersisted()
-                | ev.RddForgotten()
-                | ev.BroadcastForgotten()
-            ):
-                self._on_block_event(event)
-            case ev.NodeJoined():
-                self._on_node_joined(event)
-            case ev.NodeLost():
-                self._on_node_lost(event)
-            case ev.ExecutorJoined():
-                self._on_joined(event)
-            case ev.StartFailed():
-                self._on_start_failed(event)
-            case ev.ExecutorLost():
-                self._on_lost(event)
-            case ev.BarrierReached():
-                self._on_barrier_reached(event)
-            case ev.TimerFired():
-                self._on_timer(event.name)
-            case _:
-                assert_never(event)
+    def _on_fetch_ended(self, event: ev.PartsFetched | ev.PartsNotFetched) -> None:
+        """The order was given for replicas, or to prefetch."""
+        if self.replication.ordered(event.fetch):
+            self.replication.end(event.fetch, isinstance(event, ev.PartsFetched))
+        elif isinstance(event, ev.PartsFetched):
+            self.prefetcher.on_fetched(event)
+        else:
+            self.prefetcher.on_not_fetched(event)
 
-    def _on_timer(self, name: str) -> None:
+    def _on_broadcast_forgotten(self, event: ev.BroadcastForgotten) -> None:
+        self.turn.add(DropBroadcast(event.broadcast))
+
+    def _on_timer(self, event: ev.TimerFired) -> None:
+        name = event.name
         if name.startswith("cancel "):
-            attempt = self.attempts.get(AttemptId(int(name.split()[1])))
-            if attempt is not None:
-                rare("a cancelled task does not react")
-                self.commands.append(
-                    KillExecutor(attempt.executor, "its task did not react to cancellation")
-                )
+            self.attempts.on_grace_over(AttemptId(int(name.split()[1])))
         elif name.startswith("locality "):
-            # It may have been set for an earlier run of the stage: then another is needed.
-            run = self.runs.get(StageId(int(name.split()[1])))
-            if run is not None and run.tasks is not None:
-                run.tasks.wakes_at_s = self.now_s
+            self.launcher.on_wait_over(StageId(int(name.split()[1])))
         elif name == "speculation":
-            self._look_for_slow()
+            self.speculation.look()
 
-    def _look_for_slow(self) -> None:
-        self.looks_for_slow = bool(self.jobs)
-        if not self.jobs or self.rules.speculation is None:
-            return
-        for run in self.runs.values():
-            if run.tasks is None or run.spec.barrier:
-                continue
-            if run.tasks.find_slow(self.rules.speculation, self.now_s):
-                self.turns.add(run)
-        self._set_timer("speculation", self.rules.speculation_interval_s)
+    def become(self, other: Scheduler) -> None:
+        """Knows what the other knows, and nothing else; the other is not used any more."""
+        vars(self).update(vars(other))
+        self.handlers = self._handlers()
 
     def check(self) -> None:
         """Raises AssertionError where the state contradicts itself."""

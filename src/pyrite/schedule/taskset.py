@@ -3,62 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition, ShuffleId
-from pyrite.schedule.commands import Parcels
+from pyrite.ids import ExecutorId, StageId
+from pyrite.place.policy import Preferences
 from pyrite.schedule.median import Median
-from pyrite.schedule.pools import Load
+from pyrite.schedule.queue import Load
+from pyrite.schedule.rules import SpeculationRule
+from pyrite.schedule.taskstate import MOVES, TaskState
 
 if TYPE_CHECKING:
+    from pyrite.schedule.attempts import Attempt
     from pyrite.schedule.grouping import Inputs
-    from pyrite.schedule.outputs import Installment
 
-
-@dataclass(slots=True, eq=False)
-class Attempt:
-    """One try at one partition on one executor, or at several tiny ones."""
-
-    id: AttemptId
-    tasks: TaskSet | None
-    partition: int
-    executor: ExecutorId
-    number: int
-    started_s: float
-    # The kept partitions that it was told to read.
-    blocks: tuple[tuple[Partition, BlockRef], ...] = ()
-    # What was fetched ahead for it.
-    parcels: tuple[Parcels, ...] = ()
-    # The partitions that are computed after the first.
-    also: tuple[int, ...] = ()
-    # Those of all its partitions that no copy has done meanwhile.
-    wanted: list[int] = field(init=False)
-    # What it has written of its map output of a shuffle so far, by number, if anything.
-    installments: dict[int, Installment] | None = None
-    writes: ShuffleId | None = None
-    # Whether its pool's load counts it: of the copies of a partition one does.
-    counts: bool = False
-
-    def __post_init__(self) -> None:
-        self.wanted = [self.partition, *self.also]
-
-    def segments(self) -> list[str]:
-        """Those that it was told to read."""
-        if not self.blocks and not self.parcels:
-            return []
-        named = [ref.segment for _, ref in self.blocks]
-        return named + [name for each in self.parcels for name in each.segments]
-
-
-@dataclass(frozen=True, slots=True)
-class Speculation:
-    """When a slow task gets a second copy."""
-
-    multiplier: float
-    quantile: float
-    least_s: float
+WAITING, PENDING, RUNNING, SLOW, SPECULATED, DONE = TaskState
 
 
 @dataclass(slots=True)
@@ -75,50 +35,50 @@ class Together:
 
 
 class TaskSet:
-    """Pending and running tasks of a stage, under delay scheduling.
+    """The tasks of one stage: the state of each, and queues of those that wait to be launched.
 
-    A partition prefers the executors that hold its kept rows. One that prefers none has a home:
-    on the node where its kept blocks lie, else chosen by its index, so that partition i of
+    Delay scheduling: a task that prefers some executors waits for them a while. One that prefers
+    none has a home, the slot that a placement policy or its index gives it, so that partition i of
     co-partitioned RDDs meets its kin on one executor; any idle executor may still take it.
     """
 
     def __init__(
         self,
-        stage: int,
+        stage: StageId,
         partitions: Sequence[int],
-        preferences: dict[int, Sequence[ExecutorId]],
+        preferences: Preferences,
         slots: int,
-        wait_s: float,
         now_s: float,
         load: Load,
-        near: Mapping[int, int],
     ) -> None:
-        # No more than 30 attributes, as the scheduler itself.
         self.stage = stage
         self.load = load
         self.total = len(partitions)
-        self.wait_s = wait_s
+        self.wait_s = preferences.wait_s
         self.local_at_s = now_s
         self.paused = False
         self.done = 0
         self.together = Together()
         self.count = 0
-        self.running: dict[int, list[Attempt]] = {}
-        self.attempts: dict[int, int] = {}
+        # A task that is not listed is waiting.
+        self._states: dict[int, TaskState] = {}
+        self._running: dict[int, list[Attempt]] = {}
+        self._attempts: dict[int, int] = {}
         self.failures: dict[int, int] = {}
         self.deaths: dict[int, int] = {}
         self.durations_s: list[float] = []
         self.usual_s = Median()
-        self.slow: dict[int, None] = {}
-        self.preferences = preferences
-        self.preferring: dict[ExecutorId, list[int]] = {}
-        self.pending: dict[int, None] = {}
-        self.anywhere: dict[int, None] = {}
-        self.by_executor: dict[ExecutorId, deque[int]] = {}
+        self._slow: dict[int, None] = {}
+        self._preferences = dict(preferences.executors)
+        self._preferring: dict[ExecutorId, list[int]] = {}
+        self._pending: dict[int, None] = {}
+        # Those pending tasks that any executor may take.
+        self._anywhere: dict[int, None] = {}
+        self._by_executor: dict[ExecutorId, deque[int]] = {}
         self.slots = max(1, slots)
         # The slots of partitions whose home is not the one that their index says.
-        self.near = near
-        self.homes: dict[int, deque[int]] = {}
+        self._near = preferences.homes
+        self._homes: dict[int, deque[int]] = {}
         # Executors that became free no later than this one have no task of their own here, but
         # for the unasked; before the first round these are all there are.
         self.asked: int | None = None
@@ -129,57 +89,98 @@ class TaskSet:
         self.wakes_at_s = now_s
         # When it was last judged whether some executor may try each task that waits.
         self.judged: tuple[int, int] | None = None
-        for partition, preferred in preferences.items():
+        for partition, preferred in self._preferences.items():
             for executor in preferred:
-                self.preferring.setdefault(executor, []).append(partition)
+                self._preferring.setdefault(executor, []).append(partition)
         for partition in partitions:
-            self.add(partition)
+            self.queue(partition)
 
-    def add(self, partition: int) -> None:
+    # States
+
+    def state(self, partition: int) -> TaskState:
+        return self._states.get(partition, WAITING)
+
+    def _move(self, partition: int, to: TaskState) -> None:
+        before = self._states.get(partition, WAITING)
+        assert to in MOVES[before], f"task {partition} is {before.value} and can't be {to.value}"
+        self._states[partition] = to
+
+    def is_pending(self, partition: int) -> bool:
+        return partition in self._pending
+
+    def is_running(self, partition: int) -> bool:
+        return partition in self._running
+
+    @property
+    def pending(self) -> Collection[int]:
+        """The tasks that wait to be launched, in the order in which they were queued."""
+        return self._pending.keys()
+
+    def running(self) -> list[Attempt]:
+        """All attempts that are wanted; one may be at several partitions."""
+        copies = self._running.values()
+        return list(dict.fromkeys(attempt for each in copies for attempt in each))
+
+    def attempts_of(self, partition: int) -> list[Attempt]:
+        """The attempts at one partition that run and are wanted."""
+        return list(self._running.get(partition, ()))
+
+    def was_tried(self, partition: int) -> bool:
+        return partition in self._attempts
+
+    # Queues
+
+    def queue(self, partition: int) -> None:
         """A task waits to be launched: the first time, or again."""
-        if partition in self.pending:
+        if partition in self._pending:
             return
-        self.pending[partition] = None
+        self._move(partition, PENDING)
+        self._pending[partition] = None
         self.offered = 0
         self.judged = None
-        preferred = self.preferences.get(partition)
+        preferred = self._preferences.get(partition)
         if preferred:
             self.unasked.append(partition)
             for executor in preferred:
-                self.by_executor.setdefault(executor, deque()).append(partition)
+                self._by_executor.setdefault(executor, deque()).append(partition)
         else:
             self._add_anywhere(partition)
 
     def _add_anywhere(self, partition: int) -> None:
         self.offered = 0
         self.unasked.append(partition)
-        self.anywhere[partition] = None
+        self._anywhere[partition] = None
         home = self._home(partition)
-        if home in self.homes:
-            self.homes[home].append(partition)
+        if home in self._homes:
+            self._homes[home].append(partition)
         else:
-            self.homes[home] = deque((partition,))
+            self._homes[home] = deque((partition,))
 
     def _home(self, partition: int) -> int:
-        return self.near.get(partition, partition % self.slots)
+        return self._near.get(partition, partition % self.slots)
 
-    def discard(self, partition: int) -> int:
-        """The partition waits no more."""
-        del self.pending[partition]
-        self.anywhere.pop(partition, None)
+    def take(self, partition: int) -> int:
+        """The partition leaves the queues: it is about to be launched, or needs not be."""
+        del self._pending[partition]
+        self._anywhere.pop(partition, None)
         return partition
+
+    def withdraw(self, partition: int) -> None:
+        """A pending task is not to be launched now."""
+        if partition in self._pending:
+            self._move(self.take(partition), WAITING)
 
     def forget_executor(self, executor: ExecutorId) -> None:
         """Tasks that preferred a lost executor go wherever there is room."""
-        self.by_executor.pop(executor, None)
+        self._by_executor.pop(executor, None)
         # All that preferred it, not just those that wait: a running one may come back.
-        for partition in self.preferring.pop(executor, ()):
-            left = [each for each in self.preferences[partition] if each != executor]
+        for partition in self._preferring.pop(executor, ()):
+            left = [each for each in self._preferences[partition] if each != executor]
             if left:
-                self.preferences[partition] = left
+                self._preferences[partition] = left
             else:
-                del self.preferences[partition]
-                if partition in self.pending:
+                del self._preferences[partition]
+                if partition in self._pending:
                     self._add_anywhere(partition)
 
     def all_asked(self, freed: int) -> None:
@@ -208,36 +209,36 @@ class TaskSet:
         self, executor: ExecutorId, slot: int, now_s: float, refused: Container[int] = ()
     ) -> int | None:
         """A partition that belongs to this executor: its rows are kept there, or its home is."""
-        found = self._pop(self.by_executor.get(executor), refused)
+        found = self._pop(self._by_executor.get(executor), refused)
         if found is not None:
             self.local_at_s = now_s
             return found
-        return self._pop(self.homes.get(slot % self.slots), refused)
+        return self._pop(self._homes.get(slot % self.slots), refused)
 
     def gives_any(self, now_s: float) -> bool:
         """Whether there is something that any executor may take."""
-        if self.anywhere or self.slow:
+        if self._anywhere or self._slow:
             return True
-        return bool(self.pending) and self._waited(now_s)
+        return bool(self._pending) and self._waited(now_s)
 
     def take_any(
         self, executor: ExecutorId, now_s: float, refused: Container[int] = ()
     ) -> int | None:
         """A partition that the executor may compute although others would be better placed."""
-        found = self._take_last(self.anywhere, refused)
+        found = self._take_last(self._anywhere, refused)
         if found is None and self._waited(now_s):
-            found = self._take_last(self.pending, refused)
+            found = self._take_last(self._pending, refused)
         return found if found is not None else self._take_slow(executor, refused)
 
     def waits_until_s(self) -> float | None:
         """When tasks that wait for their preferred executor may run elsewhere."""
-        if self.paused or len(self.pending) == len(self.anywhere):
+        if self.paused or len(self._pending) == len(self._anywhere):
             return None
         return self.local_at_s + self.wait_s
 
     def owners(self, partition: int, slots: Sequence[ExecutorId | None]) -> Iterator[ExecutorId]:
         """The executors that the partition belongs to."""
-        preferred = self.preferences.get(partition)
+        preferred = self._preferences.get(partition)
         if preferred:
             yield from preferred
         else:
@@ -250,12 +251,12 @@ class TaskSet:
         found = None
         while queue:
             partition = queue.popleft()
-            if partition not in self.pending:
+            if partition not in self._pending:
                 continue
             if partition in refused:
                 skipped.append(partition)
                 continue
-            found = self.discard(partition)
+            found = self.take(partition)
             break
         if skipped and queue is not None:
             queue.extend(skipped)
@@ -274,51 +275,56 @@ class TaskSet:
                 found = partition
         queue.update(dict.fromkeys(reversed(skipped)))
         if found is not None:
-            self.pending.pop(found, None)
-            self.anywhere.pop(found, None)
+            self._pending.pop(found, None)
+            self._anywhere.pop(found, None)
         return found
 
     def _take_slow(self, executor: ExecutorId, refused: Container[int]) -> int | None:
-        for partition in self.slow:
-            copies = self.running.get(partition, ())
+        for partition in self._slow:
+            copies = self._running.get(partition, ())
             if len(copies) == 1 and copies[0].executor != executor and partition not in refused:
-                del self.slow[partition]
+                del self._slow[partition]
                 return partition
         return None
 
     def take_more(self, slot: int | None, most: int, takes: Callable[[int], bool]) -> Iterator[int]:
         """Further partitions for one task, until one does not suit: those whose home the slot is,
         or from the far end of what any executor may take."""
-        home = None if slot is None else self.homes.get(slot % self.slots)
+        home = None if slot is None else self._homes.get(slot % self.slots)
         for _ in range(most):
             found = self._last_anywhere() if slot is None else self._first_of(home)
             if found is None or not takes(found):
                 return
-            yield self.discard(found)
+            yield self.take(found)
 
     def _first_of(self, queue: deque[int] | None) -> int | None:
         while queue:
-            if queue[0] in self.pending:
+            if queue[0] in self._pending:
                 return queue[0]
             queue.popleft()
         return None
 
     def _last_anywhere(self) -> int | None:
-        if not self.anywhere:
+        if not self._anywhere:
             return None
-        partition, _ = self.anywhere.popitem()
-        self.anywhere[partition] = None
+        partition, _ = self._anywhere.popitem()
+        self._anywhere[partition] = None
         return partition
 
-    def start(self, attempt: Attempt) -> None:
+    # Attempts
+
+    def launch(self, attempt: Attempt) -> None:
+        """An attempt at tasks that left the queues, or a copy of a slow one, runs from now on."""
         is_copy = False
         for partition in attempt.wanted:
-            copies = self.running.get(partition)
+            copies = self._running.get(partition)
             if copies is None:
-                self.running[partition] = [attempt]
+                self._running[partition] = [attempt]
+                self._move(partition, RUNNING)
             else:
                 copies.append(attempt)
                 is_copy = True
+                self._move(partition, SPECULATED)
         if not is_copy:
             self._count(attempt)
 
@@ -328,8 +334,8 @@ class TaskSet:
         self.load.running += 1
 
     def next_number(self, partition: int) -> int:
-        number = self.attempts.get(partition, 0)
-        self.attempts[partition] = number + 1
+        number = self._attempts.get(partition, 0)
+        self._attempts[partition] = number + 1
         return number
 
     def finish(self, attempt: Attempt) -> None:
@@ -339,26 +345,30 @@ class TaskSet:
             self.count -= 1
             self.load.running -= 1
         for partition in attempt.wanted:
-            copies = self.running.get(partition)
+            copies = self._running.get(partition)
             if copies is not None and attempt in copies:
                 copies.remove(attempt)
                 if not copies:
-                    del self.running[partition]
-                elif not any(each.counts for each in copies):
-                    self._count(copies[0])
-            self.slow.pop(partition, None)
+                    del self._running[partition]
+                    self._move(partition, WAITING)
+                else:
+                    self._move(partition, RUNNING)
+                    if not any(each.counts for each in copies):
+                        self._count(copies[0])
+            self._slow.pop(partition, None)
 
     def succeed(self, attempt: Attempt, now_s: float) -> list[Attempt]:
         """Counts its partitions as done; gives the other attempts that are useless now."""
         useless = []
         for partition in attempt.wanted:
             self.done += 1
-            if partition in self.pending:
-                self.discard(partition)
-            for copy in self.running.pop(partition, ()):
+            if partition in self._pending:
+                self.take(partition)
+            for copy in self._running.pop(partition, ()):
                 copy.wanted.remove(partition)
                 if not copy.wanted:
                     useless.append(copy)
+            self._move(partition, DONE)
         each_s = (now_s - attempt.started_s) / (1 + len(attempt.also))
         self.durations_s.append(each_s)
         pace_s = self.together.pace_s
@@ -368,13 +378,13 @@ class TaskSet:
     @property
     def has_work(self) -> bool:
         """Whether an executor could get a task now."""
-        return not self.paused and bool(self.pending or self.slow)
+        return not self.paused and bool(self._pending or self._slow)
 
     @property
     def finished(self) -> bool:
-        return not self.pending and not self.running
+        return not self._pending and not self._running
 
-    def find_slow(self, rule: Speculation, now_s: float) -> bool:
+    def find_slow(self, rule: SpeculationRule, now_s: float) -> bool:
         """Marks the stragglers that deserve a copy; True where there are some."""
         if self.done < rule.quantile * self.total or not self.done:
             return False
@@ -382,9 +392,11 @@ class TaskSet:
             self.usual_s.add(duration_s)
         self.durations_s.clear()
         limit_s = max(rule.multiplier * self.usual_s.value, rule.least_s)
-        for partition, copies in self.running.items():
+        for partition, copies in self._running.items():
             each_s = (now_s - copies[0].started_s) / (1 + len(copies[0].also))
             if len(copies) == 1 and each_s > limit_s:
-                self.slow[partition] = None
+                if partition not in self._slow:
+                    self._move(partition, SLOW)
+                self._slow[partition] = None
                 self.offered = 0
-        return bool(self.slow)
+        return bool(self._slow)

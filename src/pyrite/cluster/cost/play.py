@@ -12,8 +12,8 @@ from pyrite.cluster.cost.workload import JobModel, Workload
 from pyrite.cluster.port import drive
 from pyrite.schedule.commands import FinishJob, ForDesk
 from pyrite.schedule.events import JobSubmitted
+from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
-from pyrite.schedule.state import Rules
 from pyrite.schedule.story import Listener, Story
 
 HOUR_S = 3600.0

@@ -32,7 +32,7 @@ from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
-from pyrite.schedule.state import DRIVER
+from pyrite.schedule.room import DRIVER
 
 LAST_WORDS = ("ok", "failed", "cancelled", "fetch")
 

@@ -48,19 +48,19 @@ class Blocks:
                 raise CheckFailed(f"segment {ref.segment} of {ref.node} is dropped with {what}")
 
     def _needed(self) -> Iterator[tuple[str, BlockRef]]:
-        for shuffle, outputs in self.scheduler.outputs.shuffles.items():
+        for outputs in self.scheduler.outputs:
+            shuffle = outputs.shuffle
             for index in range(len(outputs.refs)):
                 for ref in outputs.blocks_of(index):
                     yield f"map output {index} of shuffle {shuffle}", ref
-            for number, each in outputs.installments.items():
-                yield f"installment {number} of shuffle {shuffle}", each.ref
-        for rdd, blocks in self.scheduler.kept.blocks.items():
-            for index, ref in blocks.items():
-                yield f"partition {index} of RDD {rdd}", ref
-        for attempt in self.scheduler.attempts.values():
+            for number, each in outputs.partials.items():
+                yield f"partial output {number} of shuffle {shuffle}", each.ref
+        for partition, ref in self.scheduler.storage.kept.all_blocks():
+            yield f"partition {partition.index} of RDD {partition.rdd}", ref
+        for attempt in self.scheduler.attempts:
             for partition, ref in attempt.blocks:
                 # What was lost with its node, it will not find.
-                if ref.segment in self.scheduler.ledger.segments:
+                if ref.segment in self.scheduler.storage.ledger.segments:
                     yield f"partition {partition}, which attempt {attempt.id} reads", ref
         for ref in self.held:
             yield "a block of the driver's", ref
@@ -68,8 +68,8 @@ class Blocks:
 
 def strays(node: SimNode, scheduler: Scheduler) -> list[str]:
     """Files on a node that the ledger does not know, and spills that nobody reads."""
-    pool = scheduler.ledger.pools.get(NodeId(node.id))
-    segments = scheduler.ledger.segments.values()
+    pool = scheduler.storage.ledger.pools.get(NodeId(node.id))
+    segments = scheduler.storage.ledger.segments.values()
     known = {each.name for each in segments if pool is not None and each.place == node.id}
     names = [*os.listdir(node.folders.memory), *os.listdir(node.folders.disk)]
     return sorted(n for n in names if n.startswith(("m-", "d-", "spill")) and n not in known)

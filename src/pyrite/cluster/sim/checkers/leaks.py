@@ -9,13 +9,13 @@ from pyrite.cluster.sim.cluster import SimCluster
 
 if TYPE_CHECKING:
     from pyrite.schedule.scheduler import Scheduler
-from pyrite.schedule.state import DRIVER
+from pyrite.schedule.room import DRIVER
 
 
 def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
     """What the scheduler and the nodes still hold, by what it is; empty when idle."""
-    ledger = scheduler.ledger
-    there = {DRIVER, *(f"e{id}" for id in scheduler.executors)}
+    ledger = scheduler.storage.ledger
+    there = {DRIVER, *(f"e{each.id}" for each in scheduler.fleet)}
     open_segments = {
         segment.name
         for writer, granted in ledger.writers.items()
@@ -23,13 +23,13 @@ def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
         for segment in granted.open.values()
     }
     held = {
-        "jobs": sorted(scheduler.jobs),
-        "stages": sorted(scheduler.runs),
-        "tasks": sorted(scheduler.attempts),
-        "shuffles": sorted(scheduler.outputs.shuffles),
-        "live rows": sorted(scheduler.kept.live),
-        "kept blocks": sorted(scheduler.kept.blocks),
-        "persisted": sorted(scheduler.persisted),
+        "jobs": sorted(each.spec.id for each in scheduler.jobs),
+        "stages": sorted(each.spec.id for each in scheduler.stages),
+        "tasks": sorted(each.id for each in scheduler.attempts),
+        "shuffles": sorted(each.shuffle for each in scheduler.outputs),
+        "live rows": sorted(scheduler.storage.kept.live_rdds()),
+        "kept blocks": sorted(scheduler.storage.kept.block_rdds()),
+        "persisted": sorted(scheduler.storage.persisted),
         "blocks": {name: each.live for name, each in ledger.segments.items() if each.live},
         "dead segments": [
             name
@@ -37,9 +37,9 @@ def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
             if not each.live and name not in open_segments
         ],
         "moves": sorted(ledger.moves),
-        "parcels": sorted(scheduler.parcels.by_fetch),
-        "plans": sorted(scheduler.parcels.planned),
-        "who waits for room": [each.wanted for each in scheduler.waiting],
+        "prefetched": sorted(each.fetch for each in scheduler.segments),
+        "plans": sorted(each.spec.id for each in scheduler.plans),
+        "who waits for room": [each.wanted for each in scheduler.room.waiting],
         "rows in executors": [
             (executor.id, sorted(executor.worker.live.rdds))
             for executor in cluster.executors.values()

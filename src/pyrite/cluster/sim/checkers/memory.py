@@ -35,16 +35,17 @@ class Memory:
 
     def _late_bytes(self, node: SimNode) -> int:
         """What writers may lay there by a grant of the node's former life, until they settle."""
-        writers = self.scheduler.ledger.writers.values()
+        writers = self.scheduler.storage.ledger.writers.values()
         return sum(s.bytes for writer in writers for s in writer.lost if s.place == node.id)
 
     def _check_kept(self, node: SimNode) -> None:
         """On a node that nothing has happened to, every kept block can be found."""
-        for segment, kept in self.scheduler.kept.in_segment.items():
-            partition = next(iter(kept))
-            ref = self.scheduler.kept.block(partition)
-            if ref is None or ref.node != node.id or segment in self.cluster.faults.spoilt:
+        looked: set[str] = set()
+        for partition, ref in self.scheduler.storage.kept.all_blocks():
+            segment = ref.segment
+            if ref.node != node.id or segment in self.cluster.faults.spoilt or segment in looked:
                 continue
+            looked.add(segment)
             if not os.path.exists(node.folders.path(segment)):
                 raise CheckFailed(f"partition {partition} is said to lie in {segment}: no file")
 

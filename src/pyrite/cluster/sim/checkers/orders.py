@@ -35,13 +35,13 @@ class Orders:
                 self.on_way.pop(event.fetch, None)
         for command in commands:
             if isinstance(command, do.FetchParts):
-                parcel = self.scheduler.parcels.by_fetch.get(command.fetch)
-                if parcel is not None:
-                    self._check(command, parcel.shuffle)
+                segment = self.scheduler.segments.get(command.fetch)
+                if segment is not None:
+                    self._check(command, segment.shuffle)
                     self._send(command)
                 else:
-                    # A copy of outputs, which is not bounded as parcels are.
-                    self._check(command, self.scheduler.backups[command.fetch].shuffle)
+                    # Replicas of outputs are not bounded as prefetching is.
+                    self._check(command, self.scheduler.replication.shuffle_of(command.fetch))
 
     def _forget(self, node: NodeId) -> None:
         self.on_way = {id: each for id, each in self.on_way.items() if each.node != node}
@@ -52,7 +52,8 @@ class Orders:
                 raise CheckFailed(f"fetch {order.fetch} has to do with {node}, which is lost")
         if list(order.parts) != sorted(set(order.parts)):
             raise CheckFailed(f"fetch {order.fetch} asks for parts {order.parts}, out of order")
-        known = self.scheduler.outputs.shuffles[shuffle]
+        known = self.scheduler.outputs.get(shuffle)
+        assert known is not None
         for number, ref in zip(order.maps, order.refs, strict=True):
             block = known.block(number)
             if ref in self.lost or block is None or ref != block[0]:

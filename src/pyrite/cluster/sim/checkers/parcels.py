@@ -83,7 +83,8 @@ class ParcelsRead:
                 refs[snapshot.shuffle].pop(index, None)
                 refs[snapshot.shuffle][number] = ref
         for each in launch.parcels:
-            outputs = self.scheduler.outputs.shuffles[each.shuffle]
+            outputs = self.scheduler.outputs.get(each.shuffle)
+            assert outputs is not None
             # Whole outputs are alike when they are made again; blocks of one never are.
             alike = len(outputs.refs) if outputs.made_alike else 0
             for segment in each.segments:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pyrite.ids import NodeId, ShuffleId
 from pyrite.place.accumulate import together
 from pyrite.place.reducers import Reducer
-from pyrite.schedule.parcels import Unit
+from pyrite.schedule.prefetch.unit import Unit
 
 Part = tuple[ShuffleId, int]
 
@@ -39,7 +39,7 @@ class Forecast(NamedTuple):
         return sum(each.size_bytes for each in read) - round(held * in_memory)
 
 
-class Ahead:
+class ReducePlan:
     """The plan for one stage: where its reducers go, and in which rounds they run there."""
 
     def __init__(self, reads: Mapping[int, Sequence[Part]]) -> None:
@@ -148,6 +148,14 @@ class Ahead:
         if unit is None or unit.unfinished.pop(index, self) is self or unit.unfinished:
             return None
         return unit
+
+    def prefetched(self) -> dict[int, NodeId]:
+        """The reducers for whose round something was fetched, and to which nodes."""
+        return {index: self.places[index] for index, unit in self.unit_of.items() if unit.on_node}
+
+    def read_bytes(self) -> int:
+        """What all reducers read of the shuffles whose sizes are predicted."""
+        return sum(each.total_bytes for each in self.forecasts.values())
 
     @property
     def remaining_units(self) -> int:

@@ -1,4 +1,4 @@
-"""Copies of map outputs on other nodes, where somebody wants to be safe from losing one."""
+"""Replicas of map outputs on other nodes, for those who want to be safe from losing one."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from pyrite.blocks.parts import selection_bytes
 from pyrite.blocks.pool import DISK_PREFIX, Segment
 from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.rare import rare
-from pyrite.schedule.outputs import ShuffleOutputs
-from pyrite.schedule.prefetch import Prefetching
+from pyrite.schedule.fetches import Fetches
+from pyrite.schedule.outputs import Outputs, ShuffleOutputs
+from pyrite.schedule.rules import Rules
+from pyrite.schedule.storage import Storage
 
 # An output that could not be copied so often waits until a node goes or comes.
 MOST_TRIES = 3
 
 
 @dataclass(slots=True, eq=False)
-class Backup:
-    """Map outputs on their way to the node that keeps a copy of them."""
+class ReplicaOrder:
+    """Map outputs in flight to the node that keeps a replica of them."""
 
     segment: Segment
     source: NodeId
@@ -39,30 +41,42 @@ class Backup:
         return [BlockRef(place, name, each.offset, each.length) for each in entries]
 
 
-class Backups(Prefetching):
+class Replication:
     """Orders copies, and remembers them with the outputs that they stand in for.
 
     A copy is read only after a loss, so it lies on disk: it takes no room from anybody who writes,
-    or for whom is fetched ahead, and need not give way. One that takes an output's place comes
-    into memory as parcels, as every output on disk does.
+    or for whom is prefetched, and need not give way. One that takes an output's place comes
+    into memory as prefetched segments, as every output on disk does.
     """
 
-    def _want_backup(self, outputs: ShuffleOutputs, index: int, ref: BlockRef) -> None:
+    def __init__(self, rules: Rules, outputs: Outputs, storage: Storage, fetches: Fetches) -> None:
+        self.rules = rules
+        self.outputs = outputs
+        self.storage = storage
+        self.ledger = storage.ledger
+        self.fetches = fetches
+        # Orders in flight, by number, and outputs that shall have a replica.
+        self._orders: dict[int, ReplicaOrder] = {}
+        self._wanted: dict[tuple[ShuffleId, NodeId], list[int]] = {}
+
+    def want(self, outputs: ShuffleOutputs, index: int, ref: BlockRef) -> None:
         # On the only node the sizes of parts may not be told, and there is none to copy to.
         if self.rules.output_copies > 1 and outputs.block(index) is not None:
-            self.to_copy.setdefault((outputs.shuffle, ref.node), []).append(index)
+            self._wanted.setdefault((outputs.shuffle, ref.node), []).append(index)
 
-    def _order_backups(self) -> None:
+    def order(self) -> None:
         """What has appeared on a node goes to another, one order of a shuffle at a time."""
-        under_way = {(each.shuffle, each.source) for each in self.backups.values()}
-        for key in [each for each in self.to_copy if each not in under_way]:
-            maps = self.to_copy.pop(key)
-            outputs = self.outputs.shuffles.get(key[0])
-            target = self._backup_node(key[1])
+        if not self._wanted:
+            return
+        under_way = {(each.shuffle, each.source) for each in self._orders.values()}
+        for key in [each for each in self._wanted if each not in under_way]:
+            maps = self._wanted.pop(key)
+            outputs = self.outputs.get(key[0])
+            target = self._target(key[1])
             if outputs is not None and target is not None:
                 self._copy_outputs(outputs, key[1], target, maps)
 
-    def _backup_node(self, source: NodeId) -> NodeId | None:
+    def _target(self, source: NodeId) -> NodeId | None:
         """The other nodes in turn, without those that run no tasks: these may be asked to leave,
         and outputs would hold them."""
         others = [
@@ -70,7 +84,7 @@ class Backups(Prefetching):
             for node, pool in self.ledger.pools.items()
             if node != source and pool.lends and not pool.storage_only
         ]
-        return others[self.parcels.last % len(others)] if others else None
+        return others[self.fetches.last % len(others)] if others else None
 
     def _copy_outputs(
         self, outputs: ShuffleOutputs, source: NodeId, target: NodeId, maps: list[int]
@@ -81,13 +95,13 @@ class Backups(Prefetching):
         for place, index in enumerate(maps):
             block = outputs.block(index)
             # It may have been lost since, and made again, and then it was told of once more.
-            if block is None or block[0].node != source or index in outputs.backups:
+            if block is None or block[0].node != source or index in outputs.replicas:
                 continue
             ref, sizes = block
             # One that could not be copied may be spoilt: it travels alone.
             is_alone = index in outputs.not_copied
             if taken and (is_alone or total_bytes + ref.length > self.rules.fetch_bytes):
-                self.to_copy[outputs.shuffle, source] = maps[place:]
+                self._wanted[outputs.shuffle, source] = maps[place:]
                 break
             total_bytes += self.rules.fetch_bytes if is_alone else ref.length
             parts = len(sizes)
@@ -106,60 +120,68 @@ class Backups(Prefetching):
         maps, refs = tuple(blocks), tuple(blocks.values())
         size = parcel_bytes(len(maps), parts, sum(ref.length for ref in refs))
         every = tuple(range(parts))
-        fetch, segment = self._send_for(source, target, DISK_PREFIX, size, every, blocks)
-        self.backups[fetch] = Backup(segment, source, outputs.shuffle, parts, maps, refs)
+        fetch, segment = self.fetches.order(source, target, DISK_PREFIX, size, every, blocks)
+        self._orders[fetch] = ReplicaOrder(segment, source, outputs.shuffle, parts, maps, refs)
 
-    def _end_backup(self, fetch: int, is_there: bool) -> None:
-        backup = self.backups.pop(fetch)
-        outputs = self.outputs.shuffles.get(backup.shuffle)
+    def ordered(self, fetch: int) -> bool:
+        """Whether the order with this number is for replicas."""
+        return fetch in self._orders
+
+    def shuffle_of(self, fetch: int) -> ShuffleId:
+        return self._orders[fetch].shuffle
+
+    def end(self, fetch: int, is_there: bool) -> None:
+        """An order has ended: the replicas are there, or could not be made."""
+        order = self._orders.pop(fetch)
+        outputs = self.outputs.get(order.shuffle)
         live = 0
         if outputs is not None and is_there:
-            for index, ref, copy in zip(backup.maps, backup.refs, backup.copies(), strict=True):
+            for index, ref, copy in zip(order.maps, order.refs, order.copies(), strict=True):
                 # It may have been lost, and made again, while it was copied.
-                if outputs.refs[index] == ref and index not in outputs.backups:
-                    outputs.backups[index] = copy
+                if outputs.refs[index] == ref and index not in outputs.replicas:
+                    outputs.replicas[index] = copy
                     live += 1
         elif outputs is not None:
-            self._try_again(outputs, backup)
-        self._drop(self.ledger.end_parcel(backup.segment, live))
+            self._try_again(outputs, order)
+        self.storage.drop(self.ledger.end_parcel(order.segment, live))
 
-    def _try_again(self, outputs: ShuffleOutputs, backup: Backup) -> None:
+    def _try_again(self, outputs: ShuffleOutputs, order: ReplicaOrder) -> None:
         """An order has failed: its outputs go to another node, if there is one, one by one."""
-        for index, ref in zip(backup.maps, backup.refs, strict=True):
+        for index, ref in zip(order.maps, order.refs, strict=True):
             tries = outputs.not_copied.get(index, 0) + 1
             outputs.not_copied[index] = tries
             if tries < MOST_TRIES and outputs.refs[index] == ref:
                 rare("an output that could not be copied is tried again")
-                self._want_backup(outputs, index, ref)
+                self.want(outputs, index, ref)
 
-    def _renew_backups(self, outputs: ShuffleOutputs) -> None:
+    def renew(self, outputs: ShuffleOutputs) -> None:
         """Something was lost, or there is a node more: outputs that have no copy, or have become
         what was their copy, get one."""
         if self.rules.output_copies < 2:
             return
         outputs.not_copied.clear()
-        under_way = [each for each in self.backups.values() if each.shuffle == outputs.shuffle]
+        under_way = [each for each in self._orders.values() if each.shuffle == outputs.shuffle]
         on_way = {ref for each in under_way for ref in each.refs}
         waiting = {
             (node, index)
-            for (shuffle, node), maps in self.to_copy.items()
+            for (shuffle, node), maps in self._wanted.items()
             if shuffle == outputs.shuffle
             for index in maps
         }
         for index, ref in enumerate(outputs.refs):
-            if ref is None or index in outputs.backups or ref in on_way:
+            if ref is None or index in outputs.replicas or ref in on_way:
                 continue
             if (ref.node, index) not in waiting:
                 rare("an output is copied again")
-                self._want_backup(outputs, index, ref)
+                self.want(outputs, index, ref)
 
-    def _lose_backups(self, node: NodeId) -> None:
+    def lose_node(self, node: NodeId) -> None:
         """A node has gone with the copies on it, and those on their way to it."""
-        for fetch in [f for f, each in self.backups.items() if each.segment.place == node]:
+        for fetch in [f for f, each in self._orders.items() if each.segment.place == node]:
             # The order may have reached the node after it had started anew.
-            self._drop([(node, self.backups.pop(fetch).segment.name)])
-        for outputs in self.outputs.shuffles.values():
-            outputs.backups = {i: ref for i, ref in outputs.backups.items() if ref.node != node}
-        if any(source == node for _, source in self.to_copy):
+            self.storage.drop([(node, self._orders.pop(fetch).segment.name)])
+        for outputs in self.outputs:
+            outputs.replicas = {i: ref for i, ref in outputs.replicas.items() if ref.node != node}
+        if any(source == node for _, source in self._wanted):
             rare("outputs are lost before they are copied")
-            self.to_copy = {key: maps for key, maps in self.to_copy.items() if key[1] != node}
+            self._wanted = {key: maps for key, maps in self._wanted.items() if key[1] != node}

@@ -1,57 +1,51 @@
-"""What is known of the work under way: what it will read, and what it is about to store."""
+"""Lookahead: what the work under way will read, and what it is about to store."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from itertools import islice
 
 from pyrite.blocks.pool import Segment
-from pyrite.ids import ExecutorId, NodeId, Partition, RddId, StageId
-from pyrite.schedule.kept import Kept
-from pyrite.schedule.runs import StageRun
-from pyrite.schedule.state import Executor
+from pyrite.ids import NodeId, Partition
+from pyrite.schedule.fleet import Fleet
+from pyrite.schedule.stages import StageRun, Stages
+from pyrite.schedule.storage import Storage
 
-Turn = tuple[int, int]
+# A position in the work to come: which stage, and which of its tasks.
+Position = tuple[int, int]
 # The sizes of so many blocks of an RDD stand for those to come.
 SAMPLE = 16
 
 
-class Foresight:
-    """Looks ahead over the stages that queued and running jobs wait for, at one moment."""
+class Lookahead:
+    """Looks over the stages that queued and running jobs wait for, at one moment."""
 
-    def __init__(
-        self,
-        runs: Mapping[StageId, StageRun],
-        kept: Kept,
-        persisted: set[RddId],
-        executors: Mapping[ExecutorId, Executor],
-    ) -> None:
-        self.runs = runs
-        self.kept = kept
-        self.persisted = persisted
-        self.executors = executors
+    def __init__(self, stages: Stages, storage: Storage, fleet: Fleet) -> None:
+        self.stages = stages
+        self.kept = storage.kept
+        self.persisted = storage.persisted
+        self.fleet = fleet
         self.reserved: dict[NodeId, int] | None = None
 
     @cached_property
     def ahead(self) -> list[StageRun]:
         """Earlier jobs first, and of a job the stages that the others wait for."""
-        return sorted(self.runs.values(), key=lambda run: (run.job, run.spec.id))
+        return sorted(self.stages, key=lambda run: (run.job, run.spec.id))
 
-    def next_use(self, segment: Segment) -> Turn | None:
-        """When a partition in the segment will be read: by the how manieth stage and task."""
-        turns = [
-            turn
-            for partition in self.kept.in_segment.get(segment.name, ())
-            if (turn := self._next_read(partition)) is not None
+    def next_use(self, segment: Segment) -> Position | None:
+        """When a partition in the segment will be read: the position of the stage and the task."""
+        positions = [
+            position
+            for partition in self.kept.in_segment(segment.name)
+            if (position := self._next_read(partition)) is not None
         ]
-        return min(turns, default=None)
+        return min(positions, default=None)
 
-    def _next_read(self, partition: Partition) -> Turn | None:
+    def _next_read(self, partition: Partition) -> Position | None:
         for number, run in enumerate(self.ahead):
             if partition.rdd in run.spec.shape.rdds:
                 for index in self._readers(run).get(partition, ()):
-                    is_to_run = run.tasks is None or index in run.tasks.pending
+                    is_to_run = run.tasks is None or run.tasks.is_pending(index)
                     if is_to_run and self._reads(run, index, partition):
                         return number, index
         return None
@@ -81,17 +75,17 @@ class Foresight:
         expected = sum(self._still_to_store(run) for run in self.ahead if run.running_count)
         reserved: dict[NodeId, int] = {}
         if expected:
-            share = expected // len(self.executors)
-            for executor in self.executors.values():
+            share = expected // len(self.fleet)
+            for executor in self.fleet:
                 reserved[executor.node] = reserved.get(executor.node, 0) + share
         return reserved
 
     def _still_to_store(self, run: StageRun) -> int:
         expected = 0
         partitions = run.spec.shape.partitions
-        for rdd, stored in self.kept.blocks.items():
+        for rdd in self.kept.block_rdds():
             missing = partitions.get(rdd, 0) - self.kept.count(rdd)
             if missing > 0:
-                sample = [ref.length for ref in islice(stored.values(), SAMPLE)]
+                sample = [ref.length for ref in islice(self.kept.blocks_of(rdd), SAMPLE)]
                 expected += missing * sum(sample) // len(sample)
         return expected

@@ -9,16 +9,16 @@ from pyrite.ids import NodeId, ShuffleId
 from pyrite.place.predict import Output, observe, sampled
 from pyrite.place.sizes import add_up, encode
 from pyrite.plan.stages import StageSpec
-from pyrite.schedule.ahead import Forecast, Part
 from pyrite.schedule.kept import Kept
 from pyrite.schedule.outputs import Outputs, ShuffleOutputs
+from pyrite.schedule.prefetch.plan import Forecast, Part
 
 # More parts of outputs than these take longer to add up than a good place saves.
 MOST_CELLS = 4_000_000
 
 
-class Reducing:
-    """Weighs what the tasks of a stage read of its shuffles, for their places."""
+class Forecasts:
+    """Predicts what the tasks of a stage read of its shuffles, for their places."""
 
     def __init__(self, outputs: Outputs, kept: Kept) -> None:
         self.outputs = outputs
@@ -34,7 +34,7 @@ class Reducing:
     def forecast(self, stage: StageSpec, shuffle: ShuffleId) -> Forecast | None:
         """What the parts of a shuffle that the stage writes will be, by the maps that are done;
         nothing where their sizes are not told, or are too many."""
-        outputs = self.outputs.shuffles.get(shuffle)
+        outputs = self.outputs.get(shuffle)
         if outputs is None:
             return None
         maps = len(outputs.refs)
@@ -58,7 +58,7 @@ class Reducing:
 def parts_of(outputs: ShuffleOutputs) -> int:
     """How many parts the outputs have, as far as sizes were told."""
     codes = (code for code in outputs.sizes if code is not None)
-    begun = (each.sizes for each in outputs.installments.values())
+    begun = (each.sizes for each in outputs.partials.values())
     return len(next(chain(codes, begun), b""))
 
 
@@ -66,7 +66,7 @@ def begun_outputs(outputs: ShuffleOutputs) -> dict[int, Output]:
     """What maps that still run have written of their outputs so far."""
     codes: dict[int, list[bytes]] = {}
     nodes: dict[int, NodeId] = {}
-    for each in outputs.installments.values():
+    for each in outputs.partials.values():
         codes.setdefault(each.map, []).append(each.sizes)
         nodes[each.map] = each.ref.node
     return {

@@ -5,39 +5,65 @@ from __future__ import annotations
 from itertools import pairwise
 from math import ceil
 
-from pyrite.ids import JobId, NodeId, ShuffleId
+from pyrite.ids import NodeId, ShuffleId
 from pyrite.place.sizes import decode
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
-from pyrite.schedule.ahead import Forecast
+from pyrite.schedule.attempts import Attempt, Attempts
 from pyrite.schedule.commands import CountAccumulators, Divided, ReducerDivided
 from pyrite.schedule.division import Division, Piece
-from pyrite.schedule.foreseeing import Foreseeing
-from pyrite.schedule.outputs import ShuffleOutputs
-from pyrite.schedule.reducing import Reducing
-from pyrite.schedule.runs import StageRun
+from pyrite.schedule.fleet import Fleet
+from pyrite.schedule.outputs import Outputs, ShuffleOutputs
+from pyrite.schedule.prefetch.forecasts import Forecasts
+from pyrite.schedule.prefetch.plan import Forecast
+from pyrite.schedule.queue import StageQueue
+from pyrite.schedule.rules import Rules
+from pyrite.schedule.stages import StageRun
+from pyrite.schedule.storage import Storage
 from pyrite.schedule.taskset import TaskSet
+from pyrite.schedule.turn import Turn
 
 # A reducer is heavy that has so much more to read than each executor would, were all spread evenly;
 # its pieces help if it has so much more to read than each of them.
 HEAVY = 1.25
 
 
-class Dividing(Foreseeing):
+class Divider:
     """Divides the work of reducers that would keep all others waiting, where operators allow it.
 
     Pieces are no more than a help: whatever becomes of one, the reducer can run as a whole.
     """
 
-    def _divide(self, run: StageRun, partitions: list[int]) -> list[int]:
+    def __init__(
+        self,
+        turn: Turn,
+        rules: Rules,
+        fleet: Fleet,
+        outputs: Outputs,
+        storage: Storage,
+        forecasts: Forecasts,
+        attempts: Attempts,
+        queue: StageQueue[StageRun],
+    ) -> None:
+        self.turn = turn
+        self.rules = rules
+        self.fleet = fleet
+        self.outputs = outputs
+        self.storage = storage
+        self.forecasts = forecasts
+        self.attempts = attempts
+        self.queue = queue
+
+    def divide(self, run: StageRun, partitions: list[int]) -> list[int]:
         """The partitions, with the pieces of those that are heavy in their place."""
         divisible = run.spec.divisible
         if divisible is None or not self._may_divide(run, partitions):
             return partitions
         known, light_bytes = self._known_sizes(run)
-        if divisible.shuffle not in known:
+        outputs = self.outputs.get(divisible.shuffle)
+        if divisible.shuffle not in known or outputs is None:
             return partitions
-        executors = len(self.executors)
+        executors = len(self.fleet)
         share = sum(each.total_bytes for each in known.values()) / executors
         least = max(self.rules.divide_bytes, HEAVY * share)
         found: list[int] = []
@@ -46,7 +72,7 @@ class Dividing(Foreseeing):
             size = sizes.pop(divisible.shuffle)
             ranges: list[tuple[int, int]] = []
             if size > least:
-                by_map = sizes_of_part(self.outputs.shuffles[divisible.shuffle], index)
+                by_map = sizes_of_part(outputs, index)
                 most = min(executors, ceil(size / share))
                 ranges = find_ranges(by_map, most, light_bytes + sum(sizes.values()))
             if not ranges:
@@ -54,7 +80,7 @@ class Dividing(Foreseeing):
                 continue
             rare("a heavy reducer is divided")
             found += self._into_pieces(run, index, ranges)
-            self.commands.append(ReducerDivided(run.spec.id, index, size, share, len(ranges)))
+            self.turn.add(ReducerDivided(run.spec.id, index, size, share, len(ranges)))
         return found
 
     def _may_divide(self, run: StageRun, partitions: list[int]) -> bool:
@@ -62,20 +88,19 @@ class Dividing(Foreseeing):
         is_partial = run.spec.writes is None and len(partitions) < run.spec.partitions
         return (
             self.rules.divide_bytes > 0
-            and len(self.executors) > 1
+            and len(self.fleet) > 1
             and not run.spec.barrier
             and not is_partial
-            and run.spec.shape.rdds.isdisjoint(self.persisted)
+            and run.spec.shape.rdds.isdisjoint(self.storage.persisted)
         )
 
     def _known_sizes(self, run: StageRun) -> tuple[dict[ShuffleId, Forecast], int]:
         """The shuffles that the stage reads of which all is known, and how much the others are
         together; none where a reducer could be heavy by those."""
-        reducing = Reducing(self.outputs, self.kept)
         known: dict[ShuffleId, Forecast] = {}
         light_bytes = 0
         for shuffle, parent in run.spec.parents.items():
-            forecast = reducing.forecast(parent, shuffle)
+            forecast = self.forecasts.forecast(parent, shuffle)
             if forecast is not None and forecast.how == "known":
                 known[shuffle] = forecast
             else:
@@ -90,7 +115,7 @@ class Dividing(Foreseeing):
         run.divisions[index] = Division(pieces)
         return list(pieces)
 
-    def _divided(self, run: StageRun, partition: int) -> Divided | None:
+    def divided(self, run: StageRun, partition: int) -> Divided | None:
         """What a task is told that does a piece of a reducer's work, or the whole after them."""
         divisible = run.spec.divisible
         index = run.pieces.get(partition, partition)
@@ -102,29 +127,29 @@ class Dividing(Foreseeing):
             return Divided(*divisible, (piece.first, piece.last))
         return Divided(*divisible, None, tuple(division.blocks()))
 
-    def _piece_done(self, run: StageRun, tasks: TaskSet, number: int, made: ev.Made) -> None:
+    def piece_done(self, run: StageRun, tasks: TaskSet, number: int, made: ev.Made) -> None:
         index = run.pieces[number]
         division = run.divisions.get(index)
         if division is None or division.pieces[number].made is not None:
             rare("a piece is done that nobody needs")
-            self._release(made.blocks())
+            self.storage.release(made.blocks())
             return
         division.pieces[number].made = made
         if division.done:
-            self.turns.add(run)
-            tasks.add(index)
+            self.queue.add(run)
+            tasks.queue(index)
 
-    def _division_done(self, run: StageRun, index: int, counts: bool) -> None:
+    def whole_done(self, run: StageRun, index: int, counts: bool) -> None:
         """The whole is done: what its pieces added to accumulators counts with it."""
         division = run.divisions.pop(index, None)
         if division is None:
             return
         for piece in division.pieces.values():
             if counts and piece.made is not None and piece.made.accumulators is not None:
-                self.commands.append(CountAccumulators(JobId(run.job), piece.made.accumulators))
-        self._release(division.blocks())
+                self.turn.add(CountAccumulators(run.job, piece.made.accumulators))
+        self.storage.release(division.blocks())
 
-    def _undivide(self, run: StageRun, tasks: TaskSet, partition: int) -> int:
+    def undivide(self, run: StageRun, tasks: TaskSet, partition: int) -> int:
         """A piece, or the whole, came to nothing: the reducer runs as a whole; gives its number."""
         index = run.pieces.get(partition, partition)
         division = run.divisions.pop(index, None)
@@ -132,24 +157,27 @@ class Dividing(Foreseeing):
             rare("a division is given up")
             # Also a copy of the whole: what the pieces added would not count with it.
             for number in (index, *division.pieces):
-                if number in tasks.pending:
-                    tasks.discard(number)
-                for attempt in list(tasks.running.get(number, ())):
-                    self._cancel(attempt)
-            self._release(division.blocks())
+                tasks.withdraw(number)
+                for attempt in tasks.attempts_of(number):
+                    self.attempts.cancel(attempt)
+            self.storage.release(division.blocks())
         return index
 
-    def _lose_pieces(self, run: StageRun, tasks: TaskSet, node: NodeId) -> None:
+    def lose_node(self, run: StageRun, tasks: TaskSet, node: NodeId) -> None:
         """A node has gone: reducers of which a piece lay there run as a whole."""
         for index, division in list(run.divisions.items()):
             if any(ref.node == node for ref in division.blocks()):
-                self._undivide(run, tasks, index)
-                tasks.add(index)
+                self.undivide(run, tasks, index)
+                tasks.queue(index)
 
-    def _end_divisions(self, run: StageRun) -> None:
+    def is_divided(self, run: StageRun, attempt: Attempt) -> bool:
+        """Whether the attempt is at a piece of a reducer, or at the whole after its pieces."""
+        return attempt.partition in run.pieces or attempt.partition in run.divisions
+
+    def forget(self, run: StageRun) -> None:
         """Nobody waits for the stage any more."""
         for division in run.divisions.values():
-            self._release(division.blocks())
+            self.storage.release(division.blocks())
         run.divisions = {}
 
 

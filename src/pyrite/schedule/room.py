@@ -11,10 +11,16 @@ from pyrite.ids import ExecutorId, NodeId
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import GrantSpace, MoveSegment, ReleaseNode
-from pyrite.schedule.foresight import Foresight
-from pyrite.schedule.giving_way import GivingWay
-from pyrite.schedule.state import DRIVER
+from pyrite.schedule.fleet import Fleet
+from pyrite.schedule.lookahead import Lookahead
+from pyrite.schedule.prefetch.eviction import PrefetchEviction
+from pyrite.schedule.rules import Rules
+from pyrite.schedule.stages import Stages
+from pyrite.schedule.storage import Storage
+from pyrite.schedule.turn import Turn
 
+# The writer of the driver's own segments; those of executors are e0, e1...
+DRIVER = "driver"
 # A writer whose room was taken by others, or did not become free, this often gets none.
 MOST_TRIES = 3
 
@@ -29,11 +35,32 @@ class Waiting:
     tries: int
 
 
-class Rooms(GivingWay):
+class Room:
     """Grants room as R3S places partitions, after what lay there has been moved."""
 
-    def _on_space_wanted(self, wanted: ev.SpaceWanted) -> None:
-        if not self._is_there(wanted.writer):
+    def __init__(
+        self,
+        turn: Turn,
+        rules: Rules,
+        fleet: Fleet,
+        stages: Stages,
+        storage: Storage,
+        eviction: PrefetchEviction,
+    ) -> None:
+        self.turn = turn
+        self.rules = rules
+        self.fleet = fleet
+        self.stages = stages
+        self.storage = storage
+        self.ledger = storage.ledger
+        self.eviction = eviction
+        self._waiting: list[Waiting] = []
+        self._leaving: dict[NodeId, None] = {}
+
+    # Writers
+
+    def on_wanted(self, wanted: ev.SpaceWanted) -> None:
+        if not self.is_alive(wanted.writer):
             # Late words: nobody would ever give the segment back.
             rare("a lost executor wants space")
             self._answer(wanted, None)
@@ -41,30 +68,30 @@ class Rooms(GivingWay):
         if wanted.packs:
             self.ledger.fill(wanted.writer, wanted.rdd is not None)
         if wanted.writer == DRIVER:
-            self._drop(self.ledger.settle(DRIVER))
-        self._find_room(wanted, tries=0)
+            self.storage.drop(self.ledger.settle(DRIVER))
+        self.find_room(wanted, tries=0)
 
-    def _is_there(self, writer: str) -> bool:
-        return writer == DRIVER or ExecutorId(int(writer[1:])) in self.executors
+    def is_alive(self, writer: str) -> bool:
+        return writer == DRIVER or ExecutorId(int(writer[1:])) in self.fleet
 
-    def _find_room(self, wanted: ev.SpaceWanted, tries: int) -> None:
-        self._yield_room(wanted.node, wanted.bytes)
+    def find_room(self, wanted: ev.SpaceWanted, tries: int) -> None:
+        self.eviction.make_room(wanted.node, wanted.bytes)
         place = self._choose_place(wanted) if tries < MOST_TRIES else Place(None)
         if place.node is None:
             rare("the pool is full")
             if wanted.rdd is not None and wanted.to_disk and not wanted.packs:
-                self.book.spilled_bytes += wanted.bytes
+                self.storage.book.spilled_bytes += wanted.bytes
             self._answer(wanted, None)
             return
         moves = [self._evict(each) for each in place.evictions]
         waiting = {move.id: None for move in moves if move is not None}
         if not waiting:
-            self._grant(wanted, place.node)
+            self.grant(wanted, place.node)
             return
         rare("a writer waits for room")
         pool = self.ledger.pools[place.node]
         pool.promised_bytes += wanted.bytes
-        self.waiting.append(Waiting(wanted, pool, waiting, tries + 1))
+        self._waiting.append(Waiting(wanted, pool, waiting, tries + 1))
 
     def _choose_place(self, wanted: ev.SpaceWanted) -> Place:
         if wanted.node not in self.ledger.pools:
@@ -73,15 +100,15 @@ class Rooms(GivingWay):
         return Placement(self.ledger, request, self._knowledge()).decide()
 
     def _knowledge(self) -> Knowledge:
-        ahead = Foresight(self.runs, self.kept, self.persisted, self.executors)
+        ahead = Lookahead(self.stages, self.storage, self.fleet)
         known = Knowledge()
-        if self.rules.foresight:
+        if self.rules.lookahead:
             known = known._replace(next_use=ahead.next_use)
         if self.rules.reserve:
             known = known._replace(reserved_bytes=ahead.reserved_bytes)
         return known
 
-    def _grant(self, wanted: ev.SpaceWanted, place: NodeId) -> None:
+    def grant(self, wanted: ev.SpaceWanted, place: NodeId) -> None:
         if place != wanted.node:
             rare("a partition goes to another node's pool")
         segment = Segment(
@@ -96,7 +123,39 @@ class Rooms(GivingWay):
         self._answer(wanted, place)
 
     def _answer(self, wanted: ev.SpaceWanted, place: NodeId | None) -> None:
-        self.commands.append(GrantSpace(wanted.writer, wanted.segment, place))
+        self.turn.add(GrantSpace(wanted.writer, wanted.segment, place))
+
+    def serve(self) -> None:
+        """Grants room that has become free; looks for other room where it did not."""
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            pool = each.pool
+            is_there = self.ledger.pools.get(pool.node) is pool and not pool.leaves
+            if is_there and pool.capacity_bytes - pool.used_bytes >= each.wanted.bytes:
+                pool.promised_bytes -= each.wanted.bytes
+                self.grant(each.wanted, pool.node)
+            elif is_there and any(move in self.ledger.moves for move in each.moves):
+                self._waiting.append(each)
+            else:
+                rare("room did not become free")
+                pool.promised_bytes -= each.wanted.bytes
+                self.find_room(each.wanted, each.tries)
+
+    def forget_writer(self, executor: ExecutorId) -> None:
+        """The executor has died, or its task has ended: it waits for nothing."""
+        if self._waiting:
+            writer = f"e{executor}"
+            for each in [each for each in self._waiting if each.wanted.writer == writer]:
+                self._waiting.remove(each)
+                each.pool.promised_bytes -= each.wanted.bytes
+
+    @property
+    def waiting(self) -> list[Waiting]:
+        return list(self._waiting)
+
+    # Segments that make way
 
     def _evict(self, eviction: Eviction) -> Move | None:
         """Begins to move a segment; gives up what may neither move nor go to disk."""
@@ -107,7 +166,7 @@ class Rooms(GivingWay):
         if segment.to_disk:
             rare("a segment moves to disk")
             return self._move(segment, self._disk_for(segment), in_memory=False)
-        self._give_up(segment)
+        self.give_up(segment)
         return None
 
     def _disk_for(self, segment: Segment) -> NodeId:
@@ -119,19 +178,19 @@ class Rooms(GivingWay):
 
     def _move(self, segment: Segment, node: NodeId, in_memory: bool) -> Move:
         move = self.ledger.move(segment, node, in_memory)
-        self.commands.append(
+        self.turn.add(
             MoveSegment(move.id, segment.place, segment.name, node, move.target.name, segment.bytes)
         )
         return move
 
-    def _give_up(self, segment: Segment) -> None:
+    def give_up(self, segment: Segment) -> None:
         """Forgets the partitions in a segment; they are computed again when they are read."""
         rare("kept partitions are given up for others")
-        self.book.dropped_bytes += segment.kept_bytes
-        for partition, ref in self.kept.drop_segment(segment.name):
-            self._release([ref], partition.rdd)
+        self.storage.book.dropped_bytes += segment.kept_bytes
+        for partition, ref in self.storage.kept.drop_segment(segment.name):
+            self.storage.release([ref], partition.rdd)
 
-    def _on_moved(self, event: ev.SegmentMoved) -> None:
+    def on_moved(self, event: ev.SegmentMoved) -> None:
         move = self.ledger.moves.get(event.move)
         if move is None:
             # Its node was given up meanwhile.
@@ -139,66 +198,49 @@ class Rooms(GivingWay):
             return
         source, target = move.source, move.target
         if target.in_memory:
-            self.book.moved_bytes += source.kept_bytes
+            self.storage.book.moved_bytes += source.kept_bytes
         else:
-            self.book.spilled_bytes += source.kept_bytes
-        self.kept.relocate(source.name, target.place, target.name)
-        self._drop(self.ledger.arrive(move))
+            self.storage.book.spilled_bytes += source.kept_bytes
+        self.storage.kept.relocate(source.name, target.place, target.name)
+        self.storage.drop(self.ledger.arrive(move))
 
-    def _on_not_moved(self, event: ev.SegmentNotMoved) -> None:
+    def on_not_moved(self, event: ev.SegmentNotMoved) -> None:
         move = self.ledger.moves.get(event.move)
         if move is None:
             return
         rare("a segment can't be moved")
         source = move.source
-        self._drop(self.ledger.fail(move))
+        self.storage.drop(self.ledger.fail(move))
         pool = self.ledger.pools.get(source.place)
         if pool is not None and pool.leaves:
-            self._give_up(source)
-
-    def _serve_waiting(self) -> None:
-        """Grants room that has become free; looks for other room where it did not."""
-        waiting, self.waiting = self.waiting, []
-        for each in waiting:
-            pool = each.pool
-            is_there = self.ledger.pools.get(pool.node) is pool and not pool.leaves
-            if is_there and pool.capacity_bytes - pool.used_bytes >= each.wanted.bytes:
-                pool.promised_bytes -= each.wanted.bytes
-                self._grant(each.wanted, pool.node)
-            elif is_there and any(move in self.ledger.moves for move in each.moves):
-                self.waiting.append(each)
-            else:
-                rare("room did not become free")
-                pool.promised_bytes -= each.wanted.bytes
-                self._find_room(each.wanted, each.tries)
-
-    def _forget_waiting(self, writer: str) -> None:
-        """The writer has died, or its task has been cancelled."""
-        for each in [each for each in self.waiting if each.wanted.writer == writer]:
-            self.waiting.remove(each)
-            each.pool.promised_bytes -= each.wanted.bytes
+            self.give_up(source)
 
     # Nodes that leave
 
-    def _on_node_leaves(self, event: ev.NodeLeaves) -> None:
+    def on_leaves(self, event: ev.NodeLeaves) -> None:
         pool = self.ledger.pools.get(event.node)
         if pool is not None and pool.storage_only and not pool.leaves:
             pool.leaves, pool.lends = True, False
-            self.leaving[event.node] = None
+            self._leaving[event.node] = None
 
-    def _clear_leaving(self) -> None:
+    def clear_leaving(self) -> None:
         """Moves what lies on nodes that leave; lets those go on which nothing is left."""
-        for node in list(self.leaving):
-            for segment in self._segments_on(node):
+        if not self._leaving:
+            return
+        for node in list(self._leaving):
+            for segment in self.segments_on(node):
                 if segment.movable:
                     self._move_away(segment)
                 elif not segment.in_memory and not segment.readers:
-                    self._give_up(segment)
-            if not self._segments_on(node):
-                del self.leaving[node]
-                self.commands.append(ReleaseNode(node))
+                    self.give_up(segment)
+            if not self.segments_on(node):
+                del self._leaving[node]
+                self.turn.add(ReleaseNode(node))
 
-    def _segments_on(self, node: NodeId) -> list[Segment]:
+    def lose_node(self, node: NodeId) -> None:
+        self._leaving.pop(node, None)
+
+    def segments_on(self, node: NodeId) -> list[Segment]:
         return [each for each in self.ledger.segments.values() if each.place == node]
 
     def _move_away(self, segment: Segment) -> None:

@@ -1,4 +1,4 @@
-"""Whose turn it is: first in first out, or fair shares between pools."""
+"""Which stage launches tasks next: first in first out, or fair shares between pools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class PoolShare:
     fair: bool = False
 
 
-class Waiting(Protocol):
+class HasTasks(Protocol):
     """Something with tasks to launch."""
 
     @property
@@ -30,7 +30,7 @@ class Waiting(Protocol):
     def running_count(self) -> int: ...
 
 
-W = TypeVar("W", bound=Waiting)
+W = TypeVar("W", bound=HasTasks)
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +64,7 @@ class PoolQueue(Generic[W]):
         return next(able, None)
 
 
-class Turns(Generic[W]):
+class StageQueue(Generic[W]):
     """The stages that may have tasks to launch, by pool; first in first out is one pool for all.
 
     Who got work enters by `add`; who is found without any is removed.
@@ -110,5 +110,5 @@ class Turns(Generic[W]):
         return None
 
 
-def _first_come(stage: Waiting) -> tuple[int, int]:
+def _first_come(stage: HasTasks) -> tuple[int, int]:
     return stage.job, stage.stage

@@ -1,0 +1,28 @@
+"""Tasks go to the nodes that an operator names: its preferred locations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyrite.ids import NodeId
+from pyrite.place.policy import Answer, Strength, View
+
+if TYPE_CHECKING:
+    from pyrite.plan.stages import StageSpec
+
+
+class PreferredLocations:
+    """Prefers the first node that the task's operators name and that has executors."""
+
+    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Answer | None:
+        if not stage.shape.has_locations:
+            return None
+        there = view.nodes()
+        nodes: dict[int, NodeId] = {}
+        for index in partitions:
+            named = stage.shape.preferred_locations(index)
+            found = next((each for each in named if each in there), None)
+            if found is not None:
+                nodes[index] = NodeId(found)
+        return Answer(Strength.NEAR, nodes=nodes)

@@ -1,0 +1,20 @@
+"""Reducers go to the nodes that SCache's algorithms chose for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyrite.place.policy import Answer, Strength, View
+
+if TYPE_CHECKING:
+    from pyrite.plan.stages import StageSpec
+
+
+class ReducerPlaces:
+    """Prefers the node that a reducer was placed on by the sizes of what it reads."""
+
+    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Answer | None:
+        places = view.reducer_places(stage.id)
+        nodes = {index: places[index] for index in partitions if index in places}
+        return Answer(Strength.SHARE, nodes=nodes) if nodes else None

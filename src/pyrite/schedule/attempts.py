@@ -1,0 +1,111 @@
+"""Attempts: tasks that run, each on one executor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition, ShuffleId
+from pyrite.rare import rare
+from pyrite.schedule.commands import CancelTask, KillExecutor, Parcels
+from pyrite.schedule.outputs import Outputs, PartialOutput
+from pyrite.schedule.rules import Rules
+from pyrite.schedule.storage import Storage
+from pyrite.schedule.turn import Turn
+
+if TYPE_CHECKING:
+    from pyrite.schedule.taskset import TaskSet
+
+
+@dataclass(slots=True, eq=False)
+class Attempt:
+    """One try at one partition on one executor, or at several tiny ones."""
+
+    id: AttemptId
+    # The tasks that it is one of; None once nobody wants its result.
+    tasks: TaskSet | None
+    partition: int
+    executor: ExecutorId
+    number: int
+    started_s: float
+    # The kept partitions that it was told to read.
+    blocks: tuple[tuple[Partition, BlockRef], ...] = ()
+    # What was prefetched for it.
+    parcels: tuple[Parcels, ...] = ()
+    # The partitions that are computed after the first.
+    also: tuple[int, ...] = ()
+    # Those of all its partitions that no copy has done meanwhile.
+    wanted: list[int] = field(init=False)
+    # What it has written of its map output so far, by number, if anything.
+    partials: dict[int, PartialOutput] | None = None
+    writes: ShuffleId | None = None
+    # Whether its pool's load counts it: of the copies of a partition one does.
+    counts: bool = False
+
+    def __post_init__(self) -> None:
+        self.wanted = [self.partition, *self.also]
+
+    def segments(self) -> list[str]:
+        """Those that it was told to read."""
+        if not self.blocks and not self.parcels:
+            return []
+        named = [ref.segment for _, ref in self.blocks]
+        return named + [name for each in self.parcels for name in each.segments]
+
+
+class Attempts:
+    """All attempts whose executors have not said how they ended."""
+
+    def __init__(self, turn: Turn, rules: Rules, storage: Storage, outputs: Outputs) -> None:
+        self.turn = turn
+        self.rules = rules
+        self.storage = storage
+        self.outputs = outputs
+        self._attempts: dict[AttemptId, Attempt] = {}
+        self._next = 0
+
+    def __iter__(self) -> Iterator[Attempt]:
+        return iter(self._attempts.values())
+
+    def get(self, attempt: AttemptId) -> Attempt | None:
+        return self._attempts.get(attempt)
+
+    def next_id(self) -> AttemptId:
+        self._next += 1
+        return AttemptId(self._next - 1)
+
+    def add(self, attempt: Attempt) -> None:
+        self._attempts[attempt.id] = attempt
+
+    def remove(self, attempt: AttemptId) -> Attempt | None:
+        """The attempt runs no more, whatever became of it."""
+        return self._attempts.pop(attempt, None)
+
+    def cancel(self, attempt: Attempt) -> None:
+        """Ends an attempt whose result nobody wants; its executor stays busy until it says so."""
+        self.discard_output(attempt)
+        if attempt.tasks is not None:
+            attempt.tasks.finish(attempt)
+            attempt.tasks = None
+        self.turn.add(CancelTask(attempt.id, attempt.executor))
+        self.turn.set_timer(f"cancel {attempt.id}", self.rules.cancel_grace_s)
+
+    def on_grace_over(self, attempt: AttemptId) -> None:
+        """A cancelled attempt that still runs is ended with its executor."""
+        found = self._attempts.get(attempt)
+        if found is not None:
+            rare("a cancelled task does not react")
+            self.turn.add(KillExecutor(found.executor, "its task did not react to cancellation"))
+
+    def discard_output(self, attempt: Attempt) -> None:
+        """What the attempt has announced of its map output is of no use."""
+        partials, attempt.partials = attempt.partials, None
+        if partials is None or attempt.writes is None:
+            return
+        rare("installments of a map output are of no use")
+        outputs = self.outputs.get(attempt.writes)
+        for number, each in partials.items():
+            if outputs is not None:
+                outputs.shed(number, each)
+        self.storage.release(each.ref for each in partials.values())

@@ -1,0 +1,43 @@
+"""Orders to fetch parts of map outputs from one node to another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyrite.blocks.ledger import Ledger
+from pyrite.blocks.parcel import fetched_name
+from pyrite.blocks.pool import Segment
+from pyrite.ids import BlockRef, NodeId
+from pyrite.schedule.commands import FetchParts
+from pyrite.schedule.turn import Turn
+
+
+class Fetches:
+    """Numbers the orders, whoever gives them."""
+
+    def __init__(self, turn: Turn, ledger: Ledger) -> None:
+        self.turn = turn
+        self.ledger = ledger
+        self._last = 0
+
+    @property
+    def last(self) -> int:
+        """The number of the last order."""
+        return self._last
+
+    def order(
+        self,
+        source: NodeId,
+        target: NodeId,
+        prefix: str,
+        size: int,
+        parts: tuple[int, ...],
+        blocks: Mapping[int, BlockRef],
+    ) -> tuple[int, Segment]:
+        """Has parts of a node's blocks fetched by another; gives the order's number, and the
+        segment in which they will lie."""
+        self._last += 1
+        segment = self.ledger.begin_parcel(target, prefix + fetched_name(self._last), size)
+        maps, refs = tuple(blocks), tuple(blocks.values())
+        self.turn.add(FetchParts(self._last, target, segment.name, size, source, parts, maps, refs))
+        return self._last, segment

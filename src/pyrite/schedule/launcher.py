@@ -1,0 +1,265 @@
+"""The launcher: which executor gets which task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyrite.ids import BlockRef, Partition, StageId
+from pyrite.plan.stages import StageSpec
+from pyrite.schedule import reports
+from pyrite.schedule.attempts import Attempt, Attempts
+from pyrite.schedule.commands import LaunchTask, SetTimer
+from pyrite.schedule.divider import Divider
+from pyrite.schedule.fleet import Executor, Fleet
+from pyrite.schedule.grouping import Grouping
+from pyrite.schedule.health import Health
+from pyrite.schedule.jobs import Jobs
+from pyrite.schedule.outputs import Outputs
+from pyrite.schedule.prefetch.planner import ReducePlanner
+from pyrite.schedule.prefetch.prefetcher import Prefetcher
+from pyrite.schedule.queue import StageQueue
+from pyrite.schedule.rules import Rules
+from pyrite.schedule.stages import StageRun, Stages
+from pyrite.schedule.storage import Storage
+from pyrite.schedule.taskset import TaskSet
+from pyrite.schedule.turn import Turn
+
+
+class Launcher:
+    """Hands tasks to free executors."""
+
+    def __init__(
+        self,
+        turn: Turn,
+        rules: Rules,
+        fleet: Fleet,
+        health: Health,
+        stages: Stages,
+        queue: StageQueue[StageRun],
+        outputs: Outputs,
+        storage: Storage,
+        attempts: Attempts,
+        planner: ReducePlanner,
+        prefetcher: Prefetcher,
+        divider: Divider,
+        grouping: Grouping,
+        jobs: Jobs,
+    ) -> None:
+        self.turn = turn
+        self.rules = rules
+        self.fleet = fleet
+        self.health = health
+        self.stages = stages
+        self.queue = queue
+        self.outputs = outputs
+        self.storage = storage
+        self.attempts = attempts
+        self.planner = planner
+        self.prefetcher = prefetcher
+        self.divider = divider
+        self.grouping = grouping
+        self.jobs = jobs
+
+    def launch(self) -> None:
+        """Launches all that the free executors can take."""
+        if not self.fleet.free:
+            return
+        if self.rules.exclusion.enabled and self.health.forgive(self.turn.now_s):
+            for run in self.stages:
+                if run.tasks is not None:
+                    run.tasks.ask_all_again()
+        if self.rules.fair:
+            self._launch_fairly()
+            return
+        for run in self.queue.everyone():
+            if not self.fleet.free:
+                return
+            # The jobs of a later one may have failed with an earlier one.
+            if run.jobs:
+                for _ in self._launches(run):
+                    pass
+
+    def _launch_fairly(self) -> None:
+        rounds: dict[StageId, Iterator[None]] = {}
+        passed: set[int] = set()
+        # Each launch moves the shares, so the next is asked for again.
+        while self.fleet.free and (run := self.queue.neediest(passed)) is not None:
+            if run.spec.id not in rounds:
+                rounds[run.spec.id] = self._launches(run)
+            if next(rounds[run.spec.id], self) is self:
+                passed.add(run.spec.id)
+
+    def _launches(self, run: StageRun) -> Iterator[None]:
+        """Launches what the free executors can take; pauses after each launch."""
+        tasks = run.tasks
+        if tasks is None or not tasks.has_work:
+            self.queue.remove(run)
+        elif run.spec.barrier:
+            self._launch_barrier(run, tasks)
+        else:
+            # Everyone gets what is their own before anyone takes what is another's.
+            yield from self._launch_own(run, tasks)
+            if self.fleet.free and tasks.gives_any(self.turn.now_s):
+                yield from self._launch_any(run, tasks)
+            if tasks.pending and self.fleet.free:
+                self._wait_or_give_up(run, tasks)
+
+    def _launch_own(self, run: StageRun, tasks: TaskSet) -> Iterator[None]:
+        for executor in self._to_ask(tasks):
+            if executor.attempt is None and not self._is_left_out(run, executor):
+                refused = self.health.refused(run.spec.id, executor.id)
+                partition = tasks.take_own(executor.id, executor.slot, self.turn.now_s, refused)
+                if partition is not None:
+                    also = self.grouping.companions(run, tasks, executor, partition, own=True)
+                    self._start(run, tasks, executor, partition, also)
+                    yield
+        tasks.all_asked(self.fleet.freed)
+
+    def _to_ask(self, tasks: TaskSet) -> list[Executor]:
+        """The free executors for which there may be something of their own."""
+        if len(tasks.unasked) >= len(self.fleet.free):
+            return list(self.fleet.free)
+        asked = self.fleet.freed if tasks.asked is None else tasks.asked
+        found = self.fleet.freed_since(asked)
+        for partition in tasks.unasked:
+            for owner in tasks.owners(partition, self.fleet.slots):
+                executor = self.fleet.find_free(owner)
+                if executor is not None and executor.freed <= asked:
+                    found.append(executor)
+        return found
+
+    def _launch_any(self, run: StageRun, tasks: TaskSet) -> Iterator[None]:
+        for executor in self.fleet.freed_since(tasks.offered_before(self.turn.now_s)):
+            if not tasks.gives_any(self.turn.now_s):
+                return
+            if executor.attempt is None and not self._is_left_out(run, executor):
+                refused = self.health.refused(run.spec.id, executor.id)
+                partition = tasks.take_any(executor.id, self.turn.now_s, refused)
+                if partition is not None:
+                    also = self.grouping.companions(run, tasks, executor, partition, own=False)
+                    self._start(run, tasks, executor, partition, also)
+                    yield
+        tasks.all_offered(self.fleet.freed, self.turn.now_s)
+
+    def _wait_or_give_up(self, run: StageRun, tasks: TaskSet) -> None:
+        until_s = tasks.waits_until_s()
+        # One timer at a time: when it fires and the wait has become longer, another is set.
+        if until_s is not None and until_s > self.turn.now_s >= tasks.wakes_at_s:
+            tasks.wakes_at_s = until_s
+            self.turn.add(SetTimer(f"locality {run.spec.id}", until_s))
+        # Executors that are still starting may turn out to be usable.
+        complete = len(self.fleet) >= max(1, self.rules.executors)
+        seen = self.health.changes, len(self.fleet)
+        if complete and tasks.judged != seen:
+            tasks.judged = seen
+            self._give_up_refused(run, tasks)
+
+    def _give_up_refused(self, run: StageRun, tasks: TaskSet) -> None:
+        """Fails a stage that has a task which no executor may try."""
+        refused = (
+            self.health.refused(run.spec.id, each.id)
+            for each in self.fleet
+            if not self._is_left_out(run, each)
+        )
+        hopeless = [each for each in next(refused, tasks.pending) if each in tasks.pending]
+        for others in refused:
+            if not hopeless:
+                return
+            hopeless = [each for each in hopeless if each in others]
+        if hopeless:
+            self.jobs.fail(run, reports.no_executor_left(run.spec, hopeless[0]))
+
+    def on_wait_over(self, stage: StageId) -> None:
+        """The timer may have been set for an earlier run of the stage: then another is needed."""
+        run = self.stages.get(stage)
+        if run is not None and run.tasks is not None:
+            run.tasks.wakes_at_s = self.turn.now_s
+
+    def _is_left_out(self, run: StageRun, executor: Executor) -> bool:
+        return self.rules.exclusion.enabled and (
+            self.health.excluded(executor.id) or self.health.excluded_from(run.spec.id, executor.id)
+        )
+
+    def _launch_barrier(self, run: StageRun, tasks: TaskSet) -> None:
+        """All tasks at once or none."""
+        if len(self.fleet.free) >= len(tasks.pending):
+            run.barrier = {}
+            for partition, executor in zip(
+                list(tasks.pending), list(self.fleet.free), strict=False
+            ):
+                tasks.take(partition)
+                self._start(run, tasks, executor, partition)
+
+    def _start(
+        self,
+        run: StageRun,
+        tasks: TaskSet,
+        executor: Executor,
+        partition: int,
+        also: tuple[int, ...] = (),
+    ) -> None:
+        attempt = Attempt(
+            self.attempts.next_id(),
+            tasks,
+            partition,
+            executor.id,
+            tasks.next_number(partition),
+            self.turn.now_s,
+            also=also,
+            writes=run.spec.writes,
+        )
+        for each in also:
+            tasks.next_number(each)
+        self.attempts.add(attempt)
+        self.fleet.occupy(executor, attempt)
+        tasks.launch(attempt)
+        index = run.pieces.get(partition, partition)
+        attempt.blocks = self._kept_blocks(run.spec, index)
+        if run.plan is not None:
+            attempt.parcels = self.prefetcher.prefetched_for(run, index, executor.node)
+            for each in (index, *also):
+                self.prefetcher.reducer_launched(run, each)
+        for segment in attempt.segments():
+            self.storage.ledger.use(segment)
+        divided = self.divider.divided(run, partition) if run.divisions else None
+        announces = divided is None and not also and self._announces(run, tasks, partition)
+        self.turn.add(
+            LaunchTask(
+                attempt.id,
+                executor.id,
+                run.spec.id,
+                index,
+                attempt.number,
+                run.job,
+                self.outputs.snapshots(run.spec.shape.shuffles),
+                attempt.blocks,
+                attempt.parcels,
+                also,
+                divided,
+                self.rules.buffer_bytes if announces else 0,
+            )
+        )
+
+    def _announces(self, run: StageRun, tasks: TaskSet, partition: int) -> bool:
+        """Whether the task announces its output part by part: not a copy of one that does."""
+        shuffle = run.spec.writes
+        if shuffle is None or not self.rules.buffer_bytes or run.spec.barrier:
+            return False
+        if self.rules.output_copies > 1:
+            # Only an output that is one block has a replica, and who asks for them wants all.
+            return False
+        is_first = len(tasks.attempts_of(partition)) == 1
+        return is_first and self.planner.is_wanted_early(shuffle)
+
+    def _kept_blocks(
+        self, spec: StageSpec, partition: int
+    ) -> tuple[tuple[Partition, BlockRef], ...]:
+        kept = self.storage.kept
+        rdds = kept.block_rdds()
+        if not rdds or spec.shape.rdds.isdisjoint(rdds):
+            return ()
+        return tuple(
+            (each, ref)
+            for each in spec.shape.kept_partitions(partition, rdds, kept.has_block)
+            if (ref := kept.block(each)) is not None
+        )

@@ -1,0 +1,87 @@
+"""Locality: all placement policies, asked in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pyrite.ids import NodeId
+from pyrite.place.keptblocks import KeptBlocks
+from pyrite.place.liverows import LiveRows
+from pyrite.place.policy import Answer, Policy, Preferences, Strength, View
+from pyrite.place.preferredlocations import PreferredLocations
+from pyrite.place.prefetchedinput import PrefetchedInput
+from pyrite.place.reducerplaces import ReducerPlaces
+from pyrite.plan.stages import StageSpec
+from pyrite.schedule.fleet import Fleet
+from pyrite.schedule.rules import Rules
+
+
+def default_policies(rules: Rules) -> tuple[Policy, ...]:
+    """The order in which policies are asked; behind them, a task's home is chosen by its index."""
+    return (
+        LiveRows(rules.locality_wait_s),
+        PrefetchedInput(rules.locality_wait_s),
+        ReducerPlaces(),
+        KeptBlocks(),
+        PreferredLocations(),
+    )
+
+
+class Locality:
+    """Combines what the policies prefer.
+
+    The first policy that names executors to wait for decides whom a stage's tasks wait for, all
+    of them, so that there is one wait. Of policies that name nodes, the first one that names a
+    task's decides its home.
+    """
+
+    def __init__(self, fleet: Fleet, view: View, policies: Sequence[Policy]) -> None:
+        self.fleet = fleet
+        self.view = view
+        self.policies = policies
+
+    def prefer(self, stage: StageSpec, partitions: Sequence[int], slots: int) -> Preferences:
+        """Where the tasks of a stage should run, over so many slots."""
+        answers = [
+            answer
+            for policy in self.policies
+            if (answer := policy.prefer(stage, partitions, self.view)) is not None
+        ]
+        waits = [each for each in answers if each.strength is Strength.WAIT and each.executors]
+        first = waits[0] if waits else Answer(Strength.WAIT)
+        nodes = [each for each in answers if each.nodes]
+        return Preferences(first.executors, first.wait_s, self._homes(nodes, partitions, slots))
+
+    def _homes(
+        self, answers: Sequence[Answer], partitions: Iterable[int], slots: int
+    ) -> dict[int, int]:
+        """Slots of tasks that should not run where their index says."""
+        if not answers:
+            return {}
+        slots_on = {node: [each.slot for each in self.fleet.on(node)] for node in self.fleet.counts}
+        homes: dict[int, int] = {}
+        dealt: dict[NodeId, int] = {}
+        for index in partitions:
+            answer = next((each for each in answers if index in each.nodes), None)
+            beside = None if answer is None else slots_on.get(answer.nodes[index])
+            if answer is None or not beside:
+                continue
+            # One round of them after another, each executor with one of a round.
+            node = answer.nodes[index]
+            position = dealt.get(node, 0)
+            dealt[node] = position + 1
+            if answer.strength is Strength.SHARE or index % max(1, slots) not in beside:
+                homes[index] = beside[position % len(beside)]
+        return homes
+
+    def fixed_places(self, stage: StageSpec, partitions: Sequence[int]) -> dict[int, NodeId]:
+        """Where reducers go whatever they read of shuffles: to what they keep, if anything can
+        run there."""
+        blocks = KeptBlocks().prefer(stage, partitions, self.view)
+        live = LiveRows(0.0).prefer(stage, partitions, self.view)
+        places: dict[int, NodeId] = {} if blocks is None else dict(blocks.nodes)
+        for index, executors in {} if live is None else live.executors.items():
+            executor = self.fleet.get(executors[0])
+            assert executor is not None
+            places[index] = executor.node
+        return {index: node for index, node in places.items() if node in self.fleet.counts}

@@ -1,0 +1,70 @@
+"""Eviction of prefetched input: it gives way to everything else, since it can be fetched again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyrite.ids import NodeId
+from pyrite.rare import rare
+from pyrite.schedule.prefetch.plan import ReducePlan
+from pyrite.schedule.prefetch.plans import Plans
+from pyrite.schedule.prefetch.segments import PrefetchedSegments
+from pyrite.schedule.prefetch.unit import PrefetchedSegment, Unit
+from pyrite.schedule.storage import Storage
+
+
+class PrefetchEviction:
+    """Drops prefetched segments, a whole unit of reducers at a time, the least urgent first."""
+
+    def __init__(self, storage: Storage, plans: Plans, segments: PrefetchedSegments) -> None:
+        self.storage = storage
+        self.ledger = storage.ledger
+        self.plans = plans
+        self.segments = segments
+
+    def drop_unit(self, unit: Unit) -> None:
+        """Drops what was fetched of a unit: a part of it would hasten nobody."""
+        unit.admitted = False
+        unit.seen.clear()
+        for segment in unit.segments:
+            self.drop(segment)
+
+    def give_up_unit(self, unit: Unit) -> None:
+        """Drops a unit for want of room."""
+        unit.given_up += 1
+        self.drop_unit(unit)
+
+    def drop_idle(self, plan: ReducePlan) -> None:
+        """Drops what was fetched for reducers that run elsewhere now."""
+        for unit in plan.units:
+            if unit.on_node and not unit.unfinished:
+                self.drop_unit(unit)
+
+    def drop(self, segment: PrefetchedSegment) -> None:
+        """The segment goes now, or when those who read it have ended; one in flight is stopped."""
+        if segment.is_here:
+            self.segments.forget(segment)
+            self.storage.drop(self.ledger.end_parcel(segment.segment))
+        elif not segment.unwanted:
+            # Its room is free when its node says what became of it.
+            segment.unwanted = True
+            self.storage.drop([(segment.node, segment.segment.name)])
+
+    def make_room(self, node: NodeId, wanted_bytes: int) -> None:
+        """Drops units until a writer on the node gets its room, or none is left there."""
+        pool = self.ledger.pools.get(node)
+        if pool is None or pool.unused_bytes >= wanted_bytes or not self.segments:
+            return
+        for unit in self._least_urgent():
+            if pool.unused_bytes >= wanted_bytes:
+                return
+            if unit.frees(node):
+                rare("what was fetched ahead makes room")
+                self.give_up_unit(unit)
+
+    def _least_urgent(self) -> Iterator[Unit]:
+        """Units in the order in which they give way: incomplete ones, then later reducers."""
+        units = [unit for _, plan in self.plans.by_priority() for unit in plan.units]
+        units.reverse()
+        yield from (unit for unit in units if unit.missing_bytes())
+        yield from (unit for unit in units if not unit.missing_bytes())

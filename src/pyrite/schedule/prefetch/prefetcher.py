@@ -1,0 +1,317 @@
+"""The prefetcher: what reducers will read travels to their nodes while maps still run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyrite.blocks.parcel import parcel_bytes
+from pyrite.blocks.pool import MEMORY_PREFIX
+from pyrite.ids import BlockRef, NodeId
+from pyrite.place.sizes import most
+from pyrite.rare import rare
+from pyrite.schedule import events as ev
+from pyrite.schedule.commands import Parcels
+from pyrite.schedule.fetches import Fetches
+from pyrite.schedule.outputs import Outputs, ShuffleOutputs
+from pyrite.schedule.prefetch.admission import Admission
+from pyrite.schedule.prefetch.eviction import PrefetchEviction
+from pyrite.schedule.prefetch.plan import ReducePlan
+from pyrite.schedule.prefetch.plans import Plans
+from pyrite.schedule.prefetch.segments import PrefetchedSegments
+from pyrite.schedule.prefetch.unit import PrefetchedSegment, Unit, Way
+from pyrite.schedule.rules import Rules
+from pyrite.schedule.stages import StageRun, Stages
+from pyrite.schedule.storage import Storage
+from pyrite.schedule.turn import Turn
+
+# Of what may be in flight to a node, an order has so much at most; while maps run it waits until
+# it is worth so much at least.
+MOST_SHARE = 4
+LEAST_SHARE = 128
+
+
+class Prefetcher:
+    """Orders parts of map outputs for admitted units, within what may be in flight."""
+
+    def __init__(
+        self,
+        turn: Turn,
+        rules: Rules,
+        stages: Stages,
+        outputs: Outputs,
+        storage: Storage,
+        fetches: Fetches,
+        plans: Plans,
+        segments: PrefetchedSegments,
+        eviction: PrefetchEviction,
+        admission: Admission,
+    ) -> None:
+        self.turn = turn
+        self.rules = rules
+        self.stages = stages
+        self.outputs = outputs
+        self.storage = storage
+        self.ledger = storage.ledger
+        self.fetches = fetches
+        self.plans = plans
+        self.segments = segments
+        self.eviction = eviction
+        self.admission = admission
+
+    # What is to be fetched
+
+    def order(self) -> None:
+        """Gives the orders that have become possible."""
+        if not self.plans:
+            return
+        if self.storage.has_freed_room:
+            self.admission.admit()
+        wishes = self.plans.take_wishes()
+        if not wishes:
+            return
+        planned = self.plans.by_priority()
+        nodes = list(self.ledger.pools)
+        for source, target in wishes:
+            for to in nodes if target is None else [target]:
+                # Each begins with another one, so that all links are used from the start.
+                for by in rotated(nodes, to) if source is None else [source]:
+                    if not self.segments.is_busy(by, to):
+                        self._order_between(planned, by, to)
+
+    def _order_between(
+        self, planned: list[tuple[StageRun, ReducePlan]], source: NodeId, target: NodeId
+    ) -> None:
+        """One order from one node to another, the most urgent."""
+        if self.in_flight_left(source, target) <= 0:
+            return
+        for run, plan in planned:
+            if (source, target) in plan.refused:
+                continue
+            for unit in plan.units:
+                for way in ways(plan, source, target):
+                    # An order for which there is no room gives the unit up.
+                    if unit.admitted and self._order(run, plan, unit, way):
+                        return
+
+    def _order(self, run: StageRun, plan: ReducePlan, unit: Unit, way: Way) -> bool:
+        """Sends for what has come on this way and the unit has not seen, if that is worth it."""
+        outputs = self.outputs.get(way.shuffle)
+        if outputs is None or not self._is_worth(unit, outputs, way):
+            return False
+        parts = plan.parts_of(self._awaited(run, unit, way.target)).get(way.shuffle)
+        if not parts:
+            return False
+        blocks, size = self._collect(unit, outputs, way, parts)
+        if not blocks:
+            return False
+        needed = parcel_bytes(len(blocks), len(parts), size)
+        if not self._has_room(way.target, needed):
+            rare("a unit of reducers has no room for all of its input")
+            self.eviction.give_up_unit(unit)
+            return False
+        fetch, segment = self.fetches.order(
+            way.source, way.target, MEMORY_PREFIX, needed, parts, blocks
+        )
+        maps, at_s = tuple(blocks), self.turn.now_s
+        self.segments.begin(
+            PrefetchedSegment(
+                fetch, segment, way.source, way.shuffle, frozenset(parts), maps, unit, at_s
+            )
+        )
+        return True
+
+    def _awaited(self, run: StageRun, unit: Unit, node: NodeId) -> list[int]:
+        """The unit's reducers on a node that have not been launched: those that were fetch for
+        themselves."""
+        reducers = unit.reducers.get(node, {})
+        tasks = run.tasks
+        return [index for index in reducers if tasks is None or tasks.is_pending(index)]
+
+    def _is_worth(self, unit: Unit, outputs: ShuffleOutputs, way: Way) -> bool:
+        """Whether enough blocks have come for an order; all that is left always is enough."""
+        fresh = len(outputs.came.get(way.place, ())) - unit.seen.get(way, 0)
+        if fresh <= 0 or outputs.complete:
+            return fresh > 0
+        expected = unit.expected_bytes.get((way.shuffle, way.target), 0)
+        return expected * fresh / len(outputs.refs) >= least_order(self.rules)
+
+    def _collect(
+        self, unit: Unit, outputs: ShuffleOutputs, way: Way, parts: tuple[int, ...]
+    ) -> tuple[dict[int, BlockRef], int]:
+        """Which blocks an order takes, by number, and how large their parts are at most.
+
+        One that was made again after its parts had been fetched need not be fetched again.
+        """
+        came = outputs.came[way.place]
+        had = unit.maps_of(way.shuffle, way.target, parts) if outputs.epoch else {}
+        limit = self.in_flight_left(way.source, way.target)
+        # Small parts are mostly headers.
+        header = parcel_bytes(1, len(parts), 0)
+        blocks: dict[int, BlockRef] = {}
+        total = 0
+        last = unit.seen.get(way, 0)
+        while last < len(came):
+            block = outputs.block(came[last])
+            # It may have been lost since, and made again elsewhere.
+            if block is not None and block[0].node == way.source and came[last] not in had:
+                size = most(block[1], parts)
+                room = limit - header * (len(blocks) + 1)
+                if total + size > room and (blocks or self.segments.bytes_to(way.target)):
+                    break
+                blocks[came[last]] = block[0]
+                total += size
+                if outputs.epoch:
+                    # It has appeared here twice, if it was made again here.
+                    had[came[last]] = None
+            last += 1
+        unit.seen[way] = last
+        return blocks, total
+
+    def _is_full(self, source: NodeId, target: NodeId) -> tuple[bool, bool]:
+        """Whether orders from the one and to the other are held back by what is in flight."""
+        most_bytes = self.rules.fetch_bytes - self.rules.fetch_bytes // MOST_SHARE
+        in_flight = self.segments.bytes_from(source), self.segments.bytes_to(target)
+        return in_flight[0] > most_bytes, in_flight[1] > most_bytes
+
+    def in_flight_left(self, source: NodeId, target: NodeId) -> int:
+        """How many bytes an order between two nodes may have now."""
+        most_bytes = self.rules.fetch_bytes
+        in_flight = self.segments.bytes_to(target), self.segments.bytes_from(source)
+        return min(most_bytes // MOST_SHARE, most_bytes - max(in_flight))
+
+    def _has_room(self, node: NodeId, size: int) -> bool:
+        pool = self.ledger.pools.get(node)
+        return pool is not None and pool.unused_bytes >= size
+
+    # What became of it
+
+    def on_fetched(self, event: ev.PartsFetched) -> None:
+        segment = self.segments.get(event.fetch)
+        if segment is None or segment.is_here:
+            # Late words, or words that come twice.
+            rare("a parcel arrives that nobody waits for")
+            return
+        source_was_full, node_was_full = self._is_full(segment.source, segment.node)
+        self.segments.land(segment)
+        self.segments.learn_pace(segment, self.turn.now_s)
+        segment.is_here = True
+        segment.segment.sealed = True
+        self.storage.book.fetched_bytes += segment.segment.bytes
+        self.plans.want(segment.source, segment.node)
+        # Others wait only where too much was in flight, or anything, if they are large.
+        if source_was_full:
+            self.plans.want(segment.source, None)
+        if node_was_full or not self.segments.bytes_to(segment.node):
+            self.plans.want(None, segment.node)
+        if segment.unwanted:
+            rare("a parcel arrives that nobody wants any more")
+            self.eviction.drop(segment)
+
+    def on_not_fetched(self, event: ev.PartsNotFetched) -> None:
+        segment = self.segments.get(event.fetch)
+        if segment is None:
+            return
+        rare("a parcel can't be fetched")
+        was_wanted = not segment.unwanted and not self._is_discarded(segment)
+        for run in self.plans:
+            if run.plan is not None and segment.unit in run.plan.units and was_wanted:
+                # The reducers fetch what they miss, and tell what is lost.
+                run.plan.refused[segment.source, segment.node] = None
+        self.plans.want(segment.source, None)
+        self.plans.want(None, segment.node)
+        self.segments.forget(segment)
+        self.storage.drop(self.ledger.end_parcel(segment.segment))
+
+    def _is_discarded(self, segment: PrefetchedSegment) -> bool:
+        """Whether a part of it has gone with the attempt that wrote it, while it was fetched."""
+        outputs = self.outputs.get(segment.shuffle)
+        return outputs is not None and any(
+            number >= len(outputs.refs) and outputs.block(number) is None for number in segment.maps
+        )
+
+    # Reducers
+
+    def prefetched_for(self, run: StageRun, index: int, node: NodeId) -> tuple[Parcels, ...]:
+        """What has been fetched for a reducer that is launched on the node."""
+        plan = run.plan
+        if plan is None or index not in plan.unit_of or plan.places[index] != node:
+            return ()
+        unit = plan.unit_of[index]
+        found = (
+            Parcels(shuffle, tuple(each.segment.name for each in unit.at(node, shuffle, parts)))
+            for shuffle, parts in plan.parts_of([index]).items()
+        )
+        return tuple(each for each in found if each.segments)
+
+    def reducer_launched(self, run: StageRun, index: int) -> None:
+        """With the last of a node's reducers in a unit, what is in flight to them comes too late:
+        they fetch it for themselves, and it would come twice."""
+        plan = run.plan
+        if plan is None or index not in plan.unit_of:
+            return
+        unit, node = plan.unit_of[index], plan.places[index]
+        unit.launched.setdefault(node, {})[index] = None
+        if self.segments.bytes_to(node) and not self._awaited(run, unit, node):
+            for segment in list(unit.on_node.get(node, {}).values()):
+                if not segment.is_here:
+                    rare("a parcel would come too late")
+                    self.eviction.drop(segment)
+
+    def reducer_done(self, run: StageRun, index: int) -> None:
+        unit = None if run.plan is None else run.plan.finish(index)
+        if unit is not None:
+            self.eviction.drop_unit(unit)
+            self.admission.admit()
+
+    # What is over
+
+    def forget(self, run: StageRun) -> None:
+        """The stage has ended, or nobody waits for it."""
+        if run.plan is not None:
+            for unit in run.plan.units:
+                self.eviction.drop_unit(unit)
+            run.plan = None
+            self.plans.remove(run)
+
+    def spoil(self, outputs: ShuffleOutputs, lost: list[int]) -> None:
+        """Outputs were lost that may be dealt out differently when they are made again."""
+        if outputs.made_alike:
+            return
+        gone = dict.fromkeys(lost)
+        for segment in self.segments:
+            if segment.shuffle == outputs.shuffle and any(each in gone for each in segment.maps):
+                rare("a parcel holds what will be dealt out anew")
+                self.eviction.drop_unit(segment.unit)
+
+    def lose_node(self, node: NodeId) -> None:
+        """A node has gone, with what was prefetched to it and what is in flight to it."""
+        for segment in self.segments:
+            if segment.node == node:
+                self.segments.forget(segment)
+                if not segment.is_here:
+                    # The order may have reached the node after it had started anew.
+                    self.storage.drop([(node, segment.segment.name)])
+        for run in self.stages:
+            if run.plan is not None:
+                run.plan.lose_node(node)
+                self.eviction.drop_idle(run.plan)
+
+
+def least_order(rules: Rules) -> float:
+    """How many bytes an order is worth while maps still run."""
+    return rules.fetch_bytes / LEAST_SHARE
+
+
+def ways(plan: ReducePlan, source: NodeId, target: NodeId) -> Iterator[Way]:
+    """On which the outputs of a stage's shuffles come from one node to another."""
+    for shuffle in plan.forecasts:
+        # What lies in the own node's memory is where it should be.
+        if source != target:
+            yield Way(shuffle, source, False, target)
+        yield Way(shuffle, source, True, target)
+
+
+def rotated(nodes: list[NodeId], after: NodeId) -> list[NodeId]:
+    """The nodes, beginning behind this one."""
+    place = nodes.index(after) + 1 if after in nodes else 0
+    return nodes[place:] + nodes[:place]

@@ -1,0 +1,196 @@
+"""Nodes and executors that come and go, and what has to be redone for those that have gone."""
+
+from __future__ import annotations
+
+from pyrite.ids import NodeId
+from pyrite.rare import rare
+from pyrite.schedule import events as ev
+from pyrite.schedule import reports
+from pyrite.schedule.attempts import Attempt, Attempts
+from pyrite.schedule.commands import ClearExecutor, StartExecutor
+from pyrite.schedule.divider import Divider
+from pyrite.schedule.fleet import Executor, Fleet
+from pyrite.schedule.health import Health
+from pyrite.schedule.jobs import Jobs
+from pyrite.schedule.outcomes import Outcomes
+from pyrite.schedule.outputs import Outputs
+from pyrite.schedule.prefetch.planner import ReducePlanner
+from pyrite.schedule.prefetch.plans import Plans
+from pyrite.schedule.prefetch.prefetcher import Prefetcher
+from pyrite.schedule.replication import Replication
+from pyrite.schedule.room import Room
+from pyrite.schedule.rules import Rules
+from pyrite.schedule.stages import StageRun, Stages
+from pyrite.schedule.starts import Starts
+from pyrite.schedule.storage import Storage
+from pyrite.schedule.turn import Turn
+
+
+class Recovery:
+    """Takes nodes and executors in; redoes what a lost one was doing or held, and no more."""
+
+    def __init__(
+        self,
+        turn: Turn,
+        rules: Rules,
+        fleet: Fleet,
+        starts: Starts,
+        health: Health,
+        stages: Stages,
+        outputs: Outputs,
+        storage: Storage,
+        room: Room,
+        attempts: Attempts,
+        plans: Plans,
+        planner: ReducePlanner,
+        prefetcher: Prefetcher,
+        replication: Replication,
+        divider: Divider,
+        jobs: Jobs,
+        outcomes: Outcomes,
+    ) -> None:
+        self.turn = turn
+        self.rules = rules
+        self.fleet = fleet
+        self.starts = starts
+        self.health = health
+        self.stages = stages
+        self.outputs = outputs
+        self.storage = storage
+        self.ledger = storage.ledger
+        self.room = room
+        self.attempts = attempts
+        self.plans = plans
+        self.planner = planner
+        self.prefetcher = prefetcher
+        self.replication = replication
+        self.divider = divider
+        self.jobs = jobs
+        self.outcomes = outcomes
+
+    # Nodes
+
+    def on_node_joined(self, event: ev.NodeJoined) -> None:
+        # It may have gone and come back before anyone noticed.
+        if event.node in self.ledger.pools:
+            rare("a node is back before its loss was noticed")
+        self._lose_node(event.node, "the node started anew")
+        self.ledger.join(event.node, event.pool_bytes, event.lends, event.storage_only)
+        for outputs in self.outputs:
+            # There may have been no other node to have replicas.
+            self.replication.renew(outputs)
+
+    def on_node_lost(self, event: ev.NodeLost) -> None:
+        self._lose_node(event.node, event.reason)
+
+    def _lose_node(self, node: NodeId, reason: str) -> None:
+        if node not in self.ledger.pools:
+            return
+        self.room.lose_node(node)
+        self.prefetcher.lose_node(node)
+        self.replication.lose_node(node)
+        self.storage.drop(self.ledger.lose(node))
+        self.storage.kept.forget_node(node)
+        for outputs in self.outputs:
+            self.storage.release(outputs.lose_node(node))
+            self.prefetcher.spoil(outputs, outputs.missing())
+            self.replication.renew(outputs)
+        self.starts.forget_node(node)
+        for executor in self.fleet.on(node):
+            self._forget_executor(executor)
+            # What it laid into other pools, and did not tell of.
+            self.storage.drop(self.ledger.seal(f"e{executor.id}"))
+            if executor.attempt is not None:
+                self.lose_attempt(executor.attempt, reason, blamed=False)
+        for run in list(self.stages):
+            self._redo_lost(run, node)
+        for run in self.plans:
+            self.planner.place_orphans(run)
+
+    def _redo_lost(self, run: StageRun, node: NodeId) -> None:
+        """Has lost inputs of the stage made again, and its own lost outputs."""
+        # A failure may have ended it.
+        if run not in self.stages:
+            return
+        if run.tasks is not None:
+            self.divider.lose_node(run, run.tasks, node)
+        made = [ref for event in run.together.values() for ref in event.blocks()]
+        if run.tasks is not None and any(ref.node == node for ref in made):
+            rare("a node goes with what some tasks of a barrier made")
+            self.outcomes.restart_barrier(run, run.tasks)
+        if run not in self.stages:
+            return
+        if self.jobs.redo_inputs(run):
+            rare("a stage's inputs go with a node")
+        elif run.tasks is not None and not run.tasks.paused:
+            rare("a stage goes on after a node was lost")
+            self.jobs.start(run)
+
+    # Executors
+
+    def on_joined(self, event: ev.ExecutorJoined) -> None:
+        if event.node in self.ledger.pools:
+            self.fleet.join(event.executor, event.node)
+
+    def on_lost(self, event: ev.ExecutorLost) -> None:
+        executor = self.fleet.get(event.executor)
+        if executor is None:
+            return
+        self._forget_executor(executor)
+        writer = f"e{executor.id}"
+        self.storage.drop(self.ledger.seal(writer))
+        # It may have been killed while it wrote what nobody will ask for.
+        known = self.ledger.written_by(executor.node, writer)
+        self.turn.add(ClearExecutor(executor.id, executor.node, known))
+        if executor.attempt is not None:
+            self.lose_attempt(executor.attempt, event.reason)
+        elif executor.ran == 0:
+            self.starts.failed()
+        self._replace(StartExecutor(executor.id, executor.node), event.reason)
+
+    def on_start_failed(self, event: ev.StartFailed) -> None:
+        if event.node in self.ledger.pools:
+            self.starts.failed()
+            self._replace(StartExecutor(event.executor, event.node), event.reason)
+
+    def _replace(self, start: StartExecutor, reason: str) -> None:
+        if not self.starts.replace(start):
+            rare("executors don't start")
+            self.jobs.fail_all(reports.cannot_start(reason))
+
+    def _forget_executor(self, executor: Executor) -> None:
+        self.fleet.remove(executor)
+        self.room.forget_writer(executor.id)
+        self.storage.kept.forget_executor(executor.id)
+        self.health.forget_executor(executor.id)
+        for run in self.stages:
+            if run.tasks is not None:
+                run.tasks.forget_executor(executor.id)
+
+    def lose_attempt(self, attempt: Attempt, reason: str, blamed: bool = True) -> None:
+        """An attempt has gone with its executor, which it may have ended."""
+        self.attempts.remove(attempt.id)
+        self.storage.end_reading(attempt.segments())
+        self.attempts.discard_output(attempt)
+        tasks = attempt.tasks
+        if tasks is None:
+            return
+        tasks.finish(attempt)
+        run = self.stages.of(tasks)
+        if run is None:
+            return
+        if attempt.also or self.divider.is_divided(run, attempt):
+            # Each is tried alone now, and as a whole: who is to blame ends an executor again.
+            rare("an executor dies with a task of several tiny reducers, or of a piece of one")
+            self.outcomes.retry(run, tasks, attempt)
+            return
+        deaths = tasks.deaths.get(attempt.partition, 0) + blamed
+        tasks.deaths[attempt.partition] = deaths
+        if deaths >= self.rules.max_deaths:
+            rare("a partition ends too many executors")
+            report = reports.executor_died(
+                run.spec, attempt.partition, attempt.executor, deaths, reason
+            )
+            self.jobs.fail(run, report)
+        else:
+            self.outcomes.retry(run, tasks, attempt)

@@ -1,0 +1,109 @@
+"""Jobs and stages that are under way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pyrite.ids import AttemptId, JobId, Partition, ShuffleId, StageId
+from pyrite.plan.stages import JobSpec, StageSpec
+from pyrite.schedule.division import Division
+from pyrite.schedule.events import Made
+from pyrite.schedule.outputs import Outputs
+from pyrite.schedule.prefetch.plan import ReducePlan
+from pyrite.schedule.taskset import TaskSet
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A job that has not ended."""
+
+    spec: JobSpec
+    # The partitions whose results have not been delivered.
+    unfinished: dict[int, None]
+    stages: dict[StageId, None] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class StageRun:
+    """A stage that some job waits for; map stages are shared by all jobs that need them."""
+
+    spec: StageSpec
+    jobs: dict[JobId, Job]
+    pool: str
+    # The shuffles that it reads and that are not complete.
+    missing: dict[ShuffleId, None] = field(default_factory=dict)
+    tasks: TaskSet | None = None
+    fetch_failures: dict[tuple[ShuffleId, int], int] = field(default_factory=dict)
+    # The messages of those tasks of a barrier stage that wait for the others.
+    barrier: dict[AttemptId, str] = field(default_factory=dict)
+    # Which tasks read which partitions of kept RDDs; None until somebody asks.
+    readers: dict[Partition, list[int]] | None = None
+    # Where its reducers go, and what is prefetched for them, once sizes are predicted.
+    plan: ReducePlan | None = None
+    # Whether all reducers go where they go whatever they read; None until somebody asks.
+    has_places: bool | None = None
+    # Reducers whose work is done in pieces, and which piece is of which of them.
+    divisions: dict[int, Division] = field(default_factory=dict)
+    pieces: dict[int, int] = field(default_factory=dict)
+    # Of a barrier stage: what the tasks made that succeeded, until all have.
+    together: dict[int, Made] = field(default_factory=dict)
+
+    @property
+    def job(self) -> JobId:
+        """The first of the jobs that wait for it."""
+        return next(iter(self.jobs))
+
+    @property
+    def stage(self) -> StageId:
+        return self.spec.id
+
+    @property
+    def running_count(self) -> int:
+        return 0 if self.tasks is None else self.tasks.count
+
+
+class Stages:
+    """All stages that some job waits for."""
+
+    def __init__(self, outputs: Outputs) -> None:
+        self.outputs = outputs
+        self._runs: dict[StageId, StageRun] = {}
+
+    def __iter__(self) -> Iterator[StageRun]:
+        return iter(self._runs.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._runs)
+
+    def __contains__(self, run: StageRun) -> bool:
+        return run.spec.id in self._runs
+
+    def get(self, stage: StageId) -> StageRun | None:
+        return self._runs.get(stage)
+
+    def add(self, run: StageRun) -> None:
+        self._runs[run.spec.id] = run
+
+    def remove(self, run: StageRun) -> None:
+        del self._runs[run.spec.id]
+
+    def of(self, tasks: TaskSet | None) -> StageRun | None:
+        """The stage that these tasks are of, if somebody still waits for it."""
+        return None if tasks is None else self._runs.get(tasks.stage)
+
+    def waiting_for(self, shuffle: ShuffleId) -> list[StageRun]:
+        """The stages that can't start, or go on, without the shuffle."""
+        return [run for run in self._runs.values() if shuffle in run.missing]
+
+    def unfinished(self, run: StageRun) -> list[int]:
+        """The partitions that are still to be made, or made again."""
+        if run.spec.writes is None:
+            return list(run.jobs[run.job].unfinished)
+        return self.outputs.of(run.spec).missing()
+
+    def is_unfinished(self, run: StageRun, index: int) -> bool:
+        """Whether the partition is still to be made: a piece may end long after the whole."""
+        if run.spec.writes is None:
+            return index in run.jobs[run.job].unfinished
+        return self.outputs.of(run.spec).refs[index] is None

@@ -1,0 +1,32 @@
+"""The turn of one event: when it happened, and what should be done about it."""
+
+from __future__ import annotations
+
+from pyrite.schedule.commands import Command, SetTimer
+
+
+class Turn:
+    """Carries the time to every part of the scheduler, and collects their commands."""
+
+    __slots__ = ("commands", "now_s")
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.commands: list[Command] = []
+
+    def __getstate__(self) -> float:
+        # Commands are of this turn only.
+        return self.now_s
+
+    def __setstate__(self, now_s: float) -> None:
+        self.begin(now_s)
+
+    def begin(self, now_s: float) -> None:
+        self.now_s = now_s
+        self.commands = []
+
+    def add(self, command: Command) -> None:
+        self.commands.append(command)
+
+    def set_timer(self, name: str, delay_s: float) -> None:
+        self.commands.append(SetTimer(name, self.now_s + delay_s))

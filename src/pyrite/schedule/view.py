@@ -1,0 +1,61 @@
+"""The cluster as placement policies see it: read only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from pyrite.ids import BlockRef, ExecutorId, NodeId, Partition, RddId, StageId
+from pyrite.schedule.fleet import Fleet
+from pyrite.schedule.kept import Kept
+from pyrite.schedule.prefetch.segments import PrefetchedSegments
+from pyrite.schedule.stages import Stages
+
+
+class ClusterView:
+    """Answers `pyrite.place.policy.View` from the scheduler's parts."""
+
+    def __init__(
+        self, fleet: Fleet, kept: Kept, stages: Stages, segments: PrefetchedSegments
+    ) -> None:
+        self._fleet = fleet
+        self._stages = stages
+        self._segments = segments
+        self._kept = kept
+
+    def nodes(self) -> Collection[NodeId]:
+        return self._fleet.counts.keys()
+
+    def executors_on(self, node: NodeId) -> Sequence[ExecutorId]:
+        return [each.id for each in self._fleet.on(node)]
+
+    def live_rdds(self) -> Collection[RddId]:
+        return self._kept.live_rdds()
+
+    def is_live(self, partition: Partition) -> bool:
+        return self._kept.is_live(partition)
+
+    def holders(self, partition: Partition) -> Sequence[ExecutorId]:
+        return self._kept.executors(partition)
+
+    def block_rdds(self) -> Collection[RddId]:
+        return self._kept.block_rdds()
+
+    def has_block(self, partition: Partition) -> bool:
+        return self._kept.has_block(partition)
+
+    def block(self, partition: Partition) -> BlockRef | None:
+        return self._kept.block(partition)
+
+    def reducer_places(self, stage: StageId) -> Mapping[int, NodeId]:
+        run = self._stages.get(stage)
+        return {} if run is None or run.plan is None else run.plan.places
+
+    def prefetched(self, stage: StageId) -> Mapping[int, NodeId]:
+        run = self._stages.get(stage)
+        return {} if run is None or run.plan is None else run.plan.prefetched()
+
+    def refetch_s(self, stage: StageId) -> float:
+        run = self._stages.get(stage)
+        if run is None or run.plan is None or not run.plan.reads:
+            return 0.0
+        return self._segments.fetch_s(run.plan.read_bytes() / len(run.plan.reads))
