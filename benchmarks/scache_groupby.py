@@ -11,7 +11,7 @@ from pyrite.cluster.cost.costs import CostModel, NodeKind
 from pyrite.cluster.cost.play import simulate
 from pyrite.cluster.cost.workload import Workload, two_stages, uneven, zipf_shares
 from pyrite.schedule.scheduler import Scheduler
-from pyrite.schedule.state import Rules
+from pyrite.schedule.rules import Rules
 
 NODES = 50
 CORES = 4

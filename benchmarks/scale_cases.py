@@ -2,9 +2,9 @@
 
 from benchmarks.scale_world import EXECUTORS_PER_NODE, World, shuffle_job, writer_of
 from pyrite.schedule.health import ExclusionRule
-from pyrite.schedule.pools import PoolShare
-from pyrite.schedule.state import Rules
-from pyrite.schedule.taskset import Speculation
+from pyrite.schedule.queue import PoolShare
+from pyrite.schedule.rules import Rules
+from pyrite.schedule.rules import SpeculationRule
 
 FAIR_JOBS = 20
 POOLS = 4
@@ -56,7 +56,7 @@ def losses(nodes: int, tasks: int) -> World:
     rules = Rules(
         max_failures=4,
         exclusion=ExclusionRule(enabled=True, per_stage=10, timeout_s=60.0),
-        speculation=Speculation(multiplier=1.5, quantile=0.75, least_s=0.1),
+        speculation=SpeculationRule(multiplier=1.5, quantile=0.75, least_s=0.1),
     )
     world = World(rules, fails_every=1000)
     world.join(range(nodes))

@@ -17,7 +17,7 @@ from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.scheduler import Scheduler
-from pyrite.schedule.state import Rules
+from pyrite.schedule.rules import Rules
 
 EXECUTORS_PER_NODE = 4
 TASK_S = 1.0

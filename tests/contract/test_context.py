@@ -242,7 +242,7 @@ class TestStop:
         for thread in threads:
             thread.start()
         begun.wait()
-        wait_until(lambda: sc._engine.scheduler.next_attempt > 20)
+        wait_until(lambda: sc._engine.scheduler.attempts._next > 20)
         sc.stop()
         for thread in threads:
             thread.join(60)

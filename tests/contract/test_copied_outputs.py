@@ -58,14 +58,14 @@ class Bench:
 
     @property
     def outputs(self) -> ShuffleOutputs:
-        [outputs] = self.sc._engine.scheduler.outputs.shuffles.values()
+        [outputs] = self.sc._engine.scheduler.outputs._shuffles.values()
         return outputs
 
     def wait_for_copies(self) -> None:
         """All outputs lie on two nodes, and all nodes are there."""
         wait_until(lambda: len(nodes_of(self.sc)) == NODES + 1, "all nodes")
         wait_for_executors(self.sc)
-        wait_until(lambda: len(self.outputs.backups) == MAPS, "a copy of each output")
+        wait_until(lambda: len(self.outputs.replicas) == MAPS, "a copy of each output")
 
     def outputs_on(self, name: str) -> list[int]:
         return [i for i, ref in enumerate(self.outputs.refs) if ref and ref.node == name]
@@ -134,7 +134,7 @@ def test_a_storage_node_leaves_while_outputs_have_copies(bench: Bench) -> None:
     bench.marks.add("reducers go on")
     name = bench.sc.addStorageNode("256m")
     assert bench.answer() == ANSWER
-    wait_until(lambda: len(bench.outputs.backups) == MAPS, "a copy of each output")
+    wait_until(lambda: len(bench.outputs.replicas) == MAPS, "a copy of each output")
     bench.sc.removeStorageNode(name)
     wait_until(lambda: name not in nodes_of(bench.sc), "its leave")
     assert bench.answer() == ANSWER

@@ -110,7 +110,7 @@ class TestDeathInTask:
         for _ in range(5):
             with pytest.raises(ExecutorDied):
                 sc.parallelize(range(4), 4).foreach(lambda x: os._exit(9))
-        assert len(sc._engine.scheduler.slots) == 2
+        assert len(sc._engine.scheduler.fleet.slots) == 2
 
 
 class TestDeathOutsideTasks:

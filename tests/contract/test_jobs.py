@@ -153,7 +153,7 @@ class TestOrder:
         jobs = []
         for number, pool in enumerate(pools):
             jobs.append(Background(lambda pool=pool: work(pool)))
-            wait_until(lambda n=number: len(sc._engine.scheduler.jobs) >= n + 2)
+            wait_until(lambda n=number: len(sc._engine.scheduler.jobs._jobs) >= n + 2)
         marks.add("go")
         first.join()
         for job in jobs:
@@ -225,7 +225,7 @@ class TestOrder:
         jobs = []
         for number, pool in enumerate(pools):
             jobs.append(Background(lambda pool=pool: work(pool)))
-            wait_until(lambda n=number: len(sc._engine.scheduler.jobs) >= n + 2)
+            wait_until(lambda n=number: len(sc._engine.scheduler.jobs._jobs) >= n + 2)
         marks.add("go")
         first.join()
         wait_until(lambda: sum(map(marks.count, pools)) == executors)

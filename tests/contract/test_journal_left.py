@@ -34,6 +34,6 @@ def test_a_killed_driver_can_be_restored(master: str, tmp_path: Path) -> None:
     scheduler, at_s = restore(str(left))
     scheduler.check()
     assert at_s > 0
-    assert [each.complete for each in scheduler.outputs.shuffles.values()] == [True]
-    assert list(scheduler.jobs) == [JobId(1)]
-    assert scheduler.attempts
+    assert [each.complete for each in scheduler.outputs._shuffles.values()] == [True]
+    assert list(scheduler.jobs._jobs) == [JobId(1)]
+    assert scheduler.attempts._attempts

@@ -36,9 +36,9 @@ EXPECTED = [(key, len(range(key, 1000, 7))) for key in range(7)]
 def test_every_node_has_its_executors_and_its_own_pool(start: Start) -> None:
     sc = start(MASTER)
     scheduler = sc._engine.scheduler
-    wait_until(lambda: len(scheduler.executors) == 2, "two executors")
-    assert {each.node for each in scheduler.executors.values()} == {"node-0", "node-1"}
-    sizes = {name: pool.capacity_bytes for name, pool in scheduler.ledger.pools.items()}
+    wait_until(lambda: len(scheduler.fleet) == 2, "two executors")
+    assert {each.node for each in scheduler.fleet} == {"node-0", "node-1"}
+    sizes = {name: pool.capacity_bytes for name, pool in scheduler.storage.ledger.pools.items()}
     assert sizes == dict.fromkeys(["driver", "node-0", "node-1"], 128 << 20)
 
 
@@ -150,7 +150,7 @@ def in_memory(sc: SparkContext) -> set[tuple[str, str]]:
 
 
 def in_ledger(sc: SparkContext) -> set[tuple[str, str]]:
-    segments = list(sc._engine.scheduler.ledger.segments.values())
+    segments = list(sc._engine.scheduler.storage.ledger.segments.values())
     return {(each.place, each.name) for each in segments if each.in_memory}
 
 
@@ -194,13 +194,13 @@ class TestOnePool:
         rdd = megabytes(sc, 24)
         assert total(rdd) == 4 * sum(range(24))
         node = nodes_of(sc)["storage-0"]
-        wait_until(lambda: len(sc._engine.scheduler.executors) == 2, "two executors")
-        executors = list(sc._engine.scheduler.executors)
+        wait_until(lambda: len(sc._engine.scheduler.fleet) == 2, "two executors")
+        executors = [each.id for each in sc._engine.scheduler.fleet]
         os.kill(node.server.process.pid, signal.SIGKILL)
         assert total(rdd) == 4 * sum(range(24))
         wait_until(lambda: nodes_of(sc).get("storage-0") not in (None, node), "its return")
         assert total(rdd) == 4 * sum(range(24))
-        assert list(sc._engine.scheduler.executors) == executors
+        assert [each.id for each in sc._engine.scheduler.fleet] == executors
         assert 0 < sc.memory().hits.recomputed < 24
         agree(sc)
 

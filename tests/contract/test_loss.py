@@ -23,12 +23,12 @@ MAPS = 4
 
 def map_outputs(sc: SparkContext) -> list[BlockRef]:
     """Where the map outputs of the latest shuffle lie."""
-    shuffles = sc._engine.scheduler.outputs.shuffles
+    shuffles = sc._engine.scheduler.outputs._shuffles
     return [ref for ref in shuffles[max(shuffles)].refs if ref is not None]
 
 
 def kept_blocks(sc: SparkContext, rdd: Any) -> dict[int, BlockRef]:
-    return dict(sc._engine.scheduler.kept.blocks[RddId(rdd.id())])
+    return dict(sc._engine.scheduler.storage.kept._blocks[RddId(rdd.id())])
 
 
 def corrupt(sc: SparkContext, ref: BlockRef) -> None:
@@ -110,7 +110,7 @@ class TestMapOutputs:
         first = marked(sc, marks).partitionBy(3)
         rdd = first.map(lambda kv: (kv[0] % 2, kv[1])).reduceByKey(lambda a, b: a + b, 2)
         expected = dict(rdd.collect())
-        outputs = sc._engine.scheduler.outputs.shuffles
+        outputs = sc._engine.scheduler.outputs._shuffles
         early, late = sorted(outputs)[-2:]
         for shuffle in (early, late):
             ref = outputs[shuffle].refs[1]

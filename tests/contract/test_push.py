@@ -111,13 +111,15 @@ class Bench:
         self.marks.add("maps go on")
         assert dict(self.job.result(100)) == ANSWER
         self.user.shutdown()
-        outputs = self.sc._engine.scheduler.outputs.shuffles.values()
-        assert not self.sc._engine.scheduler.attempts
+        outputs = self.sc._engine.scheduler.outputs._shuffles.values()
+        assert not self.sc._engine.scheduler.attempts._attempts
         adopted = [
             number for each in outputs for numbers in each.numbers.values() for number in numbers
         ]
         assert sorted(adopted) == sorted(number for each in outputs for number in each.installments)
-        wait_until(lambda: not self.sc._engine.scheduler.parcels.by_fetch, "the end of the parcels")
+        wait_until(
+            lambda: not self.sc._engine.scheduler.segments._by_fetch, "the end of the parcels"
+        )
         agree(self.sc)
         self.sc.stop()
         assert not any(map(os.path.exists, self.folders))

@@ -133,10 +133,16 @@ class TestManyJobs:
 
     def check_engine(self, sc: SparkContext) -> None:
         engine, scheduler = sc._engine, sc._engine.scheduler
-        wait_until(lambda: not scheduler.outputs.shuffles, "no shuffle")
-        wait_until(lambda: not scheduler.kept and not scheduler.persisted, "no kept rows")
-        wait_until(lambda: len(scheduler.ledger.segments) <= 3, "only open segments")
-        assert not scheduler.jobs and not scheduler.runs and not scheduler.attempts
+        wait_until(lambda: not scheduler.outputs._shuffles, "no shuffle")
+        wait_until(
+            lambda: not scheduler.storage.kept and not scheduler.storage.persisted, "no kept rows"
+        )
+        wait_until(lambda: len(scheduler.storage.ledger.segments) <= 3, "only open segments")
+        assert (
+            not scheduler.jobs._jobs
+            and not scheduler.stages._runs
+            and not scheduler.attempts._attempts
+        )
         assert not engine.plans and not engine.flags and not engine.result_stages
         assert not engine.desk.waiters and not engine.map_stages
         names = os.listdir(engine.cluster.folders.memory)

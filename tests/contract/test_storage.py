@@ -95,7 +95,7 @@ class TestLevels:
         wait_until(
             lambda: not [name for name in segments(sc) if name.startswith("d-")], "no disk blocks"
         )
-        assert not sc._engine.scheduler.kept
+        assert not sc._engine.scheduler.storage.kept
 
     def test_what_a_failing_job_kept_is_used(self, sc: SparkContext, marks: Marks) -> None:
         rdd = marked(sc, marks, 1).cache()
@@ -457,7 +457,7 @@ class TestTraces:
         assert segments(sc)
         del rdd, cached, held, checkpointed
         gc.collect()
-        ledger = sc._engine.scheduler.ledger
+        ledger = sc._engine.scheduler.storage.ledger
 
         def has_live_block() -> bool:
             return any(each.live for each in list(ledger.segments.values()))
@@ -467,9 +467,9 @@ class TestTraces:
         # partitions too.
         assert len(ledger.segments) <= 5
         wait_until(lambda: set(segments(sc)) == set(ledger.segments), "files as in the ledger")
-        assert not sc._engine.scheduler.kept
-        assert not sc._engine.scheduler.outputs.shuffles
-        assert not sc._engine.scheduler.persisted
+        assert not sc._engine.scheduler.storage.kept
+        assert not sc._engine.scheduler.outputs._shuffles
+        assert not sc._engine.scheduler.storage.persisted
         assert not sc._engine.plans
 
     def test_destroyed_broadcasts_free_their_bytes(self, start: Start) -> None:
@@ -479,5 +479,5 @@ class TestTraces:
         held.destroy()
         # The next one seals the driver's segment.
         other = sc.broadcast(bytes(20 << 20))
-        wait_until(lambda: len(sc._engine.scheduler.ledger.segments) == 1, "one segment")
+        wait_until(lambda: len(sc._engine.scheduler.storage.ledger.segments) == 1, "one segment")
         assert len(other.value) == 20 << 20

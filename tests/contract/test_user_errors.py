@@ -318,7 +318,7 @@ class TestEnds:
 
 
 def executors(sc: SparkContext) -> list[int]:
-    return list(sc._engine.scheduler.executors)
+    return [each.id for each in sc._engine.scheduler.fleet]
 
 
 def use_all_executors(sc: SparkContext) -> None:

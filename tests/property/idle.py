@@ -39,17 +39,17 @@ def assert_nothing_left(sc: SparkContext) -> None:
 def what_is_left(engine: Any) -> dict[str, Any]:
     """What the engine still knows, by where it knows it; empty when idle."""
     scheduler = engine.scheduler
-    segments = dict(scheduler.ledger.segments)
+    segments = dict(scheduler.storage.ledger.segments)
     known = {
-        "jobs": dict(scheduler.jobs),
-        "runs": dict(scheduler.runs),
-        "attempts": dict(scheduler.attempts),
-        "shuffles": dict(scheduler.outputs.shuffles),
-        "live rows": dict(scheduler.kept.live),
-        "kept blocks": dict(scheduler.kept.blocks),
-        "persisted": set(scheduler.persisted),
-        "moves": dict(scheduler.ledger.moves),
-        "waiting": list(scheduler.waiting),
+        "jobs": dict(scheduler.jobs._jobs),
+        "runs": dict(scheduler.stages._runs),
+        "attempts": dict(scheduler.attempts._attempts),
+        "shuffles": dict(scheduler.outputs._shuffles),
+        "live rows": dict(scheduler.storage.kept._live),
+        "kept blocks": dict(scheduler.storage.kept._blocks),
+        "persisted": set(scheduler.storage.persisted),
+        "moves": dict(scheduler.storage.ledger.moves),
+        "waiting": list(scheduler.room._waiting),
         "plans": dict(engine.plans),
         "stages": dict(engine.result_stages),
         "map stages": dict(engine.map_stages),

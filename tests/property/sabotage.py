@@ -94,7 +94,7 @@ def kill(engine: Any, number: int) -> None:
 
 
 def lose(engine: Any, loss: Loss) -> None:
-    shuffles = list(engine.scheduler.outputs.shuffles.values())
+    shuffles = list(engine.scheduler.outputs._shuffles.values())
     refs = [ref for each in shuffles for ref in each.refs if ref is not None]
     if not refs:
         return
@@ -109,7 +109,7 @@ def lose(engine: Any, loss: Loss) -> None:
 
 def all_outputs(engine: Any, ref: BlockRef, refs: list[BlockRef]) -> bool:
     """Whether there is nothing in the segment but map outputs."""
-    segment = engine.scheduler.ledger.segments.get(ref.segment)
+    segment = engine.scheduler.storage.ledger.segments.get(ref.segment)
     known = sum(each.segment == ref.segment for each in refs)
     return segment is not None and segment.live == known
 

@@ -21,8 +21,8 @@ from pyrite.plan.program import Node, Shape, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
+from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
-from pyrite.schedule.state import Rules
 
 NODE = NodeId("node-0")
 
@@ -108,7 +108,7 @@ def test_a_lost_map_output_of_repartition_never_gives_wrong_rows(start: Start) -
         return rows
 
     sc.parallelize([1], 1).mapPartitions(take_memory).count()
-    shuffles = sc._engine.scheduler.outputs.shuffles
+    shuffles = sc._engine.scheduler.outputs._shuffles
     lose(sc._engine, Loss(0, sum(len(each.refs) for each in shuffles.values()) - 1))
     for _ in range(2):
         # It would be dealt out in another order, as its task spills this time.

@@ -7,28 +7,28 @@ from typing import Any
 from mutating import mutation
 
 from pyrite.ids import BlockRef
-from pyrite.schedule.backups import Backup, Backups
+from pyrite.schedule.replication import ReplicaOrder, Replication
 
-_copies = Backup.copies
+_copies = ReplicaOrder.copies
 
 
-@mutation(Backup, "copies", within=1000)
-def a_copy_takes_the_place_of_another_maps_output(self: Backup) -> list[BlockRef]:
+@mutation(ReplicaOrder, "copies", within=1000)
+def a_copy_takes_the_place_of_another_maps_output(self: ReplicaOrder) -> list[BlockRef]:
     return _copies(self)[::-1]
 
 
-@mutation(Backups, "_lose_backups")
+@mutation(Replication, "lose_node")
 def a_lost_node_keeps_the_copies_on_it(self: Any, node: Any) -> None:
-    for fetch in [f for f, each in self.backups.items() if each.segment.place == node]:
-        del self.backups[fetch]
+    for fetch in [f for f, each in self._orders.items() if each.segment.place == node]:
+        del self._orders[fetch]
 
 
-@mutation(Backups, "_end_backup", within=1000)
+@mutation(Replication, "end", within=1000)
 def what_was_lost_while_it_was_copied_has_a_copy(self: Any, fetch: int, is_there: bool) -> None:
-    backup = self.backups.pop(fetch)
-    outputs = self.outputs.shuffles.get(backup.shuffle)
+    order = self._orders.pop(fetch)
+    outputs = self.outputs.get(order.shuffle)
     live = 0
     if is_there and outputs is not None:
-        outputs.backups.update(zip(backup.maps, backup.copies(), strict=True))
-        live = len(backup.maps)
-    self._drop(self.ledger.end_parcel(backup.segment, live))
+        outputs.replicas.update(zip(order.maps, order.copies(), strict=True))
+        live = len(order.maps)
+    self.storage.drop(self.ledger.end_parcel(order.segment, live))

@@ -22,14 +22,16 @@ from pyrite.driver import checkpoints, desk, engine
 from pyrite.driver.checkpoints import Checkpoints
 from pyrite.execute.keeper import Keeper
 from pyrite.execute.worker import Worker
+from pyrite.ids import BlockRef, NodeId
 from pyrite.schedule import commands as do
-from pyrite.schedule.fleet import Fleet
+from pyrite.schedule.attempts import Attempts
+from pyrite.schedule.jobs import Jobs
 from pyrite.schedule.kept import Kept
 from pyrite.schedule.outcomes import Outcomes
 from pyrite.schedule.outputs import Outputs, ShuffleOutputs
-from pyrite.schedule.rooms import Rooms
-from pyrite.schedule.scheduler import Scheduler
-from pyrite.schedule.staging import Staging
+from pyrite.schedule.recovery import Recovery
+from pyrite.schedule.room import Room
+from pyrite.schedule.speculation import Speculation
 from pyrite.schedule.taskset import TaskSet
 from pyrite.shuffle.read import MapBlocks, MissingMapOutput, ShuffleRows
 
@@ -46,8 +48,9 @@ __all__ = [
 
 _lose = ShuffleOutputs.lose
 _add = ShuffleOutputs.add
-_keep_output = Outcomes._keep_output
-_lose_outputs = Outcomes._lose_outputs
+_on_succeeded = Outcomes.on_succeeded
+_on_fetch_failed = Outcomes.on_fetch_failed
+NOWHERE = BlockRef(NodeId("nowhere"), "m-none", 0, 0)
 
 
 @mutation(ShuffleOutputs, "lose")
@@ -68,32 +71,37 @@ def a_lost_node_keeps_its_map_outputs(self: ShuffleOutputs, node: Any) -> list[A
     return []
 
 
-@mutation(Outcomes, "_keep_output")
-def a_map_output_made_again_counts_again(
-    self: Any, run: Any, partition: int, made: Any, attempt: Any
-) -> None:
-    self.outputs.of(run.spec).counted.discard(partition)
-    _keep_output(self, run, partition, made, attempt)
+@mutation(Outcomes, "on_succeeded")
+def a_map_output_made_again_counts_again(self: Outcomes, event: Any) -> None:
+    attempt = self.attempts.get(event.attempt)
+    run = None if attempt is None else self.stages.of(attempt.tasks)
+    if attempt is not None and run is not None and run.spec.writes is not None:
+        self.outputs.of(run.spec).counted.difference_update(attempt.wanted)
+    _on_succeeded(self, event)
 
 
-@mutation(Outcomes, "_lose_outputs")
-def late_words_lose_what_was_made_since(self: Any, outputs: Any, event: Any) -> list[int]:
-    lost = [index for index, _ in event.lost]
-    for index in lost:
-        self._release(outputs.lose(index))
-    return lost
+@mutation(Outcomes, "on_fetch_failed")
+def late_words_lose_what_was_made_since(self: Outcomes, event: Any) -> None:
+    outputs = self.outputs.get(event.shuffle)
+    if outputs is not None:
+        now = [(index, ref) for index, _ in event.lost if (ref := outputs.refs[index]) is not None]
+        event = event._replace(lost=tuple(now) or event.lost)
+    _on_fetch_failed(self, event)
 
 
-@mutation(Outcomes, "_lose_outputs", within=1500)
-def a_loss_is_not_believed_after_another(self: Any, outputs: Any, event: Any) -> list[int]:
+@mutation(Outcomes, "on_fetch_failed", within=1500)
+def a_loss_is_not_believed_after_another(self: Outcomes, event: Any) -> None:
     # No snapshot: something was lost since the task was launched, and nobody launched after it.
-    return [] if outputs._snapshot is None else _lose_outputs(self, outputs, event)
+    outputs = self.outputs.get(event.shuffle)
+    if outputs is not None and outputs._snapshot is None:
+        event = event._replace(lost=tuple((index, NOWHERE) for index, _ in event.lost))
+    _on_fetch_failed(self, event)
 
 
 @mutation(Outputs, "forget")
-def a_forgotten_shuffle_keeps_its_blocks(self: Outputs, shuffle: Any) -> Iterator[Any]:
-    self.shuffles.pop(shuffle, None)
-    return iter(())
+def a_forgotten_shuffle_keeps_its_blocks(self: Outputs, shuffle: Any) -> list[Any]:
+    self._shuffles.pop(shuffle, None)
+    return []
 
 
 @mutation(ShuffleRows, "batches")
@@ -129,15 +137,15 @@ _launch = Conversation._launch
 
 # Accumulators and results
 
-_deliver = Outcomes._deliver
 _succeed = TaskSet.succeed
 
 
-@mutation(Outcomes, "_deliver")
-def a_result_counts_twice(self: Any, run: Any, partition: int, event: Any) -> None:
-    _deliver(self, run, partition, event)
-    if event.accumulators is not None:
-        self.commands.append(do.CountAccumulators(run.job, event.accumulators))
+@mutation(Outcomes, "on_succeeded")
+def a_result_counts_twice(self: Outcomes, event: Any) -> None:
+    _on_succeeded(self, event)
+    for command in list(self.turn.commands):
+        if isinstance(command, do.CountAccumulators):
+            self.turn.add(command)
 
 
 @mutation(TaskSet, "succeed")
@@ -213,24 +221,24 @@ def segments_are_not_removed(folders: Any, segments: Any) -> None:
     pass
 
 
-@mutation(Rooms, "_is_there", within=1500)
+@mutation(Room, "is_alive", within=1500)
 def a_lost_executor_gets_space(self: Any, writer: str) -> bool:
     return True
 
 
 # Pools
 
-_find_room = Rooms._find_room
+_find_room = Room.find_room
 _lose = Writer.lose
 
 
-@mutation(Rooms, "_find_room", within=1000)
+@mutation(Room, "find_room", within=1000)
 def room_is_granted_before_it_is_free(self: Any, wanted: Any, tries: int) -> None:
     _find_room(self, wanted, tries)
-    if self.waiting and self.waiting[-1].wanted is wanted:
-        waiting = self.waiting.pop()
+    if self._waiting and self._waiting[-1].wanted is wanted:
+        waiting = self._waiting.pop()
         waiting.pool.promised_bytes -= wanted.bytes
-        self._grant(wanted, waiting.pool.node)
+        self.grant(wanted, waiting.pool.node)
 
 
 @mutation(Kept, "relocate")
@@ -238,9 +246,9 @@ def a_moved_block_is_looked_for_where_it_was(self: Kept, *_: Any) -> None:
     pass
 
 
-@mutation(Rooms, "_on_not_moved", within=1500)
+@mutation(Room, "on_not_moved", within=1500)
 def a_failed_move_is_taken_for_done(self: Any, event: Any) -> None:
-    self._on_moved(event)
+    self.on_moved(event)
 
 
 @mutation(Ledger, "end_use", within=1000)
@@ -253,18 +261,18 @@ def a_reader_is_not_counted(self: Ledger, ref: Any) -> None:
     pass
 
 
-@mutation(Rooms, "_forget_waiting", within=1500)
-def a_dead_writer_waits_for_room(self: Any, writer: str) -> None:
+@mutation(Room, "forget_writer", within=1500)
+def a_dead_writer_waits_for_room(self: Any, executor: Any) -> None:
     pass
 
 
-@mutation(Rooms, "_give_up", within=1500)
+@mutation(Room, "give_up", within=1500)
 def what_is_given_up_is_still_promised(self: Any, segment: Any) -> None:
-    for _, ref in [(p, self.kept.block(p)) for p in self.kept.in_segment.get(segment.name, ())]:
-        self._release([ref])
+    kept = self.storage.kept
+    self.storage.release([kept.block(each) for each in kept.in_segment(segment.name)])
 
 
-@mutation(Rooms, "_segments_on", within=1000)
+@mutation(Room, "segments_on", within=1000)
 def a_node_leaves_with_its_blocks(self: Any, node: Any) -> list[Any]:
     return []
 
@@ -283,59 +291,64 @@ def what_is_written_to_a_node_that_is_back_stays(self: Writer, node: Any) -> Non
 
 # Tasks and stages
 
-_on_lost = Fleet._on_lost
-_look_for_slow = Scheduler._look_for_slow
-_forget_stage = Staging._forget_stage
-_start_tasks = Staging._start_tasks
+_on_lost = Recovery.on_lost
+_look = Speculation.look
+_forget = Jobs.forget
+_start_stage = Jobs.start
 
 
-@mutation(Fleet, "_lose_attempt")
+def without(turn: Any, kind: type) -> None:
+    """Nobody is told to do this."""
+    turn.commands[:] = [each for each in turn.commands if not isinstance(each, kind)]
+
+
+@mutation(Recovery, "lose_attempt")
 def a_lost_task_is_not_tried_again(
     self: Any, attempt: Any, reason: str, blamed: bool = True
 ) -> None:
-    del self.attempts[attempt.id]
+    self.attempts.remove(attempt.id)
     if attempt.tasks is not None:
         attempt.tasks.finish(attempt)
 
 
-@mutation(Fleet, "_on_lost")
+@mutation(Recovery, "on_lost")
 def a_lost_executor_is_not_replaced(self: Any, event: Any) -> None:
     _on_lost(self, event)
-    self.commands = [each for each in self.commands if not isinstance(each, do.StartExecutor)]
+    without(self.turn, do.StartExecutor)
 
 
-@mutation(Scheduler, "_look_for_slow")
+@mutation(Speculation, "look")
 def an_idle_engine_goes_on_looking_for_slow_tasks(self: Any) -> None:
-    jobs = self.jobs
-    _look_for_slow(self)
-    if not jobs and self.rules.speculation is not None:
-        self._set_timer("speculation", self.rules.speculation_interval_s)
+    is_idle = not self.stages
+    _look(self)
+    if is_idle and self.rules.speculation is not None:
+        self.turn.set_timer("speculation", self.rules.speculation_interval_s)
 
 
-@mutation(Staging, "_forget_stage")
+@mutation(Jobs, "forget")
 def executors_are_not_told_of_a_stage_s_end(self: Any, run: Any) -> None:
-    _forget_stage(self, run)
-    self.commands = [each for each in self.commands if not isinstance(each, do.ForgetStage)]
+    _forget(self, run)
+    without(self.turn, do.ForgetStage)
 
 
 # One task of a barrier must be done when another's executor dies.
-@mutation(Staging, "_release_together", within=KEPT_ONLY)
+@mutation(Jobs, "release_together", within=KEPT_ONLY)
 def a_barrier_forgets_what_some_of_its_tasks_made(self: Any, run: Any) -> None:
     run.together = {}
 
 
-@mutation(Outcomes, "_restart_barrier")
+@mutation(Outcomes, "restart_barrier")
 def a_barrier_goes_on_with_some_of_its_tasks(self: Any, run: Any, tasks: Any) -> None:
-    for partition in self._unfinished(run):
-        if partition not in tasks.running and partition not in run.together:
-            tasks.add(partition)
+    for partition in self.stages.unfinished(run):
+        if not tasks.is_running(partition) and partition not in run.together:
+            tasks.queue(partition)
 
 
 # Some tasks of a barrier must be done, others not, when a node goes that has no part in it.
-@mutation(Staging, "_start_tasks", within=KEPT_ONLY)
+@mutation(Jobs, "start", within=KEPT_ONLY)
 def a_done_task_of_a_barrier_runs_again_alone(self: Any, run: Any) -> None:
     together, run.together = run.together, {}
-    _start_tasks(self, run)
+    _start_stage(self, run)
     run.together = together
 
 
@@ -344,14 +357,14 @@ def the_story_keeps_the_frames_of_an_error(error: Any) -> Any:
     return error
 
 
-@mutation(Staging, "_cancel")
+@mutation(Attempts, "cancel")
 def a_cancelled_task_runs_on(self: Any, attempt: Any) -> None:
     if attempt.tasks is not None:
         attempt.tasks.finish(attempt)
         attempt.tasks = None
 
 
-@mutation(Outcomes, "_pause_for_inputs")
+@mutation(Jobs, "wait_for_input")
 def a_stage_does_not_wait_for_its_lost_input(self: Any, run: Any, shuffle: Any) -> None:
     run.tasks.paused = False
 

@@ -13,28 +13,29 @@ from pyrite.blocks.ledger import Ledger
 from pyrite.blocks.parcel import unpack_directory
 from pyrite.blocks.parts import find_part
 from pyrite.cluster.sim import fetches
-from pyrite.schedule.ahead import Ahead
-from pyrite.schedule.giving_way import GivingWay
-from pyrite.schedule.parcels import Parcels, Unit
-from pyrite.schedule.prefetch import Prefetching
+from pyrite.schedule.prefetch.eviction import PrefetchEviction
+from pyrite.schedule.prefetch.plan import ReducePlan
+from pyrite.schedule.prefetch.prefetcher import Prefetcher
+from pyrite.schedule.prefetch.segments import PrefetchedSegments
+from pyrite.schedule.prefetch.unit import Unit
 from pyrite.shuffle.read import MapBlocks, ShuffleRows
 
 # What is ordered
 
-_parts_of = Ahead.parts_of
+_parts_of = ReducePlan.parts_of
 
 
-@mutation(Ahead, "parts_of")
-def parts_are_ordered_backwards(self: Ahead, indices: Any) -> Any:
+@mutation(ReducePlan, "parts_of")
+def parts_are_ordered_backwards(self: ReducePlan, indices: Any) -> Any:
     return {shuffle: parts[::-1] for shuffle, parts in _parts_of(self, indices).items()}
 
 
-@mutation(Ahead, "lose_node")
-def a_lost_node_keeps_its_plans(self: Ahead, node: Any) -> None:
+@mutation(ReducePlan, "lose_node")
+def a_lost_node_keeps_its_plans(self: ReducePlan, node: Any) -> None:
     pass
 
 
-@mutation(Prefetching, "_in_flight_left")
+@mutation(Prefetcher, "in_flight_left")
 def any_number_of_bytes_travel_at_once(self: Any, source: Any, target: Any) -> int:
     return 1 << 30
 
@@ -46,9 +47,9 @@ def what_is_made_again_is_fetched_again(
     return {}
 
 
-@mutation(Parcels, "arrive")
-def what_has_arrived_is_still_on_its_way(self: Parcels, parcel: Any) -> None:
-    self.busy.pop((parcel.source, parcel.node), None)
+@mutation(PrefetchedSegments, "land")
+def what_has_arrived_is_still_on_its_way(self: PrefetchedSegments, parcel: Any) -> None:
+    self._busy.pop((parcel.source, parcel.node), None)
 
 
 # What is told to tasks
@@ -58,7 +59,7 @@ def what_has_arrived_is_still_on_its_way(self: Parcels, parcel: Any) -> None:
 def parcels_of_other_nodes_are_told(
     self: Unit, node: Any, shuffle: Any, parts: Any
 ) -> Iterator[Any]:
-    return (each for each in self.parcels if each.is_here and each.shuffle == shuffle)
+    return (each for each in self.segments if each.is_here and each.shuffle == shuffle)
 
 
 @mutation(Unit, "at")
@@ -79,35 +80,35 @@ def the_readers_of_parcels_are_not_counted(self: Ledger, name: str) -> None:
 
 # What goes
 
-_drop_parcel = GivingWay._drop_parcel
+_drop = PrefetchEviction.drop
 
 
-@mutation(GivingWay, "_drop_parcel")
+@mutation(PrefetchEviction, "drop")
 def what_is_not_wanted_stays_when_it_arrives(self: Any, parcel: Any) -> None:
     if parcel.is_here:
-        _drop_parcel(self, parcel)
+        _drop(self, parcel)
 
 
-@mutation(GivingWay, "_drop_parcel")
+@mutation(PrefetchEviction, "drop")
 def what_is_stopped_on_its_way_is_forgotten_at_once(self: Any, parcel: Any) -> None:
-    self.parcels.forget(parcel)
-    self._drop(self.ledger.end_parcel(parcel.segment))
+    self.segments.forget(parcel)
+    self.storage.drop(self.ledger.end_parcel(parcel.segment))
 
 
-@mutation(Prefetching, "_forget_ahead")
+@mutation(Prefetcher, "forget")
 def a_stage_that_ends_keeps_its_parcels(self: Any, run: Any) -> None:
-    self.parcels.planned.pop(run.spec.id, None)
+    self.plans.remove(run)
 
 
-@mutation(Ahead, "finish")
-def a_round_is_never_over(self: Ahead, index: int) -> None:
+@mutation(ReducePlan, "finish")
+def a_round_is_never_over(self: ReducePlan, index: int) -> None:
     unit = self.unit_of.get(index)
     if unit is not None:
         unit.unfinished.pop(index, None)
 
 
-@mutation(GivingWay, "_drop_idle", within=1000)
-def what_is_meant_for_nobody_stays(self: Any, ahead: Any) -> None:
+@mutation(PrefetchEviction, "drop_idle", within=1000)
+def what_is_meant_for_nobody_stays(self: Any, plan: Any) -> None:
     pass
 
 

@@ -395,8 +395,12 @@ class TaskSet:
         for partition, copies in self._running.items():
             each_s = (now_s - copies[0].started_s) / (1 + len(copies[0].also))
             if len(copies) == 1 and each_s > limit_s:
-                if partition not in self._slow:
-                    self._move(partition, SLOW)
-                self._slow[partition] = None
-                self.offered = 0
+                self.mark_slow(partition)
         return bool(self._slow)
+
+    def mark_slow(self, partition: int) -> None:
+        """The one attempt at the task takes so long that it deserves a copy."""
+        if partition not in self._slow:
+            self._move(partition, SLOW)
+            self._slow[partition] = None
+        self.offered = 0

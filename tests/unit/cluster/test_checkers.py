@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,9 +32,10 @@ from pyrite.plan.program import Shape
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
-from pyrite.schedule.outputs import Installment, ShuffleOutputs
+from pyrite.schedule.attempts import Attempt
+from pyrite.schedule.outputs import PartialOutput, ShuffleOutputs
+from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
-from pyrite.schedule.state import Rules
 
 NODE, OTHER = NodeId("node-0"), NodeId("node-1")
 REF = BlockRef(NODE, "m-e0-1", 0, 10)
@@ -226,20 +226,22 @@ def test_executors_bite_on_two_tasks_at_once_and_on_old_numbers() -> None:
 
 
 def holding(**held: Any) -> Any:
-    attempt = SimpleNamespace(id=9, blocks=[(Partition(RddId(4), 2), REF)])
-    return SimpleNamespace(
-        outputs=SimpleNamespace(shuffles=held.get("shuffles", {})),
-        kept=SimpleNamespace(blocks=held.get("blocks", {})),
-        attempts={9: attempt} if "read" in held else {},
-        ledger=SimpleNamespace(segments=held.get("read", {})),
-    )
+    scheduler = Scheduler(Rules())
+    scheduler.outputs._shuffles = held.get("shuffles", {})
+    scheduler.storage.kept._blocks = held.get("blocks", {})
+    scheduler.storage.ledger.segments = held.get("read", {})
+    if "read" in held:
+        read = ((Partition(RddId(4), 2), REF),)
+        attempt = Attempt(AttemptId(9), None, 0, ExecutorId(0), 0, 0.0, blocks=read)
+        scheduler.attempts.add(attempt)
+    return scheduler
 
 
 def made(shuffle: int, index: int, grown: bool = False) -> ShuffleOutputs:
     """Outputs of two maps, of which one is there, or a part of it."""
     outputs = ShuffleOutputs(ShuffleId(shuffle), 2)
     if grown:
-        outputs.grow(Installment(index, REF, b"\1"))
+        outputs.grow(PartialOutput(index, REF, b"\1"))
     else:
         outputs.add(index, REF, b"\1")
     return outputs
@@ -252,7 +254,7 @@ DROP: Chapter = TICK, [do.DropSegments(NODE, (REF.segment,))]
     ("scheduler", "what"),
     [
         (holding(shuffles={5: made(5, 1)}), "map output 1 of shuffle 5"),
-        (holding(shuffles={5: made(5, 1, grown=True)}), "installment 2 of shuffle 5"),
+        (holding(shuffles={5: made(5, 1, grown=True)}), "partial output 2 of shuffle 5"),
         (holding(blocks={4: {2: REF}}), "partition 2 of RDD 4"),
         (holding(read={REF.segment: None}), r"partition .*, which attempt 9 reads"),
     ],
@@ -328,7 +330,7 @@ def test_invariants_are_the_scheduler_s_own() -> None:
     scheduler.handle(NODES[0], 0.0)
     scheduler.handle(JOINED[0], 0.0)
     tell(Invariants(scheduler), TICK)
-    scheduler.free.clear()
+    scheduler.fleet._free.clear()
     with pytest.raises(CheckFailed, match="after TimerFired"):
         tell(Invariants(scheduler), TICK)
 

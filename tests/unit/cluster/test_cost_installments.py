@@ -22,8 +22,8 @@ from pyrite.schedule.commands import (
     Snapshot,
 )
 from pyrite.schedule.events import Event, OutputGrew, SpaceWanted, TaskSucceeded
+from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
-from pyrite.schedule.state import Rules
 
 A, B, C = NodeId("node-0"), NodeId("node-1"), NodeId("node-2")
 SHUFFLE = ShuffleId(0)

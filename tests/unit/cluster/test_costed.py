@@ -27,8 +27,8 @@ from pyrite.errors import UserError
 from pyrite.ids import NodeId, RddId
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event, FetchFailed, RddPersisted
+from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
-from pyrite.schedule.state import Rules
 
 MODEL = CostModel(
     driver_event_s=0.001,

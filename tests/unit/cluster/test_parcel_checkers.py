@@ -22,7 +22,8 @@ from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, NodeId, ShuffleId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.outputs import ShuffleOutputs
-from pyrite.schedule.state import Rules
+from pyrite.schedule.rules import Rules
+from pyrite.schedule.scheduler import Scheduler
 
 HERE, THERE = NodeId("node-0"), NodeId("node-1")
 NODES = ev.NodeJoined(HERE, 1000), ev.NodeJoined(THERE, 1000)
@@ -46,12 +47,11 @@ def tell(checker: Checker, *commands: do.Command, event: ev.Event = TICK) -> Non
 def scheduler(made_alike: bool = True) -> Any:
     outputs = ShuffleOutputs(SHUFFLE, 1, replayable=made_alike)
     outputs.add(0, REF, b"\1")
-    parcel = SimpleNamespace(shuffle=SHUFFLE)
-    return SimpleNamespace(
-        rules=Rules(fetch_bytes=100),
-        outputs=SimpleNamespace(shuffles={SHUFFLE: outputs}),
-        parcels=SimpleNamespace(by_fetch=dict.fromkeys(range(5), parcel)),
-    )
+    found = Scheduler(Rules(fetch_bytes=100))
+    found.outputs._shuffles[SHUFFLE] = outputs
+    prefetched: Any = SimpleNamespace(shuffle=SHUFFLE)
+    found.segments._by_fetch = dict.fromkeys(range(5), prefetched)
+    return found
 
 
 @pytest.fixture

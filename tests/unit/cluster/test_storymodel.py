@@ -247,7 +247,7 @@ def test_pieces_of_a_reducer_are_its_work(tmp_path: Path) -> None:
     with SparkContext(conf=conf) as sc:
         for _ in range(1000):
             # One executor alone divides nothing.
-            if len(sc._engine.scheduler.executors) == 2:
+            if len(sc._engine.scheduler.fleet) == 2:
                 break
             sc.range(2).count()
         pairs = sc.parallelize(range(6), 6).flatMap(skewed)

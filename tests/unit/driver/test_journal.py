@@ -22,8 +22,8 @@ from pyrite.plan.program import Node, Shape, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command, LaunchTask
+from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
-from pyrite.schedule.state import Rules
 from pyrite.settings import BadSetting
 
 NODE = NodeId("node-0")
@@ -75,8 +75,8 @@ def test_running_jobs_and_their_outputs_are_restored(tmp_path: Path) -> None:
     driver.tell(ev.TaskSucceeded(first, output=ref(0)))
     scheduler, at_s = restore(str(tmp_path / "app.journal"))
     assert at_s == driver.now_s
-    assert scheduler.outputs.shuffles[ShuffleId(0)].refs == [ref(0), None]
-    assert list(scheduler.attempts) == [second]
+    assert scheduler.outputs._shuffles[ShuffleId(0)].refs == [ref(0), None]
+    assert list(scheduler.attempts._attempts) == [second]
     answer = scheduler.handle(ev.TaskSucceeded(second, output=ref(1)), at_s + 1)
     assert [each.stage for each in answer if is_launch(each)] == [1, 1]
 
@@ -87,9 +87,9 @@ def test_stages_of_a_restored_job_are_the_same_objects(tmp_path: Path) -> None:
     left, right = make_stage(1, maps, writes=True), make_stage(2, maps, writes=True)
     driver.submit(make_stage(3, left, right))
     scheduler, _ = restore(str(tmp_path / "app.journal"))
-    parents = scheduler.jobs[JobId(3)].spec.stage.parents
+    parents = scheduler.jobs._jobs[JobId(3)].spec.stage.parents
     assert parents[ShuffleId(1)].parents[ShuffleId(0)] is parents[ShuffleId(2)].parents[0]
-    assert scheduler.runs[StageId(0)].spec is parents[ShuffleId(1)].parents[ShuffleId(0)]
+    assert scheduler.stages._runs[StageId(0)].spec is parents[ShuffleId(1)].parents[ShuffleId(0)]
 
 
 def test_the_sample_of_a_stage_is_restored(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_the_sample_of_a_stage_is_restored(tmp_path: Path) -> None:
     samples = (Sample(10, 4, [(0, 4)]), Sample(20, 4, [(0, 1), (1, 3)]))
     maps = replace(make_stage(0, writes=True), samples=samples, routing="range")
     driver.submit(make_stage(1, maps))
-    found = restore(str(tmp_path / "app.journal"))[0].runs[StageId(0)].spec
+    found = restore(str(tmp_path / "app.journal"))[0].stages._runs[StageId(0)].spec
     assert found.samples == samples and found.routing == "range"
 
 
@@ -113,7 +113,7 @@ def test_thousands_of_stages_are_told_once(tmp_path: Path) -> None:
     Journal(str(tmp_path), "again", driver.scheduler).close(keep=True)
     for name in ("app", "again"):
         scheduler, _ = restore(str(tmp_path / f"{name}.journal"))
-        assert len(scheduler.runs) == len(driver.scheduler.runs) == 1502
+        assert len(scheduler.stages._runs) == len(driver.scheduler.stages._runs) == 1502
 
 
 def test_a_stage_that_no_beginning_tells_is_told_again() -> None:
@@ -146,7 +146,7 @@ def test_a_torn_tail_is_passed_over(tmp_path: Path) -> None:
         driver.path.write_bytes(longer[:length])
         scheduler, at_s = restore(str(tmp_path / "app.journal"))
         assert at_s == driver.now_s - 1
-        assert attempt in scheduler.attempts
+        assert attempt in scheduler.attempts._attempts
 
 
 def test_one_that_ends_in_its_beginning_is_refused(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_what_was_delivered_is_not_in_it(tmp_path: Path) -> None:
     driver.tell(ev.TaskSucceeded(first, b"secret rows", accumulators=b"secret sum"))
     driver.tell(ev.TaskFailed(second, ev.Failure("KeyError", "'user'", error=b"secret error")))
     assert b"secret" not in driver.path.read_bytes()
-    assert list(restore(str(tmp_path / "app.journal"))[0].jobs[JobId(0)].unfinished) == [1]
+    assert list(restore(str(tmp_path / "app.journal"))[0].jobs._jobs[JobId(0)].unfinished) == [1]
 
 
 def test_what_a_barrier_still_holds_is_in_it(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_it_is_there_while_the_driver_is(tmp_path: Path) -> None:
         (file,) = tmp_path.iterdir()
         assert file.name == f"{sc.applicationId}-{os.getpid()}.journal"
         scheduler, _ = restore(str(file))
-        assert [each.complete for each in scheduler.outputs.shuffles.values()] == [True]
+        assert [each.complete for each in scheduler.outputs._shuffles.values()] == [True]
     assert not list(tmp_path.iterdir())
 
 

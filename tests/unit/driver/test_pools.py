@@ -6,7 +6,7 @@ import pytest
 
 from pyrite.driver.pools import read_pools
 from pyrite.errors import UserError
-from pyrite.schedule.pools import PoolShare
+from pyrite.schedule.queue import PoolShare
 
 FILE = """<?xml version="1.0"?>
 <allocations>

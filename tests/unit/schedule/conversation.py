@@ -20,8 +20,8 @@ from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
+from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
-from pyrite.schedule.state import Rules
 
 NODE = NodeId("node-0")
 
@@ -78,7 +78,7 @@ class Talk:
 
     def succeed(self, attempt: int, **news: Any) -> list[do.Command]:
         launched = self.running.pop(AttemptId(attempt))
-        run = self.scheduler.runs.get(launched.stage)
+        run = self.scheduler.stages._runs.get(launched.stage)
         writes = run is not None and run.spec.writes is not None
         result = None if writes else b"r"
         outputs = [

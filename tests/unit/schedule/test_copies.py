@@ -13,8 +13,8 @@ from pyrite.ids import BlockRef, ExecutorId, NodeId, ShuffleId
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
-from pyrite.schedule.backups import MOST_TRIES
 from pyrite.schedule.outputs import ShuffleOutputs
+from pyrite.schedule.replication import MOST_TRIES
 
 SHUFFLE = ShuffleId(0)
 STORE = NodeId("storage-0")
@@ -32,7 +32,7 @@ class Copied(Nodes):
 
     @property
     def outputs(self) -> ShuffleOutputs:
-        return self.scheduler.outputs.shuffles[SHUFFLE]
+        return self.scheduler.outputs._shuffles[SHUFFLE]
 
     def arrive_all(self) -> None:
         while fresh := [each for each in self.orders() if each.fetch not in self.arrived]:
@@ -66,11 +66,11 @@ class Copied(Nodes):
 
     def all_are_safe(self) -> bool:
         """Whether each output lies on two nodes that are there."""
-        places = self.scheduler.ledger.pools
+        places = self.scheduler.storage.ledger.pools
         return all(
             self.ref(index).node in places
-            and index in self.outputs.backups
-            and self.outputs.backups[index].node in places
+            and index in self.outputs.replicas
+            and self.outputs.replicas[index].node in places
             for index in range(MAPS)
         )
 
@@ -85,14 +85,14 @@ class Copied(Nodes):
         assert self.ended() == {0: None}
         self.tell(ev.ShuffleForgotten(SHUFFLE))
         self.arrive_all()
-        assert not self.scheduler.ledger.segments
-        assert not self.scheduler.backups and not self.scheduler.to_copy
+        assert not self.scheduler.storage.ledger.segments
+        assert not self.scheduler.replication._orders and not self.scheduler.replication._wanted
 
 
 def copied(**rules: object) -> Copied:
     """All maps are done, and each output has a copy on another node."""
     talk = Copied(**rules)
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(90, 90, 90)
         talk.arrive_all()
     return talk
@@ -112,9 +112,9 @@ def dropped(answer: list[do.Command]) -> list[tuple[NodeId, str]]:
 
 def test_each_output_is_copied_to_another_node() -> None:
     talk = copied()
-    assert sorted(talk.outputs.backups) == list(range(MAPS))
+    assert sorted(talk.outputs.replicas) == list(range(MAPS))
     for index in range(MAPS):
-        ref, copy = talk.ref(index), talk.outputs.backups[index]
+        ref, copy = talk.ref(index), talk.outputs.replicas[index]
         assert copy.node != ref.node
         # Its header names its parts, too.
         assert copy.length == ref.length + 8 * 3 - 8 + 8
@@ -122,10 +122,10 @@ def test_each_output_is_copied_to_another_node() -> None:
 
 def test_copies_are_spread_over_the_other_nodes() -> None:
     talk = Copied(map_stage(0, 60))
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(90, 90, 90)
         talk.arrive_all()
-    pairs = [(talk.ref(i).node, copy.node) for i, copy in talk.outputs.backups.items()]
+    pairs = [(talk.ref(i).node, copy.node) for i, copy in talk.outputs.replicas.items()]
     counts = {pair: pairs.count(pair) for pair in pairs}
     assert len(counts) == 6 and min(counts.values()) > 3
 
@@ -150,7 +150,7 @@ def test_an_order_has_no_more_bytes_than_may_be_on_their_way() -> None:
     talk.arrive_all()
     counts = [len(order.maps) for order in talk.orders()]
     assert counts == [1, 2, 1, 1, 1]
-    assert sorted(talk.outputs.backups) == sorted(set(range(9)) - set(talk.outputs.missing()))
+    assert sorted(talk.outputs.replicas) == sorted(set(range(9)) - set(talk.outputs.missing()))
 
 
 def test_the_copies_of_an_order_lie_where_they_are_said_to() -> None:
@@ -167,7 +167,7 @@ def test_the_copies_of_an_order_lie_where_they_are_said_to() -> None:
     talk.arrive(order)
     offset = directory_bytes(2)
     for index, ref in zip(order.maps, order.refs, strict=True):
-        copy = talk.outputs.backups[index]
+        copy = talk.outputs.replicas[index]
         assert copy == BlockRef(order.node, order.segment, offset, ref.length + 24)
         offset = -(-(offset + copy.length) // 64) * 64
     assert offset <= order.bytes == parcel_bytes(2, 3, sum(ref.length for ref in order.refs))
@@ -178,7 +178,7 @@ def test_without_another_node_there_is_no_copy() -> None:
     talk.lose_node(1)
     talk.lose_node(2)
     talk.make(90, 90, 90)
-    assert not talk.orders() and not talk.scheduler.to_copy
+    assert not talk.orders() and not talk.scheduler.replication._wanted
     # And when there is one again, all get theirs.
     talk.come_back(1)
     [order] = talk.orders()
@@ -201,7 +201,7 @@ def test_outputs_are_not_told_of_in_installments_where_each_has_a_copy() -> None
 def test_no_copy_lies_on_a_node_that_may_be_asked_to_leave() -> None:
     talk = Copied()
     talk.tell(ev.NodeJoined(STORE, 1 << 40, storage_only=True))
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(90, 90, 90)
         talk.arrive_all()
     assert talk.all_are_safe()
@@ -243,7 +243,7 @@ def test_of_two_nodes_the_one_that_is_back_gets_the_copies_again() -> None:
     talk.lose_node(2)
     talk.arrive_all()
     talk.lose_node(1)
-    assert talk.outputs.complete and not talk.outputs.backups
+    assert talk.outputs.complete and not talk.outputs.replicas
     talk.come_back(1)
     talk.arrive_all()
     assert talk.all_are_safe()
@@ -256,13 +256,13 @@ def test_of_two_nodes_the_one_that_is_back_gets_the_copies_again() -> None:
 
 def test_a_copy_of_a_copy_is_as_long_as_that() -> None:
     talk = copied()
-    lengths = [copy.length for _, copy in sorted(talk.outputs.backups.items())]
+    lengths = [copy.length for _, copy in sorted(talk.outputs.replicas.items())]
     for number in range(3):
         talk.lose_node(number)
         talk.arrive_all()
         talk.come_back(number)
     assert all(is_fetched(talk.ref(index).segment) for index in range(MAPS))
-    assert [talk.outputs.backups[index].length for index in range(MAPS)] == lengths
+    assert [talk.outputs.replicas[index].length for index in range(MAPS)] == lengths
     assert [talk.ref(index).length for index in range(MAPS)] == lengths
     talk.end()
 
@@ -289,13 +289,13 @@ def test_an_order_that_reaches_a_node_in_its_next_life_leaves_no_file() -> None:
     answer = talk.come_back(lost)
     assert (order.node, order.segment) in dropped(answer)
     talk.arrive(order)
-    assert order.segment not in talk.scheduler.ledger.segments
+    assert order.segment not in talk.scheduler.storage.ledger.segments
     talk.end()
 
 
 def test_an_output_that_can_not_be_read_is_replaced_by_its_copy() -> None:
     talk = copied()
-    before, copy = talk.ref(2), talk.outputs.backups[2]
+    before, copy = talk.ref(2), talk.outputs.replicas[2]
     answer = talk.not_read(2)
     assert talk.ref(2) == copy and talk.outputs.complete and not maps_launched(answer)
     [order] = of_type(answer, do.FetchParts)
@@ -315,7 +315,7 @@ def test_what_can_not_be_read_twice_is_made_again_whatever_copies_there_are() ->
     talk = copied(max_fetch_failures=3)
     talk.not_read(2)
     talk.arrive_all()
-    assert 2 in talk.outputs.backups
+    assert 2 in talk.outputs.replicas
     assert maps_launched(talk.not_read(2)) == [2]
     [attempt] = [a for a, each in talk.running.items() if each.stage == 0]
     talk.make(90, 90, 90, attempt=attempt)
@@ -336,9 +336,9 @@ def test_copies_of_outputs_of_a_barrier_are_lost_with_them() -> None:
     talk.arrive(*others)
     # The one that has no copy is lost, and the others with it.
     lost = first.maps[0]
-    gone = set(talk.outputs.backups.values())
+    gone = set(talk.outputs.replicas.values())
     answer = talk.not_read(lost)
-    assert talk.outputs.missing() == [0, 1, 2] and not talk.outputs.backups
+    assert talk.outputs.missing() == [0, 1, 2] and not talk.outputs.replicas
     assert {(ref.node, ref.segment) for ref in gone} <= set(dropped(answer))
     for attempt in [a for a, each in talk.running.items() if each.stage == 1]:
         talk.finish(attempt)
@@ -351,8 +351,8 @@ def test_what_was_lost_while_it_was_copied_has_no_copy() -> None:
     [order] = talk.orders()
     talk.lose_node(NODES.index(order.source))
     talk.arrive(order)
-    assert not talk.outputs.backups
-    assert order.segment not in talk.scheduler.ledger.segments
+    assert not talk.outputs.replicas
+    assert order.segment not in talk.scheduler.storage.ledger.segments
     talk.tell(ev.PartsNotFetched(order.fetch, "said late"))
 
 
@@ -372,13 +372,13 @@ def fail(talk: Copied, spoilt: frozenset[int]) -> int:
 
 def test_an_output_that_can_not_be_copied_keeps_no_other_from_it() -> None:
     talk = Copied(map_stage(0, 12))
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(90, 90, 90)
-    batch = max(talk.scheduler.to_copy.values(), key=len)
+    batch = max(talk.scheduler.replication._wanted.values(), key=len)
     assert len(batch) == 3
     spoilt = batch[1]
     assert fail(talk, frozenset({spoilt})) == MOST_TRIES
-    assert {*talk.outputs.backups} == {*range(12)} - {spoilt}
+    assert {*talk.outputs.replicas} == {*range(12)} - {spoilt}
 
 
 def test_what_could_not_be_copied_to_one_node_goes_to_another() -> None:
@@ -389,13 +389,13 @@ def test_what_could_not_be_copied_to_one_node_goes_to_another() -> None:
     second = talk.orders()[-1]
     assert len({first.source, first.node, second.node}) == 3
     talk.arrive(second)
-    assert talk.outputs.backups[0].node == second.node
+    assert talk.outputs.replicas[0].node == second.node
 
 
 def test_what_can_not_be_copied_at_all_is_tried_again_when_a_node_comes() -> None:
     talk = copied()
     talk.lose_node(1)
-    alone = frozenset(range(MAPS)) - frozenset(talk.outputs.backups)
+    alone = frozenset(range(MAPS)) - frozenset(talk.outputs.replicas)
     tries = fail(talk, alone)
     assert len(alone) < tries <= MOST_TRIES * len(alone)
     assert talk.outputs.complete and not talk.all_are_safe()
@@ -407,14 +407,14 @@ def test_what_can_not_be_copied_at_all_is_tried_again_when_a_node_comes() -> Non
 def test_no_output_is_copied_twice_at_once() -> None:
     # One of each node is on its way, and others wait, when more nodes come.
     talk = Copied(fetch_bytes=300)
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(90, 90, 90)
     assert len(talk.orders()) == 3
-    waiting = {key: list(maps) for key, maps in talk.scheduler.to_copy.items()}
+    waiting = {key: list(maps) for key, maps in talk.scheduler.replication._wanted.items()}
     assert sum(map(len, waiting.values())) == 3
     for number in (3, 4):
         assert not talk.tell(ev.NodeJoined(NodeId(f"node-{number}"), 1 << 30))
-    assert talk.scheduler.to_copy == waiting
+    assert talk.scheduler.replication._wanted == waiting
     talk.arrive_all()
     assert sorted(index for order in talk.orders() for index in order.maps) == list(range(MAPS))
 

@@ -14,7 +14,7 @@ from pyrite.ids import AttemptId, BlockRef, RddId, ShuffleId
 from pyrite.plan.dividing import Divisible
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
-from pyrite.schedule.dividing import even_ranges, find_ranges
+from pyrite.schedule.divider import even_ranges, find_ranges
 
 SHUFFLE = ShuffleId(0)
 
@@ -27,7 +27,7 @@ def heavy(maps: int = 6, writes: bool = False, **rules: object) -> Nodes:
     stage = map_stage(1, 3, parent) if writes else result_stage(1, 3, parent)
     divided = replace(stage, divisible=Divisible(1, SHUFFLE))
     talk.submit(result_stage(2, 3, divided) if writes else divided)
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(MIB, MIB, 10 * MIB)
     return talk
 
@@ -70,7 +70,7 @@ def finish_all(talk: Nodes) -> None:
         attempt, launch = next(iter(talk.running.items()))
         if attempt in pieces(talk):
             end_piece(talk, attempt)
-        elif launch.stage == 2 or 2 not in talk.scheduler.runs:
+        elif launch.stage == 2 or 2 not in talk.scheduler.stages._runs:
             talk.finish(attempt) if launch.stage else talk.make(MIB, MIB, 10 * MIB)
         else:
             talk.make(90, 90, 90)
@@ -102,14 +102,14 @@ def test_the_whole_takes_what_the_pieces_made_in_order() -> None:
         talk.finish()
     [whole] = wholes(talk).values()
     assert whole.divided is not None and whole.divided.maps is None
-    division = talk.scheduler.runs[1].divisions[2]
+    division = talk.scheduler.stages._runs[1].divisions[2]
     assert whole.divided.blocks == tuple(division.blocks()) and len(whole.divided.blocks) == 3
     finish_all(talk)
     assert talk.ended() == {0: None}
     results = [each.partition for each in of_type(talk.log, do.DeliverResult)]
     assert sorted(results) == [0, 1, 2]
     talk.tell(ev.ShuffleForgotten(SHUFFLE))
-    assert not talk.scheduler.ledger.segments
+    assert not talk.scheduler.storage.ledger.segments
 
 
 def test_what_pieces_added_counts_with_the_whole() -> None:
@@ -130,7 +130,7 @@ def test_reducers_of_like_size_are_not_divided() -> None:
     talk = Nodes(divide_bytes=1, prefetch=False)
     stage = replace(result_stage(1, 3, map_stage(0, 6)), divisible=Divisible(1, SHUFFLE))
     talk.submit(stage)
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(MIB, MIB, MIB)
     assert not of_type(talk.log, do.ReducerDivided)
 
@@ -140,7 +140,7 @@ def test_what_is_kept_is_not_divided() -> None:
     talk.tell(ev.RddPersisted(RddId(11)))
     stage = replace(result_stage(1, 3, map_stage(0, 6)), divisible=Divisible(1, SHUFFLE))
     talk.submit(stage)
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(MIB, MIB, 10 * MIB)
     assert not of_type(talk.log, do.ReducerDivided)
 
@@ -149,7 +149,7 @@ def test_who_asks_for_some_partitions_may_want_few_rows() -> None:
     talk = Nodes(divide_bytes=MIB, prefetch=False)
     stage = replace(result_stage(1, 3, map_stage(0, 6)), divisible=Divisible(1, SHUFFLE))
     talk.submit(stage, partitions=(2,))
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(MIB, MIB, 10 * MIB)
     assert not of_type(talk.log, do.ReducerDivided)
 
@@ -159,7 +159,7 @@ def test_what_one_map_has_made_is_not_divided() -> None:
     stage = replace(result_stage(1, 3, map_stage(0, 6)), divisible=Divisible(1, SHUFFLE))
     talk.submit(stage)
     talk.make(MIB, MIB, 60 * MIB)
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(MIB, MIB, MIB)
     assert not of_type(talk.log, do.ReducerDivided)
 
@@ -173,7 +173,7 @@ def test_what_pieces_read_again_is_weighed(
     talk = Nodes(divide_bytes=50 * MIB, prefetch=False)
     joined = result_stage(2, 3, map_stage(0, 6), map_stage(1, 2))
     talk.submit(replace(joined, divisible=Divisible(1, SHUFFLE)))
-    while talk.scheduler.runs[2].tasks is None:
+    while talk.scheduler.stages._runs[2].tasks is None:
         attempt, launch = next(iter(talk.running.items()))
         if launch.stage == 0:
             talk.make(1, 1, 10 * MIB)
@@ -191,13 +191,13 @@ def test_what_pieces_read_again_is_weighed(
 
 def runs_as_a_whole(talk: Nodes) -> None:
     """The heavy reducer is not divided any more, and the job ends well."""
-    assert not talk.scheduler.runs[1].divisions
+    assert not talk.scheduler.stages._runs[1].divisions
     finish_all(talk)
     assert talk.ended() == {0: None}
     launches = [each for each in of_type(talk.log, do.LaunchTask) if each.partition == 2]
     assert launches[-1].divided is None
     talk.tell(ev.ShuffleForgotten(SHUFFLE))
-    assert not talk.scheduler.ledger.segments
+    assert not talk.scheduler.storage.ledger.segments
 
 
 def test_a_piece_that_fails_lets_the_reducer_run_as_a_whole() -> None:
@@ -237,7 +237,7 @@ def test_an_executor_that_dies_with_a_piece_is_nobodys_fault() -> None:
 
 def test_an_output_that_a_piece_can_not_read_is_made_again() -> None:
     talk = heavy()
-    ref = talk.scheduler.outputs.shuffles[SHUFFLE].refs[0]
+    ref = talk.scheduler.outputs._shuffles[SHUFFLE].refs[0]
     assert ref is not None
     attempt, *others = pieces(talk)
     del talk.running[AttemptId(attempt)]
@@ -260,7 +260,7 @@ def test_a_node_that_goes_with_a_piece_lets_the_reducer_run_as_a_whole() -> None
         if each.attempt in left:
             talk.running.pop(each.attempt, None)
             talk.tell(ev.TaskCancelled(each.attempt))
-    assert not talk.scheduler.runs[1].divisions
+    assert not talk.scheduler.stages._runs[1].divisions
     finish_all(talk)
     assert talk.ended() == {0: None}
 
@@ -297,7 +297,7 @@ def test_a_whole_that_can_not_read_its_pieces_reads_the_shuffle() -> None:
     del talk.running[AttemptId(attempt)]
     lost = ((0, launch.divided.blocks[0]),)
     talk.tell(ev.FetchFailed(AttemptId(attempt), SHUFFLE, lost, "gone"))
-    assert talk.scheduler.outputs.shuffles[SHUFFLE].complete
+    assert talk.scheduler.outputs._shuffles[SHUFFLE].complete
     runs_as_a_whole(talk)
 
 
@@ -308,7 +308,7 @@ def test_a_map_stage_can_be_divided_too() -> None:
     assert talk.ended() == {0: None}
     for shuffle in (0, 1):
         talk.tell(ev.ShuffleForgotten(ShuffleId(shuffle)))
-    assert not talk.scheduler.ledger.segments
+    assert not talk.scheduler.storage.ledger.segments
 
 
 def test_a_job_that_is_cancelled_leaves_no_pieces() -> None:
@@ -318,7 +318,7 @@ def test_a_job_that_is_cancelled_leaves_no_pieces() -> None:
     for attempt in list(talk.running):
         talk.tell(ev.TaskCancelled(attempt))
     talk.tell(ev.ShuffleForgotten(SHUFFLE))
-    assert not talk.scheduler.ledger.segments
+    assert not talk.scheduler.storage.ledger.segments
 
 
 SIZES = st.lists(st.integers(0, 100), min_size=1, max_size=40)

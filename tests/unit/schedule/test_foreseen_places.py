@@ -47,12 +47,12 @@ def keep(talk: Nodes, node: NodeId, partitions: int) -> None:
 
 
 def run_maps(talk: Nodes, *sizes: int, until: int = 0) -> None:
-    while talk.scheduler.outputs.shuffles[ShuffleId(0)].absent > until:
+    while talk.scheduler.outputs._shuffles[ShuffleId(0)].absent > until:
         talk.make(*sizes)
 
 
 def placed(talk: Nodes, stage: int = 1) -> dict[int, NodeId]:
-    ahead = talk.scheduler.runs[stage].ahead
+    ahead = talk.scheduler.stages._runs[stage].plan
     assert ahead is not None
     return ahead.places
 
@@ -64,7 +64,7 @@ def test_reducers_stay_beside_what_is_kept_whatever_the_truth_is() -> None:
     run_maps(talk, MIB, MIB, MIB, until=1)
     assert set(placed(talk).values()) == {NODES[0]}
     talk.make(MIB, MIB, MIB)
-    assert talk.scheduler.runs[1].tasks is not None
+    assert talk.scheduler.stages._runs[1].tasks is not None
     assert set(placed(talk).values()) == {NODES[0]}
 
 
@@ -104,11 +104,11 @@ def in_memory(talk: Nodes, *sizes: int) -> None:
 def test_what_lies_in_the_nodes_own_memory_is_not_missing() -> None:
     talk = Nodes()
     talk.submit(result_stage(1, 3, map_stage(0, 9)))
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         in_memory(talk, MIB, MIB, MIB)
         talk.arrive_all()
     # All but the last outputs, which reducers fetch for themselves, have come.
-    ahead = talk.scheduler.runs[1].ahead
+    ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None
     expected = {node: size for (_, node), size in ahead.units[0].expected_bytes.items()}
     assert expected == {node: pytest.approx(6 * MIB, rel=0.05) for node in NODES}
@@ -119,11 +119,11 @@ def test_reducers_that_run_keep_no_room_for_what_they_fetch_themselves() -> None
     # A pool has room for one round: 9 MiB and more, since all outputs lie on disk.
     talk = Nodes(pool_bytes=14 * MIB)
     talk.submit(result_stage(1, 6, map_stage(0, 9)))
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(*[MIB] * 6)
-    ahead = talk.scheduler.runs[1].ahead
+    ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None
-    late = [parcel.fetch for parcel in ahead.units[0].parcels]
+    late = [parcel.fetch for parcel in ahead.units[0].segments]
     assert late and not ahead.units[0].missing_bytes()
     for fetch in late:
         talk.tell(ev.PartsNotFetched(fetch, "it was dropped"))
@@ -136,9 +136,9 @@ def test_a_lost_output_is_one_reason_to_drop_a_round() -> None:
     talk.submit(result_stage(1, 3, parent))
     run_maps(talk, MIB, MIB, MIB, until=3)
     talk.arrive_all()
-    ahead = talk.scheduler.runs[1].ahead
+    ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None
-    before = {parcel.segment.name for parcel in ahead.units[0].parcels}
+    before = {parcel.segment.name for parcel in ahead.units[0].segments}
     answer = talk.tell(ev.NodeLost(NODES[2], "it went down"))
     dropped = {name for each in of_type(answer, do.DropSegments) for name in each.segments}
     assert len(before & dropped) > 1 and ahead.units[0].given_up == 0
@@ -151,12 +151,12 @@ def test_a_round_that_can_never_fit_holds_up_nobody() -> None:
         talk.make(*[2 * MIB] * 3)
     assert not talk.orders()
     talk.submit(result_stage(3, 3, map_stage(2, 9)), id=1)
-    later = talk.scheduler.runs[StageId(3)]
-    while later.ahead is None or not later.ahead.places:
+    later = talk.scheduler.stages._runs[StageId(3)]
+    while later.plan is None or not later.plan.places:
         # The first job's maps end without their last.
         launch = max(talk.running.values(), key=lambda each: (each.stage, -each.attempt))
         talk.make(*[MIB if launch.stage == 2 else 2 * MIB] * 3, attempt=launch.attempt)
-    assert talk.scheduler.runs[StageId(1)].tasks is None and talk.orders()
+    assert talk.scheduler.stages._runs[StageId(1)].tasks is None and talk.orders()
 
 
 def test_a_job_that_comes_later_is_placed_by_a_shuffle_that_others_wait_for() -> None:
@@ -186,11 +186,11 @@ def test_where_fetching_failed_it_may_succeed_when_the_node_is_back() -> None:
         talk.make(MIB, MIB, MIB)
     order = talk.orders()[0]
     talk.tell(ev.PartsNotFetched(order.fetch, "it does not answer"))
-    ahead = talk.scheduler.runs[1].ahead
+    ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None and (order.source, order.node) in ahead.refused
     talk.tell(ev.NodeLost(order.source, "it went down"))
     assert not ahead.refused
-    assert JobId(0) in talk.scheduler.jobs
+    assert JobId(0) in talk.scheduler.jobs._jobs
 
 
 def lose(talk: Nodes, number: int) -> None:
@@ -211,7 +211,7 @@ def test_reducers_of_a_lost_node_get_other_places_while_their_stage_waits() -> N
     assert all(after[index] == node for index, node in before.items() if node != NODES[2])
     orphans = {index for index, node in before.items() if node == NODES[2]}
     talk.arrive_all()
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(*[MIB] * 6)
         talk.arrive_all()
     fetched = {part for each in talk.orders() if each.node != NODES[2] for part in each.parts}
@@ -255,7 +255,7 @@ def test_who_is_left_alone_on_the_cluster_plans_nothing() -> None:
     lose(talk, 1)
     assert set(placed(talk).values()) == {NODES[0]}
     while talk.running:
-        if talk.scheduler.runs[1].tasks is None:
+        if talk.scheduler.stages._runs[1].tasks is None:
             talk.make(MIB, MIB, MIB)
         else:
             talk.finish()

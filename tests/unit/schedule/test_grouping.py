@@ -15,8 +15,8 @@ from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
 from pyrite.rdd.dependency import Stretch
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
-from pyrite.schedule.pools import PoolShare
-from pyrite.schedule.taskset import Speculation
+from pyrite.schedule.queue import PoolShare
+from pyrite.schedule.rules import SpeculationRule
 
 OTHER = NodeId("node-1")
 EVENT_S = 0.001
@@ -183,7 +183,7 @@ def test_a_failure_counts_against_none_of_them_until_one_fails_alone() -> None:
     talk = grouped(max_failures=1)
     group = talk.group()
     talk.fail(group.attempt, "ValueError: who?")
-    assert not talk.ended() and not talk.scheduler.runs[1].tasks.failures
+    assert not talk.ended() and not talk.scheduler.stages._runs[1].tasks.failures
     alone_from_then_on(talk, group)
 
 
@@ -232,12 +232,12 @@ def test_a_group_goes_with_its_job() -> None:
     group = talk.group()
     answer = talk.tell(ev.CancelRequested("enough"))
     assert of_type(answer, do.CancelTask).count(do.CancelTask(group.attempt, group.executor)) == 1
-    assert not talk.scheduler.turns.pool("").load.running
+    assert not talk.scheduler.queue.pool("").load.running
 
 
 def slow_copy(executors: int = 2) -> tuple[Quick, do.LaunchTask, do.LaunchTask]:
     """A group is so slow that its partitions got copies on the other executors; gives the last."""
-    talk = grouped(executors=executors, speculation=Speculation(1.5, 0.1, 0.0))
+    talk = grouped(executors=executors, speculation=SpeculationRule(1.5, 0.1, 0.0))
     group = talk.group()
     while len(talk.running) > 1:
         talk.succeed(next(a for a in talk.running if a != group.attempt))
@@ -252,7 +252,7 @@ def test_a_copy_that_is_done_leaves_the_others_to_the_group() -> None:
     talk, group, copy = slow_copy()
     answer = talk.succeed(copy.attempt)
     assert not of_type(answer, do.CancelTask), "the group has others to do"
-    [attempt] = [each for each in talk.scheduler.attempts.values() if each.also]
+    [attempt] = [each for each in talk.scheduler.attempts if each.also]
     assert copy.partition not in attempt.wanted and len(attempt.wanted) == len(group.also)
     talk.succeed(group.attempt)
     assert sorted(talk.delivered()) == list(range(40)) and talk.ended() == {0: None}
@@ -280,9 +280,9 @@ def test_a_group_of_which_copies_did_all_is_cancelled() -> None:
 def test_a_group_that_fails_leaves_what_copies_do_to_them() -> None:
     talk, group, copy = slow_copy()
     talk.fail(group.attempt)
-    tasks = talk.scheduler.runs[1].tasks
+    tasks = talk.scheduler.stages._runs[1].tasks
     assert tasks is not None and copy.partition not in tasks.pending
-    assert set(tasks.pending) | set(tasks.running) == set(group.partitions)
+    assert set(tasks.pending) | set(tasks._running) == set(group.partitions)
     alone_from_then_on(talk, group)
 
 
@@ -301,7 +301,7 @@ def test_outputs_and_counts_of_a_group_are_kept_one_by_one() -> None:
     first = ev.TaskSucceeded(group.attempt, None, refs[0], counts[0], more=tuple(made[1:]))
     answer = talk.tell(first)
     assert [each.updates for each in of_type(answer, do.CountAccumulators)] == counts
-    outputs = talk.scheduler.outputs.shuffles[ShuffleId(1)]
+    outputs = talk.scheduler.outputs._shuffles[ShuffleId(1)]
     assert [outputs.refs[each] for each in group.partitions] == refs
     talk.succeed_all()
     assert talk.ended() == {0: None}
@@ -325,7 +325,7 @@ def test_a_group_is_one_task_to_fair_shares() -> None:
     most = 0
     while talk.running:
         talk.succeed(next(iter(talk.running)))
-        loads = [pool.load.running for pool in talk.scheduler.turns.pools.values()]
+        loads = [pool.load.running for pool in talk.scheduler.queue.pools.values()]
         assert sum(loads) == len(talk.running)
         most = max(most, *(len(each.partitions) for each in talk.running.values()), 0)
         if len(talk.ended()) == 0 and len(talk.running) == 2:
@@ -374,12 +374,12 @@ def test_every_partition_is_delivered_once_whatever_happens(seed: int) -> None:
     dice = Random(seed)
     rules: dict[str, Any] = {"max_failures": 99, "max_deaths": 99, "max_fetch_failures": 99}
     if dice.random() < 0.5:
-        rules["speculation"] = Speculation(1.2, 0.1, 0.0)
+        rules["speculation"] = SpeculationRule(1.2, 0.1, 0.0)
     rules["fair"] = dice.random() < 0.5
     talk = Quick(dice.randint(1, 4), **rules)
     middle = map_stage(1, dice.choice([30, 60]), map_stage(0, 3))
     talk.submit(result_stage(2, dice.choice([20, 50, 90]), middle))
-    count = talk.scheduler.jobs[0].spec.stage.partitions
+    count = talk.scheduler.jobs._jobs[0].spec.stage.partitions
     joined = 10
     for _ in range(3000):
         if not talk.running:

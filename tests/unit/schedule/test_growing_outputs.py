@@ -16,7 +16,7 @@ from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.outputs import ShuffleOutputs
-from pyrite.schedule.taskset import Speculation
+from pyrite.schedule.rules import SpeculationRule
 
 KEPT = RddId(500)
 REDUCERS = 3
@@ -47,7 +47,7 @@ class Growing(Nodes):
 
     @property
     def outputs(self) -> ShuffleOutputs:
-        return self.scheduler.outputs.shuffles[SHUFFLE]
+        return self.scheduler.outputs._shuffles[SHUFFLE]
 
     def map_of(self, partition: int) -> do.LaunchTask:
         """The attempt that makes a map output, the last where there are several."""
@@ -72,7 +72,7 @@ class Growing(Nodes):
         self.arrive_all()
         assert self.ended()[1] is None
         self.tell(ev.ShuffleForgotten(SHUFFLE))
-        left = [name for name in self.scheduler.ledger.segments if "kept" not in name]
+        left = [name for name in self.scheduler.storage.ledger.segments if "kept" not in name]
         assert not left
 
 
@@ -88,7 +88,7 @@ def joined(parent: StageSpec) -> StageSpec:
 
 
 def parts(talk: Growing) -> set[str]:
-    return {name for name in talk.scheduler.ledger.segments if "-part" in name}
+    return {name for name in talk.scheduler.storage.ledger.segments if "-part" in name}
 
 
 def dropped(answer: list[do.Command]) -> set[str]:
@@ -118,7 +118,7 @@ def test_nobody_is_asked_where_nothing_is_to_travel_early(rules: dict[str, objec
 
 
 def test_a_copy_of_a_slow_task_is_not_asked() -> None:
-    talk = Growing(maps=3, speculation=Speculation(1.5, 0.5, 0.1))
+    talk = Growing(maps=3, speculation=SpeculationRule(1.5, 0.5, 0.1))
     slow, copy = slow_map_and_its_copy(talk)
     assert slow.buffer_bytes and not copy.buffer_bytes
 
@@ -147,9 +147,9 @@ def test_parts_are_fetched_while_the_map_runs() -> None:
     assert all(each.source == source and each.maps == (6,) for each in orders)
     [placed] = of_type(answer, do.ReducersPlaced)
     assert placed.how == ("begun",)
-    run = talk.scheduler.runs[talk.stage.id]
-    assert run.ahead is not None and run.tasks is None
-    assert all(run.ahead.places[part] == each.node for each in orders for part in each.parts)
+    run = talk.scheduler.stages._runs[talk.stage.id]
+    assert run.plan is not None and run.tasks is None
+    assert all(run.plan.places[part] == each.node for each in orders for part in each.parts)
     talk.arrive(*orders)
     [more, *_] = of_type(talk.grow(launch.attempt, *[MIB] * REDUCERS), do.FetchParts)
     assert more.maps == (7,)
@@ -183,7 +183,7 @@ def test_better_forecasts_take_the_place_of_the_first() -> None:
     talk = Growing(maps=6)
     talk.grow(talk.map_of(0).attempt, *[MIB] * REDUCERS)
     talk.make(*[4 * MIB] * REDUCERS, attempt=talk.map_of(1).attempt)
-    ahead = talk.scheduler.runs[talk.stage.id].ahead
+    ahead = talk.scheduler.stages._runs[talk.stage.id].plan
     assert ahead is not None and ahead.forecasts[SHUFFLE].how == "observed"
     assert ahead.forecasts[SHUFFLE].total_bytes == pytest.approx(6 * 12 * MIB, rel=0.1)
     talk.end()
@@ -212,15 +212,15 @@ def test_what_an_attempt_wrote_goes_with_it(ending: object) -> None:
     other = talk.map_of(1)
     for each in (launch, other, launch):
         talk.grow(each.attempt, *[MIB] * REDUCERS)
-    mine = {each.ref.segment for each in talk.outputs.installments.values() if each.map == 0}
+    mine = {each.ref.segment for each in talk.outputs.partials.values() if each.map == 0}
     answer = ending(talk, launch)
     assert mine <= dropped(answer)
     assert len(mine) == 2 and parts(talk).isdisjoint(mine) and parts(talk)
     # Another attempt's blocks have other numbers: those that travelled stand for nothing.
-    numbers = list(talk.outputs.installments)
+    numbers = list(talk.outputs.partials)
     if again := [each for each in talk.running.values() if each.partition == 0]:
         talk.grow(again[-1].attempt, *[MIB] * REDUCERS)
-        assert max(talk.outputs.installments) > max(numbers)
+        assert max(talk.outputs.partials) > max(numbers)
     finish_all(talk)
 
 
@@ -228,7 +228,7 @@ def finish_all(talk: Growing) -> None:
     """Like `end`, where executors have other numbers than their nodes."""
     while talk.running:
         attempt, launch = next(iter(talk.running.items()))
-        node = talk.scheduler.executors[launch.executor].node
+        node = talk.scheduler.fleet._executors[launch.executor].node
         del talk.running[attempt]
         output = BlockRef(node, f"d-e{launch.executor}-{attempt}", 0, 3 * MIB)
         made = ev.TaskSucceeded(attempt, output=output, sizes=encode([MIB] * REDUCERS))
@@ -236,7 +236,7 @@ def finish_all(talk: Growing) -> None:
     talk.arrive_all()
     assert talk.ended()[1] is None
     talk.tell(ev.ShuffleForgotten(SHUFFLE))
-    assert not [name for name in talk.scheduler.ledger.segments if "kept" not in name]
+    assert not [name for name in talk.scheduler.storage.ledger.segments if "kept" not in name]
 
 
 def test_a_fetch_that_fails_with_its_attempt_is_no_reason_to_fetch_no_more() -> None:
@@ -245,7 +245,7 @@ def test_a_fetch_that_fails_with_its_attempt_is_no_reason_to_fetch_no_more() -> 
     order = of_type(talk.grow(launch.attempt, *[MIB] * REDUCERS), do.FetchParts)[-1]
     talk.fail(launch.attempt)
     talk.tell(ev.PartsNotFetched(order.fetch, "it is not there"))
-    ahead = talk.scheduler.runs[talk.stage.id].ahead
+    ahead = talk.scheduler.stages._runs[talk.stage.id].plan
     assert ahead is not None and not ahead.refused
     talk.end()
 
@@ -257,7 +257,7 @@ def test_a_node_that_goes_takes_what_its_running_maps_wrote() -> None:
     for attempt in [a for a, each in talk.running.items() if each.executor == launch.executor]:
         del talk.running[attempt]
     talk.tell(ev.NodeLost(NODES[launch.executor], "gone"))
-    assert not talk.outputs.installments and not parts(talk)
+    assert not talk.outputs.partials and not parts(talk)
     finish_all(talk)
 
 
@@ -267,7 +267,7 @@ def test_late_words_of_an_attempt_are_released_at_once() -> None:
     talk.lose(launch.executor)
     ref = BlockRef(NODES[launch.executor], "d-e0-late", 0, 10)
     answer = talk.tell(ev.OutputGrew(launch.attempt, ref, encode([1, 1, 1])))
-    assert dropped(answer) == {"d-e0-late"} and not talk.outputs.installments
+    assert dropped(answer) == {"d-e0-late"} and not talk.outputs.partials
 
 
 def test_a_cancelled_job_leaves_nothing_of_its_maps() -> None:
@@ -278,7 +278,7 @@ def test_a_cancelled_job_leaves_nothing_of_its_maps() -> None:
     talk.tell(ev.CancelRequested("enough"))
     # It goes on for a while.
     talk.grow(launch.attempt, *[MIB] * REDUCERS)
-    assert not parts(talk) and not talk.outputs.installments
+    assert not parts(talk) and not talk.outputs.partials
     for attempt in list(talk.running):
         del talk.running[attempt]
         talk.tell(ev.TaskCancelled(attempt))
@@ -286,11 +286,11 @@ def test_a_cancelled_job_leaves_nothing_of_its_maps() -> None:
 
 
 def test_of_two_copies_only_the_winner_s_blocks_count() -> None:
-    talk = Growing(maps=3, speculation=Speculation(1.5, 0.5, 0.1))
+    talk = Growing(maps=3, speculation=SpeculationRule(1.5, 0.5, 0.1))
     slow, copy = slow_map_and_its_copy(talk)
     talk.grow(slow.attempt, *[MIB] * REDUCERS)
     answer = talk.make(*[MIB] * REDUCERS, attempt=copy.attempt)
-    assert dropped(answer) >= {"d-e0-part1"} and not talk.outputs.installments
+    assert dropped(answer) >= {"d-e0-part1"} and not talk.outputs.partials
     assert not talk.outputs.numbers
     del talk.running[slow.attempt]
     talk.tell(ev.TaskCancelled(slow.attempt))
@@ -298,7 +298,7 @@ def test_of_two_copies_only_the_winner_s_blocks_count() -> None:
 
 
 def test_the_winner_s_blocks_count_where_the_copy_was_slower() -> None:
-    talk = Growing(maps=3, speculation=Speculation(1.5, 0.5, 0.1))
+    talk = Growing(maps=3, speculation=SpeculationRule(1.5, 0.5, 0.1))
     slow, copy = slow_map_and_its_copy(talk)
     talk.grow(slow.attempt, *[MIB] * REDUCERS)
     talk.make(*[MIB] * REDUCERS, attempt=slow.attempt)
@@ -333,9 +333,9 @@ def test_losing_a_block_loses_the_whole_output(which: int) -> None:
     lost = ((0, blocks[which]), (0, blocks[0]))
     answer = talk.tell(ev.FetchFailed(attempt, SHUFFLE, lost, "gone"))
     assert {ref.segment for ref in blocks} <= dropped(answer)
-    assert talk.outputs.missing() == [0] and not talk.outputs.installments
+    assert talk.outputs.missing() == [0] and not talk.outputs.partials
     assert [(each.stage, each.partition) for each in of_type(answer, do.LaunchTask)] == [(0, 0)]
-    assert set(talk.scheduler.runs[talk.stage.id].fetch_failures.values()) == {1}
+    assert set(talk.scheduler.stages._runs[talk.stage.id].fetch_failures.values()) == {1}
     # Late words of the same loss change nothing.
     [attempt] = [a for a, each in talk.running.items() if each.stage != 0][:1]
     del talk.running[attempt]
@@ -365,7 +365,7 @@ def test_an_output_in_installments_has_no_copy() -> None:
     for partition in range(3):
         talk.make(*[MIB] * REDUCERS, attempt=talk.map_of(partition).attempt)
         talk.arrive_all()
-    assert sorted(talk.outputs.backups) == [1, 2]
+    assert sorted(talk.outputs.replicas) == [1, 2]
 
 
 def test_a_shuffle_that_is_forgotten_leaves_no_block() -> None:

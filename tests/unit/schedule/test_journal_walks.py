@@ -65,15 +65,17 @@ class JournalWalk(Walk):
 
 def under_way(scheduler: Scheduler) -> dict[str, bool]:
     return {
-        "job": bool(scheduler.jobs),
-        "task": bool(scheduler.attempts),
-        "plan ahead": bool(scheduler.parcels.planned),
-        "parcel": bool(scheduler.parcels.by_fetch),
-        "installment": any(each.installments for each in scheduler.attempts.values()),
-        "output in installments": any(each.numbers for each in scheduler.outputs.shuffles.values()),
-        "move": bool(scheduler.ledger.moves),
-        "writer that waits": bool(scheduler.waiting),
-        "barrier": any(run.together for run in scheduler.runs.values()),
+        "job": bool(scheduler.jobs._jobs),
+        "task": bool(scheduler.attempts._attempts),
+        "plan ahead": bool(scheduler.plans._runs),
+        "parcel": bool(scheduler.segments._by_fetch),
+        "installment": any(each.partials for each in scheduler.attempts),
+        "output in installments": any(
+            each.numbers for each in scheduler.outputs._shuffles.values()
+        ),
+        "move": bool(scheduler.storage.ledger.moves),
+        "writer that waits": bool(scheduler.room._waiting),
+        "barrier": any(run.together for run in scheduler.stages._runs.values()),
     }
 
 

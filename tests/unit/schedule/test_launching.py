@@ -134,7 +134,7 @@ def test_a_newcomer_takes_the_lowest_empty_slot() -> None:
     for id in (2, 0, 3):
         talk.lose(id)
     join(talk, range(10, 14))
-    assert talk.scheduler.slots == [10, 1, 11, 12, 13]
+    assert talk.scheduler.fleet.slots == [10, 1, 11, 12, 13]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -164,7 +164,7 @@ def test_nobody_is_idle_who_could_work(seed: int) -> None:
         elif chance < 0.1:
             talk.fail(attempt)
         else:
-            rdd = talk.scheduler.runs[talk.running[attempt].stage].spec.shape.nodes[0].rdd
+            rdd = talk.scheduler.stages._runs[talk.running[attempt].stage].spec.shape.nodes[0].rdd
             index = talk.running[attempt].partition
             talk.succeed(attempt, kept=stored(rdd, index) if rdd == 10 else ev.KeptNews())
     talk.succeed_all()

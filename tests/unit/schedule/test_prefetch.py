@@ -27,19 +27,19 @@ def test_reducers_are_placed_before_the_maps_have_ended() -> None:
     [placed] = of_type(talk.log, do.ReducersPlaced)
     assert placed.stage == 1 and placed.how == ("observed",) and placed.shuffles == (0,)
     assert placed.heaviest_bytes == placed.mean_bytes
-    run = talk.scheduler.runs[1]
-    assert run.tasks is None and run.ahead is not None
-    assert sorted(run.ahead.places.values()) == NODES
+    run = talk.scheduler.stages._runs[1]
+    assert run.tasks is None and run.plan is not None
+    assert sorted(run.plan.places.values()) == NODES
 
 
 def test_each_node_fetches_the_parts_of_its_reducers() -> None:
     talk = begun()
-    run = talk.scheduler.runs[1]
-    assert run.ahead is not None
+    run = talk.scheduler.stages._runs[1]
+    assert run.plan is not None
     pairs = {(each.source, each.node) for each in talk.orders()}
     assert pairs >= {(s, t) for s in NODES for t in NODES if s != t}
     for order in talk.orders():
-        assert [run.ahead.places[part] for part in order.parts] == [order.node]
+        assert [run.plan.places[part] for part in order.parts] == [order.node]
         assert {ref.node for ref in order.refs} == {order.source}
         assert order.bytes >= MIB * len(order.maps)
         assert order.segment.startswith("m-fetched-")
@@ -47,7 +47,7 @@ def test_each_node_fetches_the_parts_of_its_reducers() -> None:
 
 def test_a_reducer_is_launched_with_what_is_there() -> None:
     talk = begun()
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.arrive_all()
         talk.make(MIB, MIB, MIB)
     for launch in talk.running.values():
@@ -62,7 +62,7 @@ def test_a_reducer_is_launched_with_what_is_there() -> None:
 
 def test_what_has_not_arrived_is_not_told() -> None:
     talk = begun()
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(MIB, MIB, MIB)
     assert talk.orders() and not any(launch.parcels for launch in talk.running.values())
 
@@ -86,7 +86,7 @@ def test_bytes_in_flight_are_bounded_for_each_node() -> None:
     talk = begun(fetch_bytes=2 * MIB)
     for _ in range(4):
         for node in NODES:
-            for counts in (talk.scheduler.parcels.to_node, talk.scheduler.parcels.from_node):
+            for counts in (talk.scheduler.segments._to_node, talk.scheduler.segments._from_node):
                 assert counts.get(node, 0) < 3.2 * MIB
         talk.make(MIB, MIB, MIB)
 
@@ -107,7 +107,7 @@ def test_small_shuffles_and_those_that_should_not_are_not_fetched() -> None:
     assert not of_type(talk.log, do.ReducersPlaced) and not talk.orders()
     talk = begun(prefetch=False)
     assert not of_type(talk.log, do.ReducersPlaced) and not talk.orders()
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(MIB, MIB, MIB)
     assert of_type(talk.log, do.ReducersPlaced) and not talk.orders()
 
@@ -120,7 +120,7 @@ def test_a_fetch_that_fails_is_not_tried_again() -> None:
         talk.make(MIB, MIB, MIB)
     pairs = [(each.source, each.node) for each in talk.orders()]
     assert pairs.count((first.source, first.node)) == 1
-    assert first.segment not in talk.scheduler.ledger.segments
+    assert first.segment not in talk.scheduler.storage.ledger.segments
     talk.tell(ev.PartsNotFetched(first.fetch, "said twice"))
 
 
@@ -157,7 +157,7 @@ def rounds(**rules: object) -> Nodes:
 
 def test_reducers_are_fetched_for_in_rounds() -> None:
     talk = rounds()
-    ahead = talk.scheduler.runs[1].ahead
+    ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None and [len(unit.unfinished) for unit in ahead.units] == [3, 3]
     assert all(len(order.parts) == 1 for order in talk.orders())
     assert {index for unit in ahead.units for index in unit.unfinished} == set(range(6))
@@ -165,25 +165,25 @@ def test_reducers_are_fetched_for_in_rounds() -> None:
 
 def test_what_a_round_has_read_goes() -> None:
     talk = rounds()
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.arrive_all()
         talk.make(*[MIB] * 6)
-    ahead = talk.scheduler.runs[1].ahead
+    ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None
-    first = [each.segment.name for each in ahead.units[0].parcels]
+    first = [each.segment.name for each in ahead.units[0].segments]
     assert first
     for attempt in list(talk.running):
         talk.finish(attempt)
     dropped = [name for each in of_type(talk.log, do.DropSegments) for name in each.segments]
     assert set(first) <= set(dropped)
-    assert not ahead.units[0].parcels and ahead.units[1].parcels
+    assert not ahead.units[0].segments and ahead.units[1].segments
 
 
 def test_later_rounds_are_fetched_while_the_first_runs() -> None:
     talk = rounds()
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(*[MIB] * 6)
-    ahead = talk.scheduler.runs[1].ahead
+    ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None
     before = len(talk.orders())
     talk.arrive_all()
@@ -204,10 +204,10 @@ def merged(**rules: object) -> Nodes:
 
 def test_orders_are_for_reducers_that_wait_once_the_others_run() -> None:
     talk = merged()
-    ahead = talk.scheduler.runs[1].ahead
+    ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None and len(ahead.units) == 1
     assert all(len(order.parts) == 2 for order in talk.orders())
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(*[MIB // 8] * 6)
     before = len(talk.orders())
     launched = {launch.partition for launch in talk.running.values()}
@@ -219,7 +219,7 @@ def test_orders_are_for_reducers_that_wait_once_the_others_run() -> None:
 
 def test_a_reducer_is_told_of_parcels_that_have_its_part() -> None:
     talk = merged(max_failures=4)
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(*[MIB // 8] * 6)
     talk.arrive_all()
     # The first to run fails, and is tried again when parcels have come for the others alone.
@@ -238,11 +238,11 @@ def test_a_reducer_is_told_of_parcels_that_have_its_part() -> None:
 
 def test_what_would_come_too_late_is_stopped() -> None:
     talk = rounds()
-    ahead = talk.scheduler.runs[1].ahead
+    ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(*[MIB] * 6)
-    first = {each.segment.name: each for each in ahead.units[0].parcels}
+    first = {each.segment.name: each for each in ahead.units[0].segments}
     dropped = [name for each in of_type(talk.log, do.DropSegments) for name in each.segments]
     assert first and set(dropped) == set(first) and all(each.unwanted for each in first.values())
     # Some were stopped, others were there already.
@@ -258,13 +258,13 @@ def test_what_would_come_too_late_is_stopped() -> None:
 
 def test_a_stage_that_ends_leaves_no_parcels() -> None:
     talk = rounds()
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.arrive_all()
         talk.make(*[MIB] * 6)
     while talk.running:
         talk.finish()
     talk.arrive_all()
-    assert talk.ended() == {0: None} and not talk.parcels() and not talk.scheduler.parcels.planned
+    assert talk.ended() == {0: None} and not talk.parcels() and not talk.scheduler.plans._runs
 
 
 def test_a_job_that_is_cancelled_leaves_no_parcels() -> None:
@@ -276,7 +276,7 @@ def test_a_job_that_is_cancelled_leaves_no_parcels() -> None:
     for each in talk.orders():
         talk.tell(ev.PartsFetched(each.fetch))
     assert not talk.parcels()
-    assert not [name for name in talk.scheduler.ledger.segments if "fetched" in name]
+    assert not [name for name in talk.scheduler.storage.ledger.segments if "fetched" in name]
 
 
 # Room
@@ -286,13 +286,13 @@ def test_a_round_for_which_there_is_no_room_is_not_fetched() -> None:
     # The outputs lie on disks, so that the pools are for parcels alone: 6 MiB and more for each
     # reducer, of which a pool has room for one.
     talk = rounds(pool_bytes=14 * MIB)
-    ahead = talk.scheduler.runs[1].ahead
+    ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.arrive_all()
         talk.make(*[MIB] * 6)
     assert [unit.admitted for unit in ahead.units] == [True, False]
-    assert not ahead.units[1].parcels
+    assert not ahead.units[1].segments
     # When the first round has ended, the second one's turn has come.
     for attempt in list(talk.running):
         talk.finish(attempt)
@@ -302,27 +302,30 @@ def test_a_round_for_which_there_is_no_room_is_not_fetched() -> None:
 def test_parcels_make_room_for_whoever_wants_it() -> None:
     talk = rounds(pool_bytes=40 * MIB)
     talk.arrive_all()
-    ahead = talk.scheduler.runs[1].ahead
+    ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None
-    later = [each.segment.name for each in ahead.units[1].parcels]
-    pool = talk.scheduler.ledger.pools[NODES[0]]
+    later = [each.segment.name for each in ahead.units[1].segments]
+    pool = talk.scheduler.storage.ledger.pools[NODES[0]]
     wanted = pool.unused_bytes + 1
     answer = talk.tell(ev.SpaceWanted(NODES[0], "e0", "m-e0-1", wanted))
     dropped = [name for each in of_type(answer, do.DropSegments) for name in each.segments]
     [granted] = of_type(answer, do.GrantSpace)
     assert granted.place == NODES[0]
     # All of the later round, on every node, and nothing of the first one.
-    assert set(dropped) == set(later) and ahead.units[0].parcels
+    assert set(dropped) == set(later) and ahead.units[0].segments
     assert not ahead.units[1].admitted
 
 
 def test_incomplete_rounds_make_room_first() -> None:
     talk = rounds(pool_bytes=40 * MIB)
     orders = talk.orders()
-    ahead = talk.scheduler.runs[1].ahead
+    ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None
     talk.arrive_all()
-    while talk.scheduler.runs[1].tasks is None and talk.scheduler.outputs.shuffles[0].absent > 1:
+    while (
+        talk.scheduler.stages._runs[1].tasks is None
+        and talk.scheduler.outputs._shuffles[0].absent > 1
+    ):
         talk.make(*[MIB] * 6)
         talk.arrive_all()
     assert orders
@@ -331,23 +334,23 @@ def test_incomplete_rounds_make_room_first() -> None:
         ahead.units[0].expected_bytes[key] *= 3
     for key in ahead.units[1].expected_bytes:
         ahead.units[1].expected_bytes[key] = 1
-    wanted = talk.scheduler.ledger.pools[NODES[0]].unused_bytes + 1
+    wanted = talk.scheduler.storage.ledger.pools[NODES[0]].unused_bytes + 1
     talk.tell(ev.SpaceWanted(NODES[0], "e0", "m-e0-1", wanted))
-    assert not ahead.units[0].parcels and ahead.units[1].parcels
+    assert not ahead.units[0].segments and ahead.units[1].segments
 
 
 def test_a_parcel_that_is_read_stays_until_its_reader_ends() -> None:
     talk = begun(pool_bytes=60 * MIB)
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.arrive_all()
         talk.make(MIB, MIB, MIB)
     [attempt] = [a for a, each in talk.running.items() if each.executor == 0]
     [read] = talk.running[attempt].parcels
-    pool = talk.scheduler.ledger.pools[NODES[0]]
+    pool = talk.scheduler.storage.ledger.pools[NODES[0]]
     answer = talk.tell(ev.SpaceWanted(NODES[0], "e0", "m-e0-1", pool.unused_bytes + 1))
     assert not of_type(answer, do.DropSegments)
     talk.tell(ev.CancelRequested("enough"))
-    assert set(read.segments) <= set(talk.scheduler.ledger.segments)
+    assert set(read.segments) <= set(talk.scheduler.storage.ledger.segments)
     del talk.running[attempt]
     answer = talk.tell(ev.TaskCancelled(attempt))
     dropped = [name for each in of_type(answer, do.DropSegments) for name in each.segments]
@@ -365,11 +368,11 @@ def test_a_lost_node_loses_its_parcels_and_its_plans() -> None:
         del talk.running[attempt]
     talk.tell(ev.NodeLost(NODES[2], "gone"))
     assert not {each.segment for each in lost} & set(talk.parcels())
-    ahead = talk.scheduler.runs[1].ahead
+    ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None and NODES[2] not in ahead.places.values()
     for each in talk.orders():
         talk.tell(ev.PartsFetched(each.fetch))
-    while talk.scheduler.runs[1].tasks is None:
+    while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(MIB, MIB, MIB)
     while talk.running:
         talk.finish()
@@ -377,7 +380,7 @@ def test_a_lost_node_loses_its_parcels_and_its_plans() -> None:
 
 
 def lose_first_output(talk: Nodes) -> None:
-    outputs = talk.scheduler.outputs.shuffles[ShuffleId(0)]
+    outputs = talk.scheduler.outputs._shuffles[ShuffleId(0)]
     ref = outputs.refs[0]
     assert ref is not None
     attempt = next(iter(talk.running))
@@ -414,7 +417,7 @@ def test_what_may_be_dealt_out_anew_is_dropped() -> None:
 def test_a_stage_of_two_shuffles_is_placed_with_each_of_them() -> None:
     talk = Nodes()
     talk.submit(result_stage(2, 3, map_stage(0, 6), map_stage(1, 6)))
-    while talk.scheduler.runs[2].tasks is None:
+    while talk.scheduler.stages._runs[2].tasks is None:
         launch = next(iter(talk.running.values()))
         talk.make(*([MIB, 2 * MIB, MIB] if launch.stage == 0 else [2 * MIB, MIB, MIB]))
         talk.arrive_all()
@@ -430,12 +433,12 @@ def test_the_job_that_came_first_is_fetched_for_first() -> None:
     talk = Nodes(fetch_bytes=2 * MIB)
     talk.submit(result_stage(1, 3, map_stage(0, 6)), id=0)
     talk.submit(result_stage(3, 3, map_stage(2, 6)), id=1)
-    first = [run.spec.id for run, _ in talk.scheduler._by_priority()]
+    first = [run.spec.id for run, _ in talk.scheduler.plans.by_priority()]
     assert first == []
     for _ in range(9):
         talk.make(MIB, MIB, MIB)
-    assert [run.job for run, _ in talk.scheduler._by_priority()] == sorted(
-        run.job for run, _ in talk.scheduler._by_priority()
+    assert [run.job for run, _ in talk.scheduler.plans.by_priority()] == sorted(
+        run.job for run, _ in talk.scheduler.plans.by_priority()
     )
 
 
@@ -443,9 +446,9 @@ def test_where_jobs_share_fairly_who_has_more_left_is_fetched_for_first() -> Non
     talk = Nodes(fair=True)
     talk.submit(result_stage(1, 3, map_stage(0, 6)), id=0)
     talk.submit(result_stage(3, 9, map_stage(2, 6)), id=1)
-    while len(talk.scheduler.parcels.planned) < 2:
+    while len(talk.scheduler.plans._runs) < 2:
         # Those whose maps are few so far, so that no stage ends.
-        made = {id: 6 - each.absent for id, each in talk.scheduler.outputs.shuffles.items()}
+        made = {id: 6 - each.absent for id, each in talk.scheduler.outputs._shuffles.items()}
         attempt = min(talk.running, key=lambda each: made[ShuffleId(talk.running[each].stage)])
         talk.make(*[MIB] * (3 if talk.running[attempt].stage == 0 else 9), attempt=attempt)
-    assert [run.job for run, _ in talk.scheduler._by_priority()] == [JobId(1), JobId(0)]
+    assert [run.job for run, _ in talk.scheduler.plans.by_priority()] == [JobId(1), JobId(0)]

@@ -24,9 +24,8 @@ from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.health import ExclusionRule
+from pyrite.schedule.rules import Rules, SpeculationRule
 from pyrite.schedule.scheduler import Scheduler
-from pyrite.schedule.state import Rules
-from pyrite.schedule.taskset import Speculation
 
 
 class Walk(World):
@@ -40,9 +39,9 @@ class Walk(World):
                 max_failures=dice.choice([1, 4]),
                 max_deaths=dice.choice([2, 4]),
                 fair=dice.random() < 0.5,
-                speculation=Speculation(1.5, 0.5, 0.1) if dice.random() < 0.5 else None,
+                speculation=SpeculationRule(1.5, 0.5, 0.1) if dice.random() < 0.5 else None,
                 exclusion=ExclusionRule(dice.random() < 0.2),
-                foresight=dice.random() < 0.8,
+                lookahead=dice.random() < 0.8,
                 reserve=dice.random() < 0.5,
                 small_shuffle_bytes=dice.choice([0, 0, 1 << 20]),
                 prefetch=dice.random() < 0.8,
@@ -151,9 +150,9 @@ class Walk(World):
     def ask(self, attempt: AttemptId) -> None:
         """A running task wants room: for a partition to keep, or for what it makes."""
         launch = self.running[attempt]
-        run = self.scheduler.runs.get(launch.stage)
+        run = self.scheduler.stages._runs.get(launch.stage)
         rdds = [] if run is None else [node.rdd for node in run.spec.shape.nodes]
-        kept = [rdd for rdd in rdds if rdd in self.scheduler.persisted]
+        kept = [rdd for rdd in rdds if rdd in self.scheduler.storage.persisted]
         rdd = self.dice.choice(kept) if kept and self.dice.random() < 0.8 else None
         self.tell(self.want(launch.executor, rdd))
 
@@ -178,7 +177,7 @@ class Walk(World):
             if chance < 0.2 and launch.blocks:
                 self.tell(ev.BlockLost(*dice.choice(launch.blocks)))
             news = self.news(launch)
-            run = self.scheduler.runs.get(launch.stage)
+            run = self.scheduler.stages._runs.get(launch.stage)
             writes = launch.stage < 100_000
             assert run is None or writes == (run.spec.writes is not None)
             first, *more = (self.make(launch, each, writes) for each in launch.partitions)
@@ -220,7 +219,7 @@ class Walk(World):
             for each in self.written(launch.executor)
             if each.rdd is not None and self.dice.random() < 0.8
         ]
-        run = self.scheduler.runs.get(launch.stage)
+        run = self.scheduler.stages._runs.get(launch.stage)
         if run is not None and self.dice.random() < 0.5:
             rdd = self.dice.choice(run.spec.shape.nodes).rdd
             ref = self.on_disk(launch.executor) if self.dice.random() < 0.5 else None
@@ -252,7 +251,7 @@ class Walk(World):
     def step(self, faults: bool) -> bool:
         """One random thing happens; False when nothing is left to happen."""
         dice = self.dice
-        alive = list(self.scheduler.executors)
+        alive = [each.id for each in self.scheduler.fleet]
         able = [a for a, each in self.running.items() if f"e{each.executor}" not in self.asking]
         ending = list(self.running) if faults else able
         choices = ["finish"] * 10 * bool(ending) + ["join"] * 3 * bool(self.starting)
@@ -321,9 +320,11 @@ class Walk(World):
 
     def forget(self) -> None:
         dice = self.dice
-        if self.scheduler.persisted and dice.random() < 0.2:
-            self.tell(ev.RddForgotten(dice.choice(sorted(self.scheduler.persisted))))
-        busy = any(run.spec.parents or run.spec.writes for run in self.scheduler.runs.values())
+        if self.scheduler.storage.persisted and dice.random() < 0.2:
+            self.tell(ev.RddForgotten(dice.choice(sorted(self.scheduler.storage.persisted))))
+        busy = any(
+            run.spec.parents or run.spec.writes for run in self.scheduler.stages._runs.values()
+        )
         if self.specs and not busy and dice.random() < 0.2:
             shuffle = dice.choice(sorted(self.specs))
             self.fetching.forget(ShuffleId(shuffle))
@@ -338,13 +339,13 @@ class Walk(World):
             told = self.fetching.end(self.files, faults=False)
             if told is not None:
                 self.tell(told)
-        for rdd in sorted(state.persisted):
+        for rdd in sorted(state.storage.persisted):
             self.tell(ev.RddForgotten(RddId(rdd)))
-        for shuffle in list(state.outputs.shuffles):
+        for shuffle in list(state.outputs._shuffles):
             self.tell(ev.ShuffleForgotten(shuffle))
         self.tell(ev.BlocksReleased(tuple(self.delivered)))
-        while state.executors:
-            self.lose(next(iter(state.executors)))
+        while state.fleet:
+            self.lose(next(iter(state.fleet)).id)
 
 
 def blocks_of(snapshot: do.Snapshot) -> list[tuple[int, BlockRef]]:
@@ -377,13 +378,15 @@ def run_walk(seed: int, walk: Walk) -> None:
         if not walk.step(faults=False):
             break
     state = walk.scheduler
-    assert len(walk.ended) == jobs, f"seed {seed}: jobs {sorted(state.jobs)} never end"
-    assert not state.jobs and not state.runs and not state.attempts, f"seed {seed}"
-    assert not state.waiting and not walk.asking, f"seed {seed}: somebody waits for room"
+    assert len(walk.ended) == jobs, (
+        f"seed {seed}: jobs {[each.spec.id for each in state.jobs]} never end"
+    )
+    assert not state.jobs and not state.stages and not list(state.attempts), f"seed {seed}"
+    assert not state.room.waiting and not walk.asking, f"seed {seed}: somebody waits for room"
     walk.end_all()
     assert not walk.files.sizes, f"seed {seed}: {sorted(walk.files.sizes)} are never dropped"
-    assert not state.ledger.segments and not state.ledger.moves, f"seed {seed}"
-    assert not state.leaving, f"seed {seed}: {list(state.leaving)} are never released"
-    assert state.book.fetched_bytes == walk.fetching.fetched_bytes, f"seed {seed}"
-    assert not state.parcels.by_fetch and not state.parcels.planned, f"seed {seed}"
-    assert not state.ledger.absent and not state.ledger.writers, f"seed {seed}"
+    assert not state.storage.ledger.segments and not state.storage.ledger.moves, f"seed {seed}"
+    assert not state.room._leaving, f"seed {seed}: {state.room._leaving} are never released"
+    assert state.storage.book.fetched_bytes == walk.fetching.fetched_bytes, f"seed {seed}"
+    assert not state.segments and not state.plans, f"seed {seed}"
+    assert not state.storage.ledger.absent and not state.storage.ledger.writers, f"seed {seed}"

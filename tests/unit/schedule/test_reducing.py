@@ -77,6 +77,6 @@ def test_no_node_gets_all_though_it_has_all() -> None:
 def test_an_output_that_is_made_again_has_its_new_sizes() -> None:
     talk = Nodes()
     reduced(talk, [1, MIB, 1], [1, 1, MIB], [MIB, 1, 1])
-    outputs = talk.scheduler.outputs.shuffles[next(iter(talk.scheduler.outputs.shuffles))]
+    outputs = talk.scheduler.outputs._shuffles[next(iter(talk.scheduler.outputs._shuffles))]
     talk.tell(ev.NodeLost(NODES[1], "gone"))
     assert [code is None for code in outputs.sizes] == [ref is None for ref in outputs.refs]

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyrite.ids import AttemptId, ExecutorId
-from pyrite.schedule.pools import Load
-from pyrite.schedule.taskset import Attempt, Speculation, TaskSet
+import pytest
+
+from pyrite.ids import AttemptId, ExecutorId, StageId
+from pyrite.place.policy import Preferences
+from pyrite.schedule.attempts import Attempt
+from pyrite.schedule.queue import Load
+from pyrite.schedule.rules import SpeculationRule
+from pyrite.schedule.taskset import TaskSet
+from pyrite.schedule.taskstate import MOVES, TaskState
 
 A, B, C = ExecutorId(0), ExecutorId(1), ExecutorId(2)
 
@@ -17,7 +23,19 @@ def tasks(
     slots: int = 2,
     near: dict[int, int] | None = None,
 ) -> TaskSet:
-    return TaskSet(0, range(count), preferences or {}, slots, 3.0, 0.0, Load(), near or {})
+    preferred = Preferences(preferences or {}, 3.0, near or {})
+    return TaskSet(StageId(0), range(count), preferred, slots, 0.0, Load())
+
+
+def launch(tasks: TaskSet, attempt: Attempt) -> None:
+    """Launches tasks that wait, or copies of some that run."""
+    for partition in attempt.wanted:
+        if tasks.is_pending(partition):
+            tasks.take(partition)
+        else:
+            tasks.mark_slow(partition)
+            del tasks._slow[partition]
+    tasks.launch(attempt)
 
 
 def test_the_home_of_a_kept_block_is_on_its_node() -> None:
@@ -38,7 +56,7 @@ def test_others_take_from_the_far_end_and_what_is_refused_stays_in_place() -> No
     assert six.take_any(A, 0.0, refused=[5, 4]) == 3
     assert six.take_any(A, 0.0) == 5
     assert six.take_any(A, 0.0) == 4
-    assert list(six.pending) == [0, 1, 2] == list(six.anywhere)
+    assert list(six.pending) == [0, 1, 2] == list(six._anywhere)
 
 
 def test_tasks_that_prefer_someone_else_are_given_away_after_the_wait() -> None:
@@ -52,12 +70,15 @@ def test_tasks_that_prefer_someone_else_are_given_away_after_the_wait() -> None:
 def test_a_lost_executor_is_preferred_by_nobody() -> None:
     three = tasks(3, {0: [A], 1: [A, B], 2: [B]})
     assert three.take_own(A, 0, 0.0) == 0
+    first = Attempt(AttemptId(0), three, 0, A, 0, 0.0)
+    three.launch(first)
+    three.finish(first)
     three.forget_executor(A)
-    assert three.preferences == {1: [B], 2: [B]}
-    assert not three.anywhere
-    three.add(0)
+    assert three._preferences == {1: [B], 2: [B]}
+    assert not three._anywhere
+    three.queue(0)
     three.forget_executor(B)
-    assert not three.preferences and list(three.anywhere) == [0, 1, 2]
+    assert not three._preferences and list(three._anywhere) == [0, 1, 2]
 
 
 def test_owners_are_those_who_keep_its_rows_or_hold_its_home() -> None:
@@ -70,8 +91,8 @@ def test_owners_are_those_who_keep_its_rows_or_hold_its_home() -> None:
 def test_the_load_counts_tasks_not_their_copies() -> None:
     one = tasks(1)
     first, copy = (Attempt(AttemptId(i), one, 0, ExecutorId(i), i, 0.0) for i in range(2))
-    one.start(first)
-    one.start(copy)
+    launch(one, first)
+    launch(one, copy)
     assert one.load.running == 1
     one.finish(first)
     assert one.load.running == 1
@@ -85,10 +106,10 @@ def test_a_group_counts_as_one_task_and_a_copy_takes_its_place() -> None:
     group = Attempt(AttemptId(0), three, 0, A, 0, 0.0, also=(1, 2))
     copies = [Attempt(AttemptId(i), three, i, B, 1, 0.0) for i in (1, 2)]
     for each in (group, *copies):
-        three.start(each)
+        launch(three, each)
     assert three.load.running == three.count == 1
     three.finish(group)
-    assert three.load.running == three.count == 2 and sorted(three.running) == [1, 2]
+    assert three.load.running == three.count == 2 and sorted(three._running) == [1, 2]
 
 
 def test_a_group_goes_on_without_what_a_copy_has_done() -> None:
@@ -96,12 +117,12 @@ def test_a_group_goes_on_without_what_a_copy_has_done() -> None:
     group = Attempt(AttemptId(0), two, 0, A, 0, 0.0, also=(1,))
     copies = [Attempt(AttemptId(1 + i), two, i, B, 1, 0.0) for i in range(2)]
     for each in (group, *copies):
-        two.start(each)
+        launch(two, each)
     for copy, useless, wanted in zip(copies, ([], [group]), ([1], []), strict=True):
         two.finish(copy)
         assert two.succeed(copy, 1.0) == useless and group.wanted == wanted
     two.finish(group)
-    assert not two.running and two.load.running == 0 and two.done == 2
+    assert not two._running and two.load.running == 0 and two.done == 2
 
 
 def test_more_is_taken_from_the_slot_or_from_the_far_end() -> None:
@@ -120,10 +141,10 @@ def test_more_is_taken_from_the_slot_or_from_the_far_end() -> None:
 def test_a_group_is_slow_if_its_partitions_are() -> None:
     four = tasks(4)
     four.done, four.durations_s = 2, [1.0, 1.0]
-    four.start(Attempt(AttemptId(0), four, 0, A, 0, 0.0, also=(1, 2)))
-    rule = Speculation(1.5, 0.25, 0.0)
+    launch(four, Attempt(AttemptId(0), four, 0, A, 0, 0.0, also=(1, 2)))
+    rule = SpeculationRule(1.5, 0.25, 0.0)
     assert not four.find_slow(rule, 4.0)
-    assert four.find_slow(rule, 5.0) and list(four.slow) == [0, 1, 2]
+    assert four.find_slow(rule, 5.0) and list(four._slow) == [0, 1, 2]
 
 
 def test_who_took_nothing_is_offered_again_once_the_wait_is_over() -> None:
@@ -137,10 +158,56 @@ def test_who_took_nothing_is_offered_again_once_the_wait_is_over() -> None:
 
 def test_who_took_nothing_is_offered_what_comes_later() -> None:
     two = tasks(2, {0: [A]})
-    assert two.take_own(A, 0, 0.0) == 0
+    first = Attempt(AttemptId(0), two, 0, A, 0, 0.0)
+    launch(two, first)
     two.all_offered(5, now_s=9.0)
-    two.add(0)
+    two.finish(first)
+    two.queue(0)
     assert two.offered_before(9.0) == 0
     two.all_offered(5, now_s=9.0)
     two.forget_executor(A)
     assert two.offered_before(9.0) == 0, "what preferred A may go anywhere"
+
+
+def test_a_task_moves_as_the_table_says() -> None:
+    one = tasks(1)
+    states = [one.state(0)]
+    first, copy, again = (Attempt(AttemptId(i), one, 0, ExecutorId(i), i, 0.0) for i in range(3))
+
+    def see() -> None:
+        states.append(one.state(0))
+
+    one.launch(first) if one.take_own(A, 0, 0.0) == 0 else None
+    see()
+    one.mark_slow(0)
+    see()
+    assert one.take_any(B, 0.0) == 0
+    one.launch(copy)
+    see()
+    one.finish(copy)
+    see()
+    one.finish(first)
+    see()
+    one.queue(0)
+    one.launch(again) if one.take_own(A, 0, 0.0) == 0 else None
+    one.finish(again)
+    one.succeed(again, 1.0)
+    see()
+    named = "pending running slow speculated running waiting done"
+    assert [each.value for each in states] == named.split()
+
+
+def test_every_state_can_be_reached_and_left() -> None:
+    reached = {to for moves in MOVES.values() for to in moves}
+    assert reached == set(TaskState) == set(MOVES)
+    assert all(MOVES.values())
+
+
+def test_a_task_that_is_done_can_not_be_launched() -> None:
+    one = tasks(1)
+    first = Attempt(AttemptId(0), one, 0, A, 0, 0.0)
+    launch(one, first)
+    one.finish(first)
+    one.succeed(first, 1.0)
+    with pytest.raises(AssertionError, match="task 0 is done and can't be running"):
+        one.launch(Attempt(AttemptId(1), one, 0, B, 1, 0.0))

@@ -48,4 +48,4 @@ class Nodes(Talk):
             self.arrive(*fresh)
 
     def parcels(self) -> list[str]:
-        return [parcel.segment.name for parcel in self.scheduler.parcels.by_fetch.values()]
+        return [parcel.segment.name for parcel in self.scheduler.segments._by_fetch.values()]

@@ -65,7 +65,7 @@ class Rooms(Talk):
 
     @property
     def promised(self) -> int:
-        return sum(pool.promised_bytes for pool in self.scheduler.ledger.pools.values())
+        return sum(pool.promised_bytes for pool in self.scheduler.storage.ledger.pools.values())
 
 
 def over_kept(id: int) -> StageSpec:
@@ -170,7 +170,7 @@ class TestWaiting:
         move = talk.wait_for_room()
         answer = talk.tell(ev.NodeLost(NODE, "crash"))
         assert do.DropSegments(STORE, ("m-moved-1",)) in answer and places(answer) == []
-        assert talk.scheduler.waiting == []
+        assert talk.scheduler.room._waiting == []
         assert talk.tell(ev.SegmentMoved(move.move)) == []
 
     def test_a_pool_that_is_waited_for_may_be_lost(self) -> None:
@@ -219,7 +219,7 @@ class TestWaiting:
         answer = talk.tell(ev.SpaceWanted(NODE, "e0", "m-e0-1", 80))
         [move] = of_type(answer, do.MoveSegment)
         assert places(talk.tell(ev.SegmentMoved(move.move))) == [NODE]
-        assert not talk.scheduler.ledger.segments["m-e0-1"].kept
+        assert not talk.scheduler.storage.ledger.segments["m-e0-1"].kept
 
     def test_the_late_words_of_one_that_is_lost_are_answered(self) -> None:
         talk = Rooms()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyrite.schedule.pools import PoolShare, Turns
+from pyrite.schedule.queue import PoolShare, StageQueue
 
 
 @dataclass(eq=False)
@@ -15,19 +15,19 @@ class Stage:
     running_count: int = 0
 
 
-def order(turns: Turns[Stage]) -> list[int]:
+def order(turns: StageQueue[Stage]) -> list[int]:
     return [each.stage for each in turns.everyone()]
 
 
 def test_earlier_jobs_come_first_whatever_their_pool() -> None:
-    turns: Turns[Stage] = Turns(fair=False, shares={})
+    turns: StageQueue[Stage] = StageQueue(fair=False, shares={})
     for stage in (Stage(2, 0), Stage(1, 3, "other"), Stage(1, 2)):
         turns.add(stage)
     assert order(turns) == [2, 3, 0]
 
 
 def test_a_stage_has_one_turn_and_loses_it_once() -> None:
-    turns: Turns[Stage] = Turns(fair=False, shares={})
+    turns: StageQueue[Stage] = StageQueue(fair=False, shares={})
     stage = Stage(0, 0)
     turns.add(stage)
     turns.add(stage)
@@ -37,7 +37,7 @@ def test_a_stage_has_one_turn_and_loses_it_once() -> None:
 
 
 def test_a_stage_moves_back_when_its_first_job_ends() -> None:
-    turns: Turns[Stage] = Turns(fair=False, shares={})
+    turns: StageQueue[Stage] = StageQueue(fair=False, shares={})
     shared, other = Stage(0, 5), Stage(1, 6)
     turns.add(shared)
     turns.add(other)
@@ -47,7 +47,7 @@ def test_a_stage_moves_back_when_its_first_job_ends() -> None:
 
 
 def test_changes_do_not_disturb_whoever_walks_the_turns() -> None:
-    turns: Turns[Stage] = Turns(fair=False, shares={})
+    turns: StageQueue[Stage] = StageQueue(fair=False, shares={})
     stages = [Stage(0, 0), Stage(0, 1), Stage(0, 2)]
     for stage in stages:
         turns.add(stage)
@@ -59,7 +59,7 @@ def test_changes_do_not_disturb_whoever_walks_the_turns() -> None:
 
 
 def test_the_pool_with_least_for_its_weight_comes_first() -> None:
-    turns: Turns[Stage] = Turns(fair=True, shares={"heavy": PoolShare(weight=3)})
+    turns: StageQueue[Stage] = StageQueue(fair=True, shares={"heavy": PoolShare(weight=3)})
     light, heavy = Stage(0, 0, "light"), Stage(1, 1, "heavy")
     turns.add(light)
     turns.add(heavy)
@@ -73,7 +73,7 @@ def test_the_pool_with_least_for_its_weight_comes_first() -> None:
 
 
 def test_a_pool_below_its_minimum_comes_before_all_others() -> None:
-    turns: Turns[Stage] = Turns(fair=True, shares={"entitled": PoolShare(min_share=4)})
+    turns: StageQueue[Stage] = StageQueue(fair=True, shares={"entitled": PoolShare(min_share=4)})
     entitled, idle = Stage(0, 0, "entitled"), Stage(1, 1, "idle")
     turns.add(entitled)
     turns.add(idle)
@@ -84,7 +84,7 @@ def test_a_pool_below_its_minimum_comes_before_all_others() -> None:
 
 
 def test_within_a_fair_pool_the_stage_that_runs_least_comes_first() -> None:
-    turns: Turns[Stage] = Turns(fair=True, shares={"default": PoolShare(fair=True)})
+    turns: StageQueue[Stage] = StageQueue(fair=True, shares={"default": PoolShare(fair=True)})
     busy, quiet = Stage(0, 0, running_count=2), Stage(1, 1, running_count=1)
     turns.add(busy)
     turns.add(quiet)

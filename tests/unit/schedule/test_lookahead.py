@@ -14,7 +14,7 @@ from pyrite.plan.stages import StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
-from pyrite.schedule.foresight import Foresight
+from pyrite.schedule.lookahead import Lookahead
 
 OTHER = NodeId("node-1")
 
@@ -48,12 +48,12 @@ class Planner(Talk):
         assert [each.job for each in self.running.values()] == [launch.job], "it runs again"
         return name
 
-    def foresight(self) -> Foresight:
+    def lookahead(self) -> Lookahead:
         state = self.scheduler
-        return Foresight(state.runs, state.kept, state.persisted, state.executors)
+        return Lookahead(state.stages, state.storage, state.fleet)
 
     def turn(self, segment: str) -> tuple[int, int] | None:
-        return self.foresight().next_use(Segment(segment, NODE, NODE, 10))
+        return self.lookahead().next_use(Segment(segment, NODE, NODE, 10))
 
 
 def test_what_no_stage_reads_has_no_turn() -> None:
@@ -112,7 +112,7 @@ def test_a_stage_that_waits_for_its_shuffle_is_seen() -> None:
     ]
     parents = {ShuffleId(5): maps}
     talk.submit(StageSpec(StageId(6), "zip", 3, Shape(nodes), parents, None, False), id=1)
-    assert talk.scheduler.runs[StageId(6)].tasks is None
+    assert talk.scheduler.stages._runs[StageId(6)].tasks is None
     assert talk.turn(segment) == (2, 1), "after job 0 and the stage that makes the shuffle"
 
 
@@ -152,7 +152,7 @@ def test_a_task_that_is_tried_again_reads_again() -> None:
 
 @pytest.mark.parametrize("foresight", [True, False])
 def test_what_will_be_read_is_kept_unless_that_is_turned_off(foresight: bool) -> None:
-    talk = Talk(executors=0, pool_bytes=100, foresight=foresight, reserve=False)
+    talk = Talk(executors=0, pool_bytes=100, lookahead=foresight, reserve=False)
     talk.tell(ev.NodeJoined(OTHER, 0))
     for id, node in enumerate((NODE, OTHER)):
         talk.tell(ev.ExecutorJoined(ExecutorId(id), node))
@@ -187,7 +187,7 @@ class TestReservations:
 
     def reserved(self, talk: Talk) -> list[int]:
         state = talk.scheduler
-        ahead = Foresight(state.runs, state.kept, state.persisted, state.executors)
+        ahead = Lookahead(state.stages, state.storage, state.fleet)
         return [ahead.reserved_bytes(node) for node in (NODE, OTHER, NodeId("storage-0"))]
 
     def test_nothing_is_known_before_the_first_partition_is_stored(self) -> None:
