@@ -10,8 +10,8 @@ from random import Random
 from pyrite.cluster.cost.costs import CostModel, NodeKind
 from pyrite.cluster.cost.play import simulate
 from pyrite.cluster.cost.workload import Workload, two_stages, uneven, zipf_shares
-from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.rules import Rules
+from pyrite.schedule.scheduler import Scheduler
 
 NODES = 50
 CORES = 4

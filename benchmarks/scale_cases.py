@@ -3,8 +3,7 @@
 from benchmarks.scale_world import EXECUTORS_PER_NODE, World, shuffle_job, writer_of
 from pyrite.schedule.health import ExclusionRule
 from pyrite.schedule.queue import PoolShare
-from pyrite.schedule.rules import Rules
-from pyrite.schedule.rules import SpeculationRule
+from pyrite.schedule.rules import Rules, SpeculationRule
 
 FAIR_JOBS = 20
 POOLS = 4

@@ -16,8 +16,8 @@ from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
-from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.rules import Rules
+from pyrite.schedule.scheduler import Scheduler
 
 EXECUTORS_PER_NODE = 4
 TASK_S = 1.0

@@ -341,7 +341,7 @@ def a_barrier_forgets_what_some_of_its_tasks_made(self: Any, run: Any) -> None:
 def a_barrier_goes_on_with_some_of_its_tasks(self: Any, run: Any, tasks: Any) -> None:
     for partition in self.stages.unfinished(run):
         if not tasks.is_running(partition) and partition not in run.together:
-            tasks.queue(partition)
+            tasks.add(partition)
 
 
 # Some tasks of a barrier must be done, others not, when a node goes that has no part in it.

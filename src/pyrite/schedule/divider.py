@@ -137,7 +137,7 @@ class Divider:
         division.pieces[number].made = made
         if division.done:
             self.queue.add(run)
-            tasks.queue(index)
+            tasks.add(index)
 
     def whole_done(self, run: StageRun, index: int, counts: bool) -> None:
         """The whole is done: what its pieces added to accumulators counts with it."""
@@ -168,7 +168,7 @@ class Divider:
         for index, division in list(run.divisions.items()):
             if any(ref.node == node for ref in division.blocks()):
                 self.undivide(run, tasks, index)
-                tasks.queue(index)
+                tasks.add(index)
 
     def is_divided(self, run: StageRun, attempt: Attempt) -> bool:
         """Whether the attempt is at a piece of a reducer, or at the whole after its pieces."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import takewhile
@@ -35,9 +35,12 @@ class Fleet:
         self._executors: dict[ExecutorId, Executor] = {}
         self._on_node: dict[NodeId, dict[ExecutorId, Executor]] = {}
         self._counts: dict[NodeId, int] = {}
-        # In the order in which they became free.
         self._free: dict[ExecutorId, Executor] = {}
-        self._freed = 0
+        # Others read these; plain attributes, since they are read for every task.
+        # The free executors, in the order in which they became free.
+        self.free: Mapping[ExecutorId, Executor] = self._free
+        # Sequence number of the last release.
+        self.freed = 0
         self._slots: list[ExecutorId | None] = []
         self._empty_slots: list[int] = []
 
@@ -94,19 +97,6 @@ class Fleet:
 
     # Free and busy
 
-    @property
-    def free(self) -> Collection[Executor]:
-        """The free executors, in the order in which they became free."""
-        return self._free.values()
-
-    @property
-    def freed(self) -> int:
-        """Sequence number of the last release."""
-        return self._freed
-
-    def find_free(self, executor: ExecutorId) -> Executor | None:
-        return self._free.get(executor)
-
     def freed_since(self, number: int) -> list[Executor]:
         """The free executors that were released after that release."""
         found = list(takewhile(lambda each: each.freed > number, reversed(self._free.values())))
@@ -118,7 +108,7 @@ class Fleet:
         del self._free[executor.id]
 
     def release(self, executor: Executor) -> None:
-        self._freed += 1
-        executor.freed = self._freed
+        self.freed += 1
+        executor.freed = self.freed
         executor.attempt = None
         self._free[executor.id] = executor

@@ -69,7 +69,7 @@ class Grouping:
         if not group.takes(first):
             return ()
         slot = executor.slot if own else None
-        also = tuple(tasks.take_more(slot, most - 1, group.takes))
+        also = tuple(tasks.queue.take_more(slot, most - 1, group.takes))
         if also and not tasks.together.is_told:
             rare("tiny reducers are computed as one task")
             tasks.together.is_told = True

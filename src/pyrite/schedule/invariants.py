@@ -71,13 +71,13 @@ def check_stages(state: Scheduler) -> None:
             assert run.missing, f"stage {id} waits for nothing and has no tasks"
             continue
         check_states(tasks)
-        assert tasks._anywhere.keys() <= tasks._pending.keys()
+        assert tasks.queue._anywhere.keys() <= tasks.queue.pending.keys()
         for copies in tasks._running.values():
             assert all(each.id in state.attempts._attempts for each in copies)
             assert sum(each.counts for each in copies) == 1, "a task counts twice, or not at all"
         counting = {each.id for copies in tasks._running.values() for each in copies if each.counts}
         assert tasks.count == len(counting), f"stage {id} has miscounted its tasks"
-        assert tasks._pending or tasks._running or tasks.paused, f"stage {id} is done but not ended"
+        assert not tasks.finished or tasks.paused, f"stage {id} is done but not ended"
         assert not tasks.has_work or run in waiting, f"stage {id} has no turn"
     assert all(state.stages._runs.get(run.spec.id) is run for run in waiting), "a turn for nobody"
     running = sum(run.running_count for run in state.stages._runs.values())
@@ -90,10 +90,10 @@ def check_stages(state: Scheduler) -> None:
 
 def check_states(tasks: TaskSet) -> None:
     """The state of each task says in which collections it is."""
-    for partition in {*tasks._states, *tasks._pending, *tasks._running, *tasks._slow}:
+    for partition in {*tasks._states, *tasks.queue.pending, *tasks._running, *tasks._slow}:
         state = tasks.state(partition)
         copies = len(tasks._running.get(partition, ()))
-        assert (state is TaskState.PENDING) == (partition in tasks._pending), (partition, state)
+        assert (state is TaskState.PENDING) == tasks.is_pending(partition), (partition, state)
         assert (state is TaskState.SLOW) == (partition in tasks._slow), (partition, state)
         match state:
             case TaskState.RUNNING | TaskState.SLOW:
@@ -110,9 +110,11 @@ def check_idle(state: Scheduler) -> None:
         tasks = run.tasks
         if tasks is None or not tasks.has_work or run.spec.barrier:
             continue
-        for partition in tasks._pending:
+        for partition in tasks.queue.pending:
             able = (
-                state.fleet._free if partition in tasks._anywhere else tasks.owners(partition, ())
+                state.fleet._free
+                if tasks.queue.is_for_any(partition)
+                else tasks.queue.owners(partition, ())
             )
             for id in able:
                 assert (
@@ -221,7 +223,7 @@ def check_divisions(state: Scheduler) -> None:
             numbers = [number for number, whole in run.pieces.items() if whole == index]
             assert list(division.pieces) == numbers, f"reducer {index} has other pieces"
             for number, piece in division.pieces.items():
-                is_to_come = number in tasks._pending or number in tasks._running
+                is_to_come = number in tasks.queue.pending or number in tasks._running
                 assert is_to_come == (piece.made is None), f"piece {number} is half done"
             for ref in division.blocks():
                 assert ref.segment in state.storage.ledger.segments, (

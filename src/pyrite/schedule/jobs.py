@@ -191,7 +191,7 @@ class Jobs:
             is_divided = partition in run.divisions and not run.divisions[partition].done
             is_under_way = tasks.is_running(partition) or partition in run.together
             if not is_divided and not is_under_way:
-                tasks.queue(partition)
+                tasks.add(partition)
 
     def finish(self, run: StageRun) -> None:
         """All tasks of the stage are done: its job ends, or those go on that wait for it."""

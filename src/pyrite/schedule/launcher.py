@@ -67,7 +67,7 @@ class Launcher:
         if self.rules.exclusion.enabled and self.health.forgive(self.turn.now_s):
             for run in self.stages:
                 if run.tasks is not None:
-                    run.tasks.ask_all_again()
+                    run.tasks.queue.ask_all_again()
         if self.rules.fair:
             self._launch_fairly()
             return
@@ -108,28 +108,31 @@ class Launcher:
         for executor in self._to_ask(tasks):
             if executor.attempt is None and not self._is_left_out(run, executor):
                 refused = self.health.refused(run.spec.id, executor.id)
-                partition = tasks.take_own(executor.id, executor.slot, self.turn.now_s, refused)
+                partition = tasks.queue.take_own(
+                    executor.id, executor.slot, self.turn.now_s, refused
+                )
                 if partition is not None:
                     also = self.grouping.companions(run, tasks, executor, partition, own=True)
                     self._start(run, tasks, executor, partition, also)
                     yield
-        tasks.all_asked(self.fleet.freed)
+        tasks.queue.all_asked(self.fleet.freed)
 
     def _to_ask(self, tasks: TaskSet) -> list[Executor]:
         """The free executors for which there may be something of their own."""
-        if len(tasks.unasked) >= len(self.fleet.free):
-            return list(self.fleet.free)
-        asked = self.fleet.freed if tasks.asked is None else tasks.asked
+        queue = tasks.queue
+        if len(queue.unasked) >= len(self.fleet.free):
+            return list(self.fleet.free.values())
+        asked = self.fleet.freed if queue.asked is None else queue.asked
         found = self.fleet.freed_since(asked)
-        for partition in tasks.unasked:
-            for owner in tasks.owners(partition, self.fleet.slots):
-                executor = self.fleet.find_free(owner)
+        for partition in queue.unasked:
+            for owner in queue.owners(partition, self.fleet.slots):
+                executor = self.fleet.free.get(owner)
                 if executor is not None and executor.freed <= asked:
                     found.append(executor)
         return found
 
     def _launch_any(self, run: StageRun, tasks: TaskSet) -> Iterator[None]:
-        for executor in self.fleet.freed_since(tasks.offered_before(self.turn.now_s)):
+        for executor in self.fleet.freed_since(tasks.queue.offered_before(self.turn.now_s)):
             if not tasks.gives_any(self.turn.now_s):
                 return
             if executor.attempt is None and not self._is_left_out(run, executor):
@@ -139,19 +142,20 @@ class Launcher:
                     also = self.grouping.companions(run, tasks, executor, partition, own=False)
                     self._start(run, tasks, executor, partition, also)
                     yield
-        tasks.all_offered(self.fleet.freed, self.turn.now_s)
+        tasks.queue.all_offered(self.fleet.freed, self.turn.now_s)
 
     def _wait_or_give_up(self, run: StageRun, tasks: TaskSet) -> None:
-        until_s = tasks.waits_until_s()
+        queue = tasks.queue
+        until_s = None if tasks.paused else queue.waits_until_s()
         # One timer at a time: when it fires and the wait has become longer, another is set.
-        if until_s is not None and until_s > self.turn.now_s >= tasks.wakes_at_s:
-            tasks.wakes_at_s = until_s
+        if until_s is not None and until_s > self.turn.now_s >= queue.wakes_at_s:
+            queue.wakes_at_s = until_s
             self.turn.add(SetTimer(f"locality {run.spec.id}", until_s))
         # Executors that are still starting may turn out to be usable.
         complete = len(self.fleet) >= max(1, self.rules.executors)
         seen = self.health.changes, len(self.fleet)
-        if complete and tasks.judged != seen:
-            tasks.judged = seen
+        if complete and queue.judged != seen:
+            queue.judged = seen
             self._give_up_refused(run, tasks)
 
     def _give_up_refused(self, run: StageRun, tasks: TaskSet) -> None:
@@ -173,7 +177,7 @@ class Launcher:
         """The timer may have been set for an earlier run of the stage: then another is needed."""
         run = self.stages.get(stage)
         if run is not None and run.tasks is not None:
-            run.tasks.wakes_at_s = self.turn.now_s
+            run.tasks.queue.wakes_at_s = self.turn.now_s
 
     def _is_left_out(self, run: StageRun, executor: Executor) -> bool:
         return self.rules.exclusion.enabled and (
@@ -185,9 +189,9 @@ class Launcher:
         if len(self.fleet.free) >= len(tasks.pending):
             run.barrier = {}
             for partition, executor in zip(
-                list(tasks.pending), list(self.fleet.free), strict=False
+                list(tasks.pending), list(self.fleet.free.values()), strict=False
             ):
-                tasks.take(partition)
+                tasks.queue.take(partition)
                 self._start(run, tasks, executor, partition)
 
     def _start(

@@ -210,7 +210,7 @@ class Outcomes:
         for partition in attempt.wanted:
             index = self.divider.undivide(run, tasks, partition)
             if not tasks.is_running(index) and self.stages.is_unfinished(run, index):
-                tasks.queue(index)
+                tasks.add(index)
         # Another stage that writes the same shuffle may have made all of it meanwhile.
         self.jobs.go_on(run, tasks)
 
@@ -219,7 +219,7 @@ class Outcomes:
         for attempt in tasks.running():
             self.attempts.cancel(attempt)
         for partition in self.stages.unfinished(run):
-            tasks.queue(partition)
+            tasks.add(partition)
         # Another stage that writes the same shuffle may have made all of it meanwhile.
         self.jobs.go_on(run, tasks)
 

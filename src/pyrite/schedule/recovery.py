@@ -165,7 +165,7 @@ class Recovery:
         self.health.forget_executor(executor.id)
         for run in self.stages:
             if run.tasks is not None:
-                run.tasks.forget_executor(executor.id)
+                run.tasks.queue.forget_executor(executor.id)
 
     def lose_attempt(self, attempt: Attempt, reason: str, blamed: bool = True) -> None:
         """An attempt has gone with its executor, which it may have ended."""

@@ -125,10 +125,15 @@ class Room:
     def _answer(self, wanted: ev.SpaceWanted, place: NodeId | None) -> None:
         self.turn.add(GrantSpace(wanted.writer, wanted.segment, place))
 
-    def serve(self) -> None:
+    def settle(self) -> None:
+        """Looks after those who wait for room, and after nodes that leave."""
+        if self._waiting:
+            self._serve()
+        if self._leaving:
+            self._clear_leaving()
+
+    def _serve(self) -> None:
         """Grants room that has become free; looks for other room where it did not."""
-        if not self._waiting:
-            return
         waiting, self._waiting = self._waiting, []
         for each in waiting:
             pool = each.pool
@@ -223,10 +228,8 @@ class Room:
             pool.leaves, pool.lends = True, False
             self._leaving[event.node] = None
 
-    def clear_leaving(self) -> None:
+    def _clear_leaving(self) -> None:
         """Moves what lies on nodes that leave; lets those go on which nothing is left."""
-        if not self._leaving:
-            return
         for node in list(self._leaving):
             for segment in self.segments_on(node):
                 if segment.movable:

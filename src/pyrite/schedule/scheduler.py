@@ -221,8 +221,7 @@ class Scheduler:
         turn = self.turn
         turn.begin(now_s)
         self.handlers[type(event)](event)
-        self.room.serve()
-        self.room.clear_leaving()
+        self.room.settle()
         self.launcher.launch()
         self.prefetcher.order()
         self.replication.order()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from pyrite.blocks.ledger import Drop, Ledger
 from pyrite.ids import BlockRef, ExecutorId, NodeId, Partition, RddId
@@ -32,8 +32,10 @@ class Storage:
         """Nobody needs these blocks any more; they are partitions of the RDD, if they are kept."""
         self.drop([drop for ref in refs for drop in self.ledger.release(ref, rdd)])
 
-    def drop(self, drops: Iterable[Drop]) -> None:
+    def drop(self, drops: Sequence[Drop]) -> None:
         """Has segments removed that the ledger no longer lists."""
+        if not drops:
+            return
         gone: dict[NodeId, list[str]] = {}
         for node, segment in drops:
             gone.setdefault(node, []).append(segment)

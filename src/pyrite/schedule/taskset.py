@@ -1,9 +1,8 @@
-"""The tasks of one stage that still have to run, and which of them an executor gets next."""
+"""The tasks of one stage: the state of each, and the attempts at it."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from pyrite.place.policy import Preferences
 from pyrite.schedule.median import Median
 from pyrite.schedule.queue import Load
 from pyrite.schedule.rules import SpeculationRule
+from pyrite.schedule.taskqueue import TaskQueue
 from pyrite.schedule.taskstate import MOVES, TaskState
 
 if TYPE_CHECKING:
@@ -35,12 +35,7 @@ class Together:
 
 
 class TaskSet:
-    """The tasks of one stage: the state of each, and queues of those that wait to be launched.
-
-    Delay scheduling: a task that prefers some executors waits for them a while. One that prefers
-    none has a home, the slot that a placement policy or its index gives it, so that partition i of
-    co-partitioned RDDs meets its kin on one executor; any idle executor may still take it.
-    """
+    """Moves the tasks of a stage from state to state, as the table of moves allows."""
 
     def __init__(
         self,
@@ -54,46 +49,22 @@ class TaskSet:
         self.stage = stage
         self.load = load
         self.total = len(partitions)
-        self.wait_s = preferences.wait_s
-        self.local_at_s = now_s
+        self.queue = TaskQueue(preferences, slots, now_s)
         self.paused = False
         self.done = 0
         self.together = Together()
         self.count = 0
-        # A task that is not listed is waiting.
-        self._states: dict[int, TaskState] = {}
-        self._running: dict[int, list[Attempt]] = {}
-        self._attempts: dict[int, int] = {}
         self.failures: dict[int, int] = {}
         self.deaths: dict[int, int] = {}
         self.durations_s: list[float] = []
         self.usual_s = Median()
+        # A task that is not listed is waiting.
+        self._states: dict[int, TaskState] = {}
+        self._running: dict[int, list[Attempt]] = {}
+        self._attempts: dict[int, int] = {}
         self._slow: dict[int, None] = {}
-        self._preferences = dict(preferences.executors)
-        self._preferring: dict[ExecutorId, list[int]] = {}
-        self._pending: dict[int, None] = {}
-        # Those pending tasks that any executor may take.
-        self._anywhere: dict[int, None] = {}
-        self._by_executor: dict[ExecutorId, deque[int]] = {}
-        self.slots = max(1, slots)
-        # The slots of partitions whose home is not the one that their index says.
-        self._near = preferences.homes
-        self._homes: dict[int, deque[int]] = {}
-        # Executors that became free no later than this one have no task of their own here, but
-        # for the unasked; before the first round these are all there are.
-        self.asked: int | None = None
-        self.unasked: list[int] = []
-        # Executors that became free no later than this one may take nothing of what any may take.
-        self.offered = 0
-        self.offered_all = False
-        self.wakes_at_s = now_s
-        # When it was last judged whether some executor may try each task that waits.
-        self.judged: tuple[int, int] | None = None
-        for partition, preferred in self._preferences.items():
-            for executor in preferred:
-                self._preferring.setdefault(executor, []).append(partition)
         for partition in partitions:
-            self.queue(partition)
+            self.add(partition)
 
     # States
 
@@ -106,7 +77,7 @@ class TaskSet:
         self._states[partition] = to
 
     def is_pending(self, partition: int) -> bool:
-        return partition in self._pending
+        return partition in self.queue.pending
 
     def is_running(self, partition: int) -> bool:
         return partition in self._running
@@ -114,7 +85,7 @@ class TaskSet:
     @property
     def pending(self) -> Collection[int]:
         """The tasks that wait to be launched, in the order in which they were queued."""
-        return self._pending.keys()
+        return self.queue.pending
 
     def running(self) -> list[Attempt]:
         """All attempts that are wanted; one may be at several partitions."""
@@ -128,156 +99,38 @@ class TaskSet:
     def was_tried(self, partition: int) -> bool:
         return partition in self._attempts
 
-    # Queues
+    @property
+    def has_work(self) -> bool:
+        """Whether an executor could get a task now."""
+        return not self.paused and bool(self.queue.pending or self._slow)
 
-    def queue(self, partition: int) -> None:
-        """A task waits to be launched: the first time, or again."""
-        if partition in self._pending:
-            return
-        self._move(partition, PENDING)
-        self._pending[partition] = None
-        self.offered = 0
-        self.judged = None
-        preferred = self._preferences.get(partition)
-        if preferred:
-            self.unasked.append(partition)
-            for executor in preferred:
-                self._by_executor.setdefault(executor, deque()).append(partition)
-        else:
-            self._add_anywhere(partition)
+    @property
+    def finished(self) -> bool:
+        return not self.queue.pending and not self._running
 
-    def _add_anywhere(self, partition: int) -> None:
-        self.offered = 0
-        self.unasked.append(partition)
-        self._anywhere[partition] = None
-        home = self._home(partition)
-        if home in self._homes:
-            self._homes[home].append(partition)
-        else:
-            self._homes[home] = deque((partition,))
+    # Waiting for an executor
 
-    def _home(self, partition: int) -> int:
-        return self._near.get(partition, partition % self.slots)
-
-    def take(self, partition: int) -> int:
-        """The partition leaves the queues: it is about to be launched, or needs not be."""
-        del self._pending[partition]
-        self._anywhere.pop(partition, None)
-        return partition
+    def add(self, partition: int) -> None:
+        """A task is to be launched: the first time, or again."""
+        if partition not in self.queue.pending:
+            self._move(partition, PENDING)
+            self.queue.add(partition)
 
     def withdraw(self, partition: int) -> None:
         """A pending task is not to be launched now."""
-        if partition in self._pending:
-            self._move(self.take(partition), WAITING)
-
-    def forget_executor(self, executor: ExecutorId) -> None:
-        """Tasks that preferred a lost executor go wherever there is room."""
-        self._by_executor.pop(executor, None)
-        # All that preferred it, not just those that wait: a running one may come back.
-        for partition in self._preferring.pop(executor, ()):
-            left = [each for each in self._preferences[partition] if each != executor]
-            if left:
-                self._preferences[partition] = left
-            else:
-                del self._preferences[partition]
-                if partition in self._pending:
-                    self._add_anywhere(partition)
-
-    def all_asked(self, freed: int) -> None:
-        """Whoever became free until now has nothing of their own among the tasks that wait."""
-        self.asked = freed
-        self.unasked.clear()
-
-    def ask_all_again(self) -> None:
-        """Executors that were left out may take part again."""
-        self.asked = self.offered = 0
-
-    def offered_before(self, now_s: float) -> int:
-        """Who became free up to then was offered all that any may take now, and took nothing."""
-        return self.offered if self.offered_all or not self._waited(now_s) else 0
-
-    def all_offered(self, freed: int, now_s: float) -> None:
-        """Whoever became free until now may take nothing: they are left out, or refuse it."""
-        self.offered = freed
-        self.offered_all = self._waited(now_s)
-
-    def _waited(self, now_s: float) -> bool:
-        """Whether tasks that prefer someone may run anywhere."""
-        return now_s >= self.local_at_s + self.wait_s
-
-    def take_own(
-        self, executor: ExecutorId, slot: int, now_s: float, refused: Container[int] = ()
-    ) -> int | None:
-        """A partition that belongs to this executor: its rows are kept there, or its home is."""
-        found = self._pop(self._by_executor.get(executor), refused)
-        if found is not None:
-            self.local_at_s = now_s
-            return found
-        return self._pop(self._homes.get(slot % self.slots), refused)
+        if partition in self.queue.pending:
+            self._move(self.queue.take(partition), WAITING)
 
     def gives_any(self, now_s: float) -> bool:
         """Whether there is something that any executor may take."""
-        if self._anywhere or self._slow:
-            return True
-        return bool(self._pending) and self._waited(now_s)
+        return bool(self._slow) or self.queue.gives_any(now_s)
 
     def take_any(
         self, executor: ExecutorId, now_s: float, refused: Container[int] = ()
     ) -> int | None:
-        """A partition that the executor may compute although others would be better placed."""
-        found = self._take_last(self._anywhere, refused)
-        if found is None and self._waited(now_s):
-            found = self._take_last(self._pending, refused)
+        """A pending task that any executor may take, or a slow one to be copied."""
+        found = self.queue.take_any(now_s, refused)
         return found if found is not None else self._take_slow(executor, refused)
-
-    def waits_until_s(self) -> float | None:
-        """When tasks that wait for their preferred executor may run elsewhere."""
-        if self.paused or len(self._pending) == len(self._anywhere):
-            return None
-        return self.local_at_s + self.wait_s
-
-    def owners(self, partition: int, slots: Sequence[ExecutorId | None]) -> Iterator[ExecutorId]:
-        """The executors that the partition belongs to."""
-        preferred = self._preferences.get(partition)
-        if preferred:
-            yield from preferred
-        else:
-            for slot in range(self._home(partition), len(slots), self.slots):
-                if (executor := slots[slot]) is not None:
-                    yield executor
-
-    def _pop(self, queue: deque[int] | None, refused: Container[int]) -> int | None:
-        skipped = []
-        found = None
-        while queue:
-            partition = queue.popleft()
-            if partition not in self._pending:
-                continue
-            if partition in refused:
-                skipped.append(partition)
-                continue
-            found = self.take(partition)
-            break
-        if skipped and queue is not None:
-            queue.extend(skipped)
-        return found
-
-    def _take_last(self, queue: dict[int, None], refused: Container[int]) -> int | None:
-        """From the far end, which the partition's own executor would reach last."""
-        skipped = []
-        found = None
-        while queue and found is None:
-            # Not by iterating, which would pass over all that was ever deleted there.
-            partition, _ = queue.popitem()
-            if partition in refused:
-                skipped.append(partition)
-            else:
-                found = partition
-        queue.update(dict.fromkeys(reversed(skipped)))
-        if found is not None:
-            self._pending.pop(found, None)
-            self._anywhere.pop(found, None)
-        return found
 
     def _take_slow(self, executor: ExecutorId, refused: Container[int]) -> int | None:
         for partition in self._slow:
@@ -287,34 +140,10 @@ class TaskSet:
                 return partition
         return None
 
-    def take_more(self, slot: int | None, most: int, takes: Callable[[int], bool]) -> Iterator[int]:
-        """Further partitions for one task, until one does not suit: those whose home the slot is,
-        or from the far end of what any executor may take."""
-        home = None if slot is None else self._homes.get(slot % self.slots)
-        for _ in range(most):
-            found = self._last_anywhere() if slot is None else self._first_of(home)
-            if found is None or not takes(found):
-                return
-            yield self.take(found)
-
-    def _first_of(self, queue: deque[int] | None) -> int | None:
-        while queue:
-            if queue[0] in self._pending:
-                return queue[0]
-            queue.popleft()
-        return None
-
-    def _last_anywhere(self) -> int | None:
-        if not self._anywhere:
-            return None
-        partition, _ = self._anywhere.popitem()
-        self._anywhere[partition] = None
-        return partition
-
     # Attempts
 
     def launch(self, attempt: Attempt) -> None:
-        """An attempt at tasks that left the queues, or a copy of a slow one, runs from now on."""
+        """An attempt at tasks that left the queue, or a copy of a slow one, runs from now on."""
         is_copy = False
         for partition in attempt.wanted:
             copies = self._running.get(partition)
@@ -362,8 +191,8 @@ class TaskSet:
         useless = []
         for partition in attempt.wanted:
             self.done += 1
-            if partition in self._pending:
-                self.take(partition)
+            if partition in self.queue.pending:
+                self.queue.take(partition)
             for copy in self._running.pop(partition, ()):
                 copy.wanted.remove(partition)
                 if not copy.wanted:
@@ -375,14 +204,7 @@ class TaskSet:
         self.together.pace_s = each_s if pace_s is None else (pace_s + each_s) / 2
         return useless
 
-    @property
-    def has_work(self) -> bool:
-        """Whether an executor could get a task now."""
-        return not self.paused and bool(self._pending or self._slow)
-
-    @property
-    def finished(self) -> bool:
-        return not self._pending and not self._running
+    # Slow ones
 
     def find_slow(self, rule: SpeculationRule, now_s: float) -> bool:
         """Marks the stragglers that deserve a copy; True where there are some."""
@@ -403,4 +225,4 @@ class TaskSet:
         if partition not in self._slow:
             self._move(partition, SLOW)
             self._slow[partition] = None
-        self.offered = 0
+        self.queue.offer_again()

@@ -12,7 +12,7 @@ from pyrite.ids import ExecutorId, JobId, RddId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.health import ExclusionRule
-from pyrite.schedule.taskset import TaskSet
+from pyrite.schedule.taskqueue import TaskQueue
 
 
 def keeping(talk: Talk, tasks: int) -> None:
@@ -46,7 +46,7 @@ def questions(idle: int, monkeypatch: pytest.MonkeyPatch) -> int:
 
     with monkeypatch.context() as patch:
         for name in ("take_own", "take_any", "owners"):
-            patch.setattr(TaskSet, name, counted(getattr(TaskSet, name)))
+            patch.setattr(TaskQueue, name, counted(getattr(TaskQueue, name)))
         talk.submit(result_stage(1, 40), id=101)
         # Within the wait for locality.
         while talk.running:
@@ -66,13 +66,13 @@ def test_a_small_stage_on_a_large_cluster_asks_its_owners_only(
 ) -> None:
     talk = Talk(executors=100)
     asked = []
-    take_own = TaskSet.take_own
+    take_own = TaskQueue.take_own
 
-    def noted(own: TaskSet, executor: ExecutorId, *others: object) -> int | None:
+    def noted(own: TaskQueue, executor: ExecutorId, *others: object) -> int | None:
         asked.append(executor)
         return take_own(own, executor, *others)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(TaskSet, "take_own", noted)
+    monkeypatch.setattr(TaskQueue, "take_own", noted)
     assert launched(talk.submit(result_stage(0, 100), partitions=(7, 42))) == [
         (0, 7, 7),
         (0, 42, 42),

@@ -31,7 +31,7 @@ def launch(tasks: TaskSet, attempt: Attempt) -> None:
     """Launches tasks that wait, or copies of some that run."""
     for partition in attempt.wanted:
         if tasks.is_pending(partition):
-            tasks.take(partition)
+            tasks.queue.take(partition)
         else:
             tasks.mark_slow(partition)
             del tasks._slow[partition]
@@ -40,15 +40,15 @@ def launch(tasks: TaskSet, attempt: Attempt) -> None:
 
 def test_the_home_of_a_kept_block_is_on_its_node() -> None:
     near = tasks(4, near={0: 1})
-    assert [near.take_own(B, 1, 0.0) for _ in range(3)] == [0, 1, 3]
-    assert [near.take_own(A, 0, 0.0) for _ in range(2)] == [2, None]
-    assert list(tasks(4, near={0: 1}).owners(0, [A, B])) == [B]
+    assert [near.queue.take_own(B, 1, 0.0) for _ in range(3)] == [0, 1, 3]
+    assert [near.queue.take_own(A, 0, 0.0) for _ in range(2)] == [2, None]
+    assert list(tasks(4, near={0: 1}).queue.owners(0, [A, B])) == [B]
 
 
 def test_homes_are_dealt_by_index() -> None:
     six = tasks(6)
-    assert [six.take_own(A, 0, 0.0) for _ in range(4)] == [0, 2, 4, None]
-    assert six.take_own(C, 3, 0.0) == 1, "slot 3 of 2 shares the home of slot 1"
+    assert [six.queue.take_own(A, 0, 0.0) for _ in range(4)] == [0, 2, 4, None]
+    assert six.queue.take_own(C, 3, 0.0) == 1, "slot 3 of 2 shares the home of slot 1"
 
 
 def test_others_take_from_the_far_end_and_what_is_refused_stays_in_place() -> None:
@@ -56,36 +56,36 @@ def test_others_take_from_the_far_end_and_what_is_refused_stays_in_place() -> No
     assert six.take_any(A, 0.0, refused=[5, 4]) == 3
     assert six.take_any(A, 0.0) == 5
     assert six.take_any(A, 0.0) == 4
-    assert list(six.pending) == [0, 1, 2] == list(six._anywhere)
+    assert list(six.pending) == [0, 1, 2] == list(six.queue._anywhere)
 
 
 def test_tasks_that_prefer_someone_else_are_given_away_after_the_wait() -> None:
     two = tasks(2, {0: [A], 1: [A]})
     assert not two.gives_any(2.9) and two.take_any(B, 2.9) is None
     assert two.gives_any(3.0) and two.take_any(B, 3.0, refused=[1]) == 0
-    assert two.take_own(A, 0, 3.0) == 1
+    assert two.queue.take_own(A, 0, 3.0) == 1
     assert not two.gives_any(9.0)
 
 
 def test_a_lost_executor_is_preferred_by_nobody() -> None:
     three = tasks(3, {0: [A], 1: [A, B], 2: [B]})
-    assert three.take_own(A, 0, 0.0) == 0
+    assert three.queue.take_own(A, 0, 0.0) == 0
     first = Attempt(AttemptId(0), three, 0, A, 0, 0.0)
     three.launch(first)
     three.finish(first)
-    three.forget_executor(A)
-    assert three._preferences == {1: [B], 2: [B]}
-    assert not three._anywhere
-    three.queue(0)
-    three.forget_executor(B)
-    assert not three._preferences and list(three._anywhere) == [0, 1, 2]
+    three.queue.forget_executor(A)
+    assert three.queue._preferences == {1: [B], 2: [B]}
+    assert not three.queue._anywhere
+    three.add(0)
+    three.queue.forget_executor(B)
+    assert not three.queue._preferences and list(three.queue._anywhere) == [0, 1, 2]
 
 
 def test_owners_are_those_who_keep_its_rows_or_hold_its_home() -> None:
     three = tasks(3, {0: [C]})
-    assert list(three.owners(0, [A, B, C])) == [C]
-    assert list(three.owners(2, [A, B, C, None])) == [A, C]
-    assert list(three.owners(1, [A, None, C])) == []
+    assert list(three.queue.owners(0, [A, B, C])) == [C]
+    assert list(three.queue.owners(2, [A, B, C, None])) == [A, C]
+    assert list(three.queue.owners(1, [A, None, C])) == []
 
 
 def test_the_load_counts_tasks_not_their_copies() -> None:
@@ -127,15 +127,15 @@ def test_a_group_goes_on_without_what_a_copy_has_done() -> None:
 
 def test_more_is_taken_from_the_slot_or_from_the_far_end() -> None:
     nine = tasks(9)
-    assert nine.take_own(A, 0, 0.0) == 0
-    assert list(nine.take_more(0, 2, lambda _: True)) == [2, 4]
-    assert list(nine.take_more(0, 9, lambda each: each < 8)) == [6]
+    assert nine.queue.take_own(A, 0, 0.0) == 0
+    assert list(nine.queue.take_more(0, 2, lambda _: True)) == [2, 4]
+    assert list(nine.queue.take_more(0, 9, lambda each: each < 8)) == [6]
     assert nine.take_any(B, 0.0) == 8
-    assert list(nine.take_more(None, 2, lambda _: True)) == [7, 5]
-    assert list(nine.take_more(None, 9, lambda each: each > 1)) == [3]
-    assert list(nine.pending) == [1] and nine.take_own(B, 1, 0.0) == 1
-    assert list(nine.take_more(1, 1, lambda _: True)) == []
-    assert list(nine.take_more(None, 1, lambda _: True)) == []
+    assert list(nine.queue.take_more(None, 2, lambda _: True)) == [7, 5]
+    assert list(nine.queue.take_more(None, 9, lambda each: each > 1)) == [3]
+    assert list(nine.pending) == [1] and nine.queue.take_own(B, 1, 0.0) == 1
+    assert list(nine.queue.take_more(1, 1, lambda _: True)) == []
+    assert list(nine.queue.take_more(None, 1, lambda _: True)) == []
 
 
 def test_a_group_is_slow_if_its_partitions_are() -> None:
@@ -149,24 +149,24 @@ def test_a_group_is_slow_if_its_partitions_are() -> None:
 
 def test_who_took_nothing_is_offered_again_once_the_wait_is_over() -> None:
     two = tasks(2, {0: [A]})
-    two.all_offered(5, now_s=1.0)
-    assert two.offered_before(2.9) == 5
-    assert two.offered_before(3.0) == 0
-    two.all_offered(6, now_s=3.0)
-    assert two.offered_before(4.0) == 6
+    two.queue.all_offered(5, now_s=1.0)
+    assert two.queue.offered_before(2.9) == 5
+    assert two.queue.offered_before(3.0) == 0
+    two.queue.all_offered(6, now_s=3.0)
+    assert two.queue.offered_before(4.0) == 6
 
 
 def test_who_took_nothing_is_offered_what_comes_later() -> None:
     two = tasks(2, {0: [A]})
     first = Attempt(AttemptId(0), two, 0, A, 0, 0.0)
     launch(two, first)
-    two.all_offered(5, now_s=9.0)
+    two.queue.all_offered(5, now_s=9.0)
     two.finish(first)
-    two.queue(0)
-    assert two.offered_before(9.0) == 0
-    two.all_offered(5, now_s=9.0)
-    two.forget_executor(A)
-    assert two.offered_before(9.0) == 0, "what preferred A may go anywhere"
+    two.add(0)
+    assert two.queue.offered_before(9.0) == 0
+    two.queue.all_offered(5, now_s=9.0)
+    two.queue.forget_executor(A)
+    assert two.queue.offered_before(9.0) == 0, "what preferred A may go anywhere"
 
 
 def test_a_task_moves_as_the_table_says() -> None:
@@ -177,7 +177,7 @@ def test_a_task_moves_as_the_table_says() -> None:
     def see() -> None:
         states.append(one.state(0))
 
-    one.launch(first) if one.take_own(A, 0, 0.0) == 0 else None
+    one.launch(first) if one.queue.take_own(A, 0, 0.0) == 0 else None
     see()
     one.mark_slow(0)
     see()
@@ -188,8 +188,8 @@ def test_a_task_moves_as_the_table_says() -> None:
     see()
     one.finish(first)
     see()
-    one.queue(0)
-    one.launch(again) if one.take_own(A, 0, 0.0) == 0 else None
+    one.add(0)
+    one.launch(again) if one.queue.take_own(A, 0, 0.0) == 0 else None
     one.finish(again)
     one.succeed(again, 1.0)
     see()

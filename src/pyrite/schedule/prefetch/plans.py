@@ -50,6 +50,8 @@ class Plans:
 
     def fetch(self, shuffle: ShuffleId) -> bool:
         """Whether outputs of the shuffle are prefetched for some stage."""
+        if not self._runs:
+            return False
         plans = (run.plan for run in self._runs.values())
         return any(plan is not None and shuffle in plan.forecasts for plan in plans)
 
