@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
-from pyrite.blocks.codec import CorruptBlock, Encoder, frame_size
+from pyrite.blocks.codec import CorruptBlock, Encoder, detached, frame_size
 from pyrite.blocks.live import LiveStore, estimate_bytes
 from pyrite.blocks.pool import MEMORY_PREFIX
 from pyrite.blocks.segments import SegmentReader
@@ -207,7 +207,7 @@ class Keeper:
         try:
             for batch, frame in Encoder().batches(rows, most_rows=self.batch_rows):
                 if file is None:
-                    buffers += frame
+                    buffers += detached(frame)
                 else:
                     file.append(frame)
                 yield batch

@@ -6,7 +6,7 @@ import mmap
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from pyrite.blocks.codec import Encoder, frame_size
+from pyrite.blocks.codec import Encoder, detached, frame_size
 from pyrite.blocks.parts import pack_header
 from pyrite.blocks.segments import write_all
 from pyrite.blocks.writer import SegmentWriter
@@ -113,7 +113,7 @@ class MapOutput:
         """Turns the waiting rows into frames."""
         for bucket, frames in zip(self.buckets, self.frames, strict=True):
             if bucket:
-                encoded = self.encoder.encode(bucket)
+                encoded = detached(self.encoder.encode_many(bucket))
                 frames.extend(encoded)
                 bucket.clear()
                 if self.buffer is not None:
