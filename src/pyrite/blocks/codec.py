@@ -62,10 +62,16 @@ def detached(frame: list[Buffer]) -> list[Buffer]:
 
     A function that yields one array again and again, filled anew, is such a one.
     """
-    return [
-        bytes(each) if isinstance(each, memoryview) and not each.readonly else each
-        for each in frame
-    ]
+    return [bytes(each) if _is_changeable(each) else each for each in frame]
+
+
+def changeable_bytes(frame: list[Buffer]) -> int:
+    """How much of the frame lies in rows that may change."""
+    return sum(len(each) for each in frame if _is_changeable(each))
+
+
+def _is_changeable(buffer: Buffer) -> bool:
+    return isinstance(buffer, memoryview) and not buffer.readonly
 
 
 def encode_bytes(rows: list[Any]) -> bytes:

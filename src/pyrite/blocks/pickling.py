@@ -36,6 +36,20 @@ _WRAPPED = 2
 _OUT_OF_BAND_BYTES = 4096
 
 
+class Unpicklable(pickle.PicklingError, TypeError):
+    """Something that leaves its process, or is kept encoded, can't be pickled."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            f"{self.reason}: rows that are sent, shuffled or kept are pickled; make a list of an "
+            "iterator, and open files and connections in the task that uses them"
+        )
+
+
 class Pickled(NamedTuple):
     """A pickle in pieces, and the large buffers that lie beside it."""
 
@@ -82,7 +96,12 @@ def pickle_by_value(rows: list[Any]) -> Pickled:
     import cloudpickle
 
     keeper = _BufferKeeper()
-    pickled = cloudpickle.dumps(rows, protocol=5, buffer_callback=keeper)
+    try:
+        pickled = cloudpickle.dumps(rows, protocol=5, buffer_callback=keeper)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise Unpicklable(error) from error
     return Pickled([pickled], keeper.kept)
 
 
