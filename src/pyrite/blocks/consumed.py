@@ -2,8 +2,9 @@
 
 Rows that are kept as objects must not hold any, since the second reader would find them empty.
 The search is exact, and mostly in C: it asks for the types of all rows at once, then for those of
-all values in them, and looks closer only at what may hold others. Measured for 20,000 rows: ints
-0.2 ms, (str, int) pairs 0.6 ms, (int, (int, float)) 2.2 ms, objects with two attributes 3.8 ms.
+all values in them, and looks closer only at what may hold others. Measured for 20,000 rows, beside
+the time that it took to make them: ints 0.4 ms (0.5), (str, int) pairs 2.1 ms (5.7), arrays of ten
+numbers 1.1 ms (4.7), (int, (int, float)) 6.1 ms (5.2), objects with two attributes 5.6 ms (5.5).
 """
 
 from __future__ import annotations

@@ -7,18 +7,18 @@ C and for every one of them, whether a list, dict, set or bytearray lies anywher
 with 20,000 rows, in ms:
 
     rows                     no memo + hash   memo      reading them, without and with
-    (str, int)               0.87 + 0.51      1.96      2.06  2.29
-    (int, (int, float))      1.13 + 0.65      2.56      3.1   3.4
-    str of 8 characters      0.37 + 0.30      0.95      0.65  0.75
-    str of 100 characters    0.90 + 0.67      1.56      1.16  1.30
-    int                      0.21 + 0.12      0.21      0.33  0.32
-    [int, int]               0.79 (wrong)     1.36      2.95  3.06
+    (str, int)               0.87 + 0.47      2.26      2.06  2.35
+    (int, (int, float))      1.24 + 0.61      3.20      3.77  3.55
+    str of 8 characters      0.43 + 0.33      1.06      0.68  0.69
+    str of 100 characters    1.06 + 0.79      2.45      1.16  1.39
+    int                      0.22 + 0.12      0.24      0.32  0.32
+    [int, int]               0.84 (wrong)     1.50      3.02  3.19
 
 Without a memo a string that many rows share is written once for each. So rows whose values are
 long get a memo too: it costs them little, and nothing takes much more room than in memory.
 
-A memo of more than some thousand rows outgrows the processor's caches: 200,000 pairs took 51 ms at
-once and 20 ms in pickles of 4,096 rows each.
+A memo of more than some thousand rows outgrows the processor's caches: 200,000 pairs took 86 ms at
+once and 23 ms in pickles of 4,096 rows each.
 """
 
 import pickle
