@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from lineage_actions import ACTIONS
 from lineage_operators import MOST_BARRIER_TASKS, OPERATORS
+from odd_rows import odd_rows
 from plain_rows import Plain
 
 from pyrite import RDD, SparkContext
@@ -21,7 +22,8 @@ FAT = 4000
 class Source(NamedTuple):
     """Rows from `parallelize`, `range` or `textFile`, in so many slices.
 
-    Those of "fat" are `parallelize`d too: so many pairs with long values, some of them equal.
+    Those of "fat" are `parallelize`d too: so many pairs with long values, some of them equal; and
+    those of "odd": so many pairs of all kinds of values.
     """
 
     kind: str
@@ -75,6 +77,8 @@ def plain_source(source: Source) -> Plain:
         return Plain.sliced(list(range(source.rows)), source.slices)
     if source.kind == "fat":
         return Plain.sliced(fat_rows(source.rows), source.slices)
+    if source.kind == "odd":
+        return Plain.sliced(odd_rows(source.rows), source.slices)
     return Plain.sliced(list(source.rows), source.slices)
 
 
@@ -119,6 +123,8 @@ def build(program: Program, sc: SparkContext, folder: Path) -> list[RDD[Any]]:
             made.append(sc.range(source.rows, numSlices=source.slices))
         elif source.kind == "fat":
             made.append(sc.parallelize(fat_rows(source.rows), source.slices))
+        elif source.kind == "odd":
+            made.append(sc.parallelize(odd_rows(source.rows), source.slices))
         else:
             made.append(sc.parallelize(source.rows, source.slices))
     for step in program.steps:

@@ -83,6 +83,8 @@ def source_text(source: Source) -> str:
             return f"sc.range({source.rows}, numSlices={source.slices})"
         case "fat":
             return f"sc.parallelize(fat_rows({source.rows}), {source.slices})"
+        case "odd":
+            return f"sc.parallelize(odd_rows({source.rows}), {source.slices})"
         case "textFile":
             return f"sc.textFile(written({list(source.rows)!r}), {source.slices})"
         case _:

@@ -24,7 +24,13 @@ def rank(value: Any) -> tuple[Any, ...]:
         return (2, value)
     if isinstance(value, bytes):
         return (3, value)
-    return (4, tuple(map(rank, value)))
+    if isinstance(value, tuple):
+        return (4, tuple(map(rank, value)))
+    if isinstance(value, frozenset):
+        return (5, tuple(sorted(map(rank, value))))
+    if hasattr(value, "item"):
+        return rank(value.item())
+    return (6, type(value).__name__, repr(value))
 
 
 def digest(value: Any) -> int:

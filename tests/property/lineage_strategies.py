@@ -15,6 +15,8 @@ MOST_ACTIONS = 5
 MOST_CHARACTERS = 60_000
 # Enough for executors of little memory to spill.
 MOST_FAT_CHARACTERS = 4_000_000
+# As many rows as make several batches.
+MOST_ODD_CHARACTERS = 1_500_000
 
 atoms = st.one_of(
     st.none(),
@@ -37,15 +39,19 @@ sources = st.one_of(
     st.builds(Source, st.just("textFile"), st.lists(lines, max_size=20), slices),
 )
 fat_sources = st.builds(Source, st.just("fat"), st.integers(400, 900), slices)
+odd_sources = st.builds(Source, st.just("odd"), st.sampled_from([60, 300, 1500, 5000]), slices)
 
 
 @st.composite
-def programs(draw: st.DrawFn, fat: bool = False) -> Program:
+def programs(draw: st.DrawFn, fat: bool = False, odd: bool = False) -> Program:
     """Programs of some steps; each is evaluated as it is drawn, so that none grows too large."""
     most_characters = MOST_FAT_CHARACTERS if fat else MOST_CHARACTERS
-    chosen = tuple(draw(st.lists(sources, min_size=1 - fat, max_size=2 - fat)))
-    if fat:
-        chosen = (*chosen, draw(fat_sources))
+    if odd:
+        most_characters = MOST_ODD_CHARACTERS
+    special = fat or odd
+    chosen = tuple(draw(st.lists(sources, min_size=1 - special, max_size=2 - special)))
+    if special:
+        chosen = (*chosen, draw(odd_sources if odd else fat_sources))
     made = [plain_source(source) for source in chosen]
     steps: list[Step] = []
     for _ in range(draw(st.integers(2, MOST_STEPS))):

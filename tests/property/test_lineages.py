@@ -45,6 +45,14 @@ def test_with_faults(
     run(program, faults, start({}), tmp_path_factory.getbasetemp())
 
 
+@tries(15)
+@given(program=programs(odd=True), faults=some_faults)
+def test_values_of_all_kinds(
+    program: Program, faults: Faults, start: Start, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    run(program, faults, start({"spark.master": "local[2]"}), tmp_path_factory.getbasetemp())
+
+
 @tries(80)
 @given(program=programs(), faults=some_faults)
 def test_with_faults_and_copies_of_slow_tasks(

@@ -3,10 +3,6 @@
 A frame is a 16-byte header (tag, crc32, payload length), the payload, and zeros up to a multiple
 of 8 bytes, so that frames can be laid one after another. The payload is a pickle (protocol 5) with
 large buffers kept beside it, each aligned to 64 bytes from the start of the frame.
-
-Plain rows are pickled without a memo. That was measured as fast as marshal, in both directions,
-and needs no check beforehand: marshal silently turns anything with a buffer (a numpy scalar, a
-bytearray) into bytes, and looking for such values costs twice what it saves.
 """
 
 import pickle
@@ -15,6 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeAlias
 from zlib import crc32
+
+from pyrite.blocks.pickling import (
+    FEWEST_PLAIN_ROWS,
+    Pickled,
+    pickle_by_reference,
+    pickle_by_value,
+    pickle_plain,
+)
 
 Buffer: TypeAlias = bytes | memoryview
 
@@ -32,11 +36,7 @@ _SEALED = struct.Struct("<cQ")
 _PICKLE_HEAD = struct.Struct("<QQ")
 _FRAME_ALIGNMENT = 8
 _BUFFER_ALIGNMENT = 64
-# Below this a buffer is cheaper to copy than to align and to list.
-_OUT_OF_BAND_BYTES = 4096
 
-# A smaller pickle is not worth looking for values that it holds many times over.
-_SUSPECT_BYTES = 1 << 20
 _RECHECK_AFTER_BATCHES = 64
 
 
@@ -46,15 +46,32 @@ class CorruptBlock(Exception):
 
 def encode(rows: list[Any]) -> list[Buffer]:
     """One frame, as buffers to be written one after another while the rows stay unchanged."""
-    return _encode_plain(rows) or _encode_by_reference(rows) or _encode_by_value(rows)
+    return _frame(pickle_plain(rows) or pickle_by_reference(rows) or pickle_by_value(rows))
 
 
 def encode_all(rows: Iterable[Any]) -> list[Buffer]:
     """All rows as frames, in batches that are decoded one at a time."""
     buffers: list[Buffer] = []
     for _, frame in Encoder().batches(iter(rows)):
-        buffers += frame
+        buffers += detached(frame)
     return buffers
+
+
+def detached(frame: list[Buffer]) -> list[Buffer]:
+    """The frame for who keeps it while rows are computed: whoever made them may change them.
+
+    A function that yields one array again and again, filled anew, is such a one.
+    """
+    return [bytes(each) if _is_changeable(each) else each for each in frame]
+
+
+def changeable_bytes(frame: list[Buffer]) -> int:
+    """How much of the frame lies in rows that may change."""
+    return sum(len(each) for each in frame if _is_changeable(each))
+
+
+def _is_changeable(buffer: Buffer) -> bool:
+    return isinstance(buffer, memoryview) and not buffer.readonly
 
 
 def encode_bytes(rows: list[Any]) -> bytes:
@@ -69,13 +86,13 @@ def frame_size(buffers: Sequence[Buffer]) -> int:
     )
 
 
-def decode(frame: memoryview | bytes, writable: bool = False) -> list[Any]:
-    """The rows of one frame; their large buffers are views into it, or `writable` copies."""
+def decode(frame: memoryview | bytes | bytearray) -> list[Any]:
+    """The rows of one frame; their large buffers are views into it."""
     view = _bytes_view(frame)
     end = _frame_end(view, 0)
     if end != len(view):
         raise CorruptBlock(f"a frame of {end} bytes lies in a block of {len(view)} bytes")
-    return _decode_frame(view, writable)
+    return _decode_frame(view)
 
 
 def decode_frames(data: memoryview | bytes, writable: bool = False) -> Iterator[list[Any]]:
@@ -101,12 +118,10 @@ def check_frames(data: memoryview | bytes) -> None:
         start = end
 
 
-def read_frames(
-    read: Callable[[int], bytes], size: int, writable: bool = False
-) -> Iterator[list[Any]]:
+def read_frames(read: Callable[[int], bytes], size: int) -> Iterator[list[Any]]:
     """The rows of frames that `read` brings piece by piece, one frame in memory at a time.
 
-    Large buffers are views into the frame, or where they must be `writable` copies of their own.
+    Large buffers are writable views into the frame.
     """
     while size > 0:
         head = read(_HEADER.size)
@@ -116,7 +131,7 @@ def read_frames(
         length = _HEADER.size + payload + -payload % _FRAME_ALIGNMENT
         if length > size:
             raise CorruptBlock(f"a frame claims {length} bytes where {size} are left")
-        yield decode(head + read(length - _HEADER.size), writable)
+        yield decode(bytearray(head) + read(length - _HEADER.size))
         size -= length
 
 
@@ -147,122 +162,42 @@ class Encoder:
 
     def encode(self, rows: list[Any]) -> list[Buffer]:
         """One frame, like the function `encode`."""
+        return _frame(self._pickle_plain(rows) or self._pickle_with_memo(rows))
+
+    def encode_many(self, rows: list[Any]) -> list[Buffer]:
+        """One frame for all rows if they are plain, else several, as large memos are slow."""
+        if plain := self._pickle_plain(rows):
+            return _frame(plain)
+        buffers: list[Buffer] = []
+        for start in range(0, len(rows), MOST_ROWS):
+            buffers += _frame(self._pickle_with_memo(rows[start : start + MOST_ROWS]))
+        return buffers
+
+    def _pickle_plain(self, rows: list[Any]) -> Pickled | None:
         if self._batches_until_recheck:
             self._batches_until_recheck -= 1
         else:
             self._plain = self._by_reference = True
             self._batches_until_recheck = _RECHECK_AFTER_BATCHES
-        if self._plain:
-            if frame := _encode_plain(rows):
-                return frame
-            self._plain = False
-        if self._by_reference:
-            if frame := _encode_by_reference(rows):
-                return frame
-            self._by_reference = False
-        return _encode_by_value(rows)
+        if not self._plain or len(rows) < FEWEST_PLAIN_ROWS:
+            return None
+        pickled = pickle_plain(rows)
+        self._plain = pickled is not None
+        return pickled
+
+    def _pickle_with_memo(self, rows: list[Any]) -> Pickled:
+        pickled = pickle_by_reference(rows) if self._by_reference else None
+        self._by_reference = pickled is not None
+        return pickled or pickle_by_value(rows)
 
 
-class _NotPlain(Exception):
-    """A value that is no plain builtin."""
-
-
-class _PlainPickler(pickle.Pickler):
-    """Pickles plain builtins without a memo and refuses everything else."""
-
-    def reducer_override(self, value: Any) -> Any:
-        # Called for all but exact builtins. Without a memo an object would lose its identity:
-        # two references within a row would become two objects.
-        raise _NotPlain
-
-
-class _PlainPieces:
-    """The file a plain pickler writes to: keeps the pieces, and stops where a memo is needed."""
-
-    def __init__(self, rows: list[Any], trusted: bool = False) -> None:
-        self.pieces: list[Buffer] = []
-        self._rows = rows
-        self._trusted = trusted
-        self._size = 0
-
-    def write(self, piece: Buffer) -> None:
-        # A piece may also be a view into a string's own memory, without a hold on the string.
-        self.pieces.append(piece if type(piece) is bytes else bytes(piece))
-        self._size += len(piece)
-        if self._size > _SUSPECT_BYTES and not self._trusted:
-            if _shares_values(self._rows):
-                raise _NotPlain
-            self._trusted = True
-
-
-def _encode_plain(rows: list[Any]) -> list[Buffer] | None:
-    try:
-        return _frame_pickle(_pickle_plain(_PlainPieces(rows), rows), [])
-    except (_NotPlain, ValueError, RecursionError):
-        return None  # ValueError: a list that contains itself
-
-
-def _pickle_plain(sink: _PlainPieces, rows: list[Any]) -> list[Buffer]:
-    pickler = _PlainPickler(sink, protocol=5)
-    pickler.fast = True
-    pickler.dump(rows)
-    return sink.pieces
-
-
-def _shares_values(rows: list[Any]) -> bool:
-    """Whether a memo would shrink these rows much, judged by a few of them.
-
-    Rows that all hold one and the same long list must not write it once per row.
-    """
-    while len(rows) == 1 and type(rows[0]) is list:
-        rows = rows[0]
-    sample_rows = min(max(2, len(rows) // 32), 8)
-    sample = rows[:: max(1, len(rows) // sample_rows)]
-    without_memo = frame_size(_pickle_plain(_PlainPieces(sample, trusted=True), sample))
-    return len(pickle.dumps(sample, protocol=5)) < 0.75 * without_memo
-
-
-def _encode_by_reference(rows: list[Any]) -> list[Buffer] | None:
-    keeper = _BufferKeeper()
-    try:
-        pickled = pickle.dumps(rows, protocol=5, buffer_callback=keeper)
-    except Exception:
-        return None  # cloudpickle knows more types, and its error is the one to show
-    # What __main__ defines can be named here, but not in another process.
-    if b"__main__" in pickled:
-        return None
-    return _frame_pickle([pickled], keeper.kept)
-
-
-def _encode_by_value(rows: list[Any]) -> list[Buffer]:
-    import cloudpickle
-
-    keeper = _BufferKeeper()
-    pickled = cloudpickle.dumps(rows, protocol=5, buffer_callback=keeper)
-    return _frame_pickle([pickled], keeper.kept)
-
-
-class _BufferKeeper:
-    """Pickle's buffer callback: keeps large buffers out of the pickle, lets small ones in."""
-
-    def __init__(self) -> None:
-        self.kept: list[memoryview] = []
-
-    def __call__(self, buffer: pickle.PickleBuffer) -> bool:
-        raw = buffer.raw()
-        if raw.nbytes < _OUT_OF_BAND_BYTES:
-            return True
-        self.kept.append(raw)
-        return False
-
-
-def _frame_pickle(pickled: list[Buffer], kept: list[memoryview]) -> list[Buffer]:
-    pickled_size = frame_size(pickled)
-    sizes = [raw.nbytes for raw in kept]
-    head = _PICKLE_HEAD.pack(pickled_size, len(kept)) + struct.pack(f"<{len(kept)}Q", *sizes)
-    payload = [head, *pickled]
+def _frame(pickled: Pickled) -> list[Buffer]:
+    pickled_size = frame_size(pickled.pieces)
+    sizes = [raw.nbytes for raw in pickled.beside]
+    head = _PICKLE_HEAD.pack(pickled_size, len(sizes)) + struct.pack(f"<{len(sizes)}Q", *sizes)
+    payload: list[Buffer] = [head, *pickled.pieces]
     position = _HEADER.size + len(head) + pickled_size
-    for raw in kept:
+    for raw in pickled.beside:
         if gap := -position % _BUFFER_ALIGNMENT:
             payload.append(bytes(gap))
         payload.append(raw)
@@ -328,6 +263,6 @@ def _load_pickle(view: memoryview, size: int, writable: bool) -> list[Any]:
     return rows
 
 
-def _bytes_view(data: memoryview | bytes) -> memoryview:
+def _bytes_view(data: memoryview | bytes | bytearray) -> memoryview:
     view = memoryview(data)
     return view if view.format == "B" else view.cast("B")

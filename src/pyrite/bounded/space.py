@@ -93,6 +93,10 @@ class Space:
         """How many rows like this one are small beside the limit."""
         return max(1, self.limit_bytes // _CHUNKS_PER_LIMIT // deep_size(row))
 
+    def has_room(self, size_bytes: int) -> bool:
+        """Whether the task may hold so much more than it did when it was last asked if `over`."""
+        return self._level + size_bytes <= self._threshold
+
     def over(self) -> bool:
         """Whether the task now holds more than it may."""
         level = self._measure()

@@ -97,14 +97,11 @@ def _write_all(fd: int, data: memoryview) -> None:
         data = data[os.write(fd, data) :]
 
 
-def _read_at(fd: int, offset: int, length: int) -> bytes | memoryview:
-    data = os.pread(fd, length, offset)
-    if len(data) == length:
-        return data
+def _read_at(fd: int, offset: int, length: int) -> memoryview:
+    """Bytes of a file in memory that can be changed, as arrays in rows may look into them."""
+    data = memoryview(bytearray(length))
+    done = 0
     # One call reads at most 2 GiB.
-    pieces = [data]
-    done = len(data)
-    while done < length and pieces[-1]:
-        pieces.append(os.pread(fd, length - done, offset + done))
-        done += len(pieces[-1])
-    return b"".join(pieces)
+    while done < length and (read := os.preadv(fd, [data[done:]], offset + done)):
+        done += read
+    return data[:done]

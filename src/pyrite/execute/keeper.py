@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
-from pyrite.blocks.codec import CorruptBlock, Encoder, frame_size
+from pyrite.blocks.codec import CorruptBlock, Encoder, detached, frame_size
+from pyrite.blocks.consumed import ConsumedValues
 from pyrite.blocks.live import LiveStore, estimate_bytes
 from pyrite.blocks.pool import MEMORY_PREFIX
 from pyrite.blocks.segments import SegmentReader
@@ -123,11 +124,15 @@ class Keeper:
         if level.useOffHeap or not plan.live:
             return self._keep_encoded(partition, rows, level)
         held: list[Any] = []
+        consumed = ConsumedValues()
         size = 0
         before, self.storing = self.storing, partition.rdd
         try:
             for chunk in Chunks(rows, space):
                 held += chunk
+                if consumed.find(chunk):
+                    rare("rows to be kept hold an iterator")
+                    return self._keep_encoded(partition, chain(held, rows), level)
                 size += estimate_bytes(chunk)
                 if not self._make_room(partition, size, plan, space):
                     rare("live rows find no room")
@@ -207,7 +212,7 @@ class Keeper:
         try:
             for batch, frame in Encoder().batches(rows, most_rows=self.batch_rows):
                 if file is None:
-                    buffers += frame
+                    buffers += detached(frame)
                 else:
                     file.append(frame)
                 yield batch

@@ -30,7 +30,12 @@ def user_traceback(error: BaseException) -> str:
 
 
 def hint(error: BaseException) -> str:
-    """What the user should know where the engine itself stumbled over a row."""
+    """What the user should know where the engine itself stumbled over a row, or made it so."""
+    if isinstance(error, ValueError) and "read-only" in str(error):
+        return (
+            "; large arrays of broadcasts and of rows that are kept encoded are read in place: "
+            "change a copy"
+        )
     frames = traceback.extract_tb(error.__traceback__, limit=-1)
     if not frames or not frames[-1].filename.startswith(HIDDEN):
         return ""

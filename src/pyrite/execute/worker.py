@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from pyrite import accumulators
 from pyrite.blocks.codec import MOST_ROWS, CorruptBlock, decode, encode, frame_size
+from pyrite.blocks.pickling import Unpicklable
 from pyrite.blocks.segments import remove_segments
 from pyrite.blocks.writer import SEGMENT_BYTES, Want
 from pyrite.bounded.space import Space
@@ -296,13 +297,11 @@ class Worker:
             return tuple(self.writer.write(result.buffers, frame_size(result.buffers)))
         try:
             buffers = encode([result])
-        except MemoryError:
-            raise
-        except (Exception, RecursionError) as error:
+        except Unpicklable as error:
             raise UnsendableResult(
                 f"the task's result, of type {type(result).__name__}, can't be sent to the "
-                f"driver ({summary(error)}): return plain data instead"
-            ) from error
+                f"driver ({summary(error.reason)}): return plain data instead"
+            ) from error.reason
         size = frame_size(buffers)
         if size <= self.limits.inline_bytes:
             return b"".join(buffers)

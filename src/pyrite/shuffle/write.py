@@ -6,7 +6,7 @@ import mmap
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from pyrite.blocks.codec import Encoder, frame_size
+from pyrite.blocks.codec import Encoder, changeable_bytes, detached, frame_size
 from pyrite.blocks.parts import pack_header
 from pyrite.blocks.segments import write_all
 from pyrite.blocks.writer import SegmentWriter
@@ -75,6 +75,8 @@ class MapOutput:
         self.encoder = Encoder()
         self.spill: FrameSpill | None = None
         self.waiting = 0
+        # What the frames look into and others may change.
+        self.changeable_bytes = 0
         # With a buffer: what was written in blocks, and encoded since, and how many rows that were.
         self.written_bytes = 0
         self.encoded_bytes = 0
@@ -93,6 +95,8 @@ class MapOutput:
                 self.encode()
                 if self.buffer is not None and self.encoded_bytes >= self.buffer.bytes:
                     self.pay(self.buffer)
+                else:
+                    self.hold()
 
     def _is_much_waiting(self, fitting_rows: int) -> bool:
         """Large frames are encoded faster, but a reducer decodes a whole one at a time."""
@@ -110,19 +114,32 @@ class MapOutput:
         return self.encoded_bytes + expected_bytes >= self.buffer.bytes
 
     def encode(self) -> None:
-        """Turns the waiting rows into frames."""
+        """Turns the waiting rows into frames, which may look into these rows."""
         for bucket, frames in zip(self.buckets, self.frames, strict=True):
             if bucket:
-                encoded = self.encoder.encode(bucket)
+                encoded = self.encoder.encode_many(bucket)
                 frames.extend(encoded)
+                self.changeable_bytes += changeable_bytes(encoded)
                 bucket.clear()
                 if self.buffer is not None:
                     self.encoded_bytes += frame_size(encoded)
         self.encoded_rows += self.waiting
         self.waiting = 0
 
+    def hold(self) -> None:
+        """Holds the frames while more rows are computed, whatever becomes of the rows in them."""
+        if not self.changeable_bytes:
+            return
+        if not self.space.has_room(self.changeable_bytes):
+            self.relieve()
+            return
+        for frames in self.frames:
+            frames[:] = detached(frames)
+        self.changeable_bytes = 0
+
     def relieve(self) -> None:
         """Holds no frames any more: somebody waits for them, or else they go to disk."""
+        self.changeable_bytes = 0
         if self.buffer is None:
             self.spill_frames()
         elif self.encoded_bytes:
@@ -133,7 +150,7 @@ class MapOutput:
         """Writes an installment: a block like the last one, of what there is so far."""
         rare("a map output is written in installments")
         self.written_bytes += self.encoded_bytes
-        self.encoded_bytes = 0
+        self.encoded_bytes = self.changeable_bytes = 0
         written = self._write_block()
         for frames in self.frames:
             frames.clear()

@@ -22,6 +22,7 @@ from pyrite.blocks.codec import (
     Encoder,
     decode,
     decode_frames,
+    detached,
     encode,
     encode_bytes,
     frame_size,
@@ -127,8 +128,8 @@ def test_an_encoder_writes_frames_that_can_be_concatenated(batches: list[list[An
     ],
 )
 def test_batches_have_fewer_rows_where_they_are_large(row_bytes: int, counts: list[int]) -> None:
-    row = b"x" * row_bytes
-    batches = list(Encoder().batches(iter([row] * sum(counts))))
+    rows = [b"x" * row_bytes + bytes(each % 2) for each in range(sum(counts))]
+    batches = list(Encoder().batches(iter(rows)))
     assert [len(batch) for batch, _ in batches] == counts
     assert all(decode(b"".join(frame)) == batch for batch, frame in batches)
 
@@ -241,18 +242,30 @@ def test_what_cannot_be_pickled_says_so() -> None:
 
 def test_an_encoder_returns_to_plain_rows_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[list[Any]] = []
-    plain = codec._encode_plain
+    plain = codec.pickle_plain
 
     def spy(rows: list[Any]) -> Any:
         tried.append(rows)
         return plain(rows)
 
-    monkeypatch.setattr(codec, "_encode_plain", spy)
+    monkeypatch.setattr(codec, "pickle_plain", spy)
     encoder = Encoder()
-    encoder.encode([User("u")])
+    first, second, third = [[User("u")] * 100], [[2] * 100], [[3] * 100]
+    encoder.encode(*first)
     for _ in range(64):
-        encoder.encode([1])
-    assert tried == [[User("u")]]
-    encoder.encode([2])
-    encoder.encode([3])
-    assert tried == [[User("u")], [2], [3]]
+        encoder.encode([1] * 100)
+    assert tried == first
+    encoder.encode(*second)
+    encoder.encode(*third)
+    assert tried == [*first, *second, *third]
+
+
+def test_a_frame_that_is_kept_does_not_change_with_its_rows() -> None:
+    row = np.zeros(10_000)
+    read_only = np.zeros(10_000)
+    read_only.flags.writeable = False
+    frame = detached(encode([row, read_only]))
+    row += 1
+    first, second = decode(b"".join(frame))
+    assert not first.any() and not second.any()
+    assert any(isinstance(each, memoryview) for each in frame), "what can't change is not copied"
