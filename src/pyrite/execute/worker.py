@@ -20,7 +20,7 @@ from pyrite.errors import ClusterError
 from pyrite.execute.evaluate import Evaluator
 from pyrite.execute.keeper import Keeper, KeepPlan, KeptBlockLost
 from pyrite.execute.store import Store
-from pyrite.execute.traces import hint, summary, user_traceback
+from pyrite.execute.traces import hint, pickle_error, summary, user_traceback
 from pyrite.ids import BlockRef, NodeId, Partition, RddId, ShuffleId
 from pyrite.place.sizes import encode as encode_sizes
 from pyrite.plan.program import Program
@@ -318,11 +318,8 @@ class Worker:
                 f"({self.limits.memory_bytes >> 20} MiB): use more partitions, "
                 f"or raise spark.executor.memory"
             )
-        try:
-            pickled = pickle.dumps(error)
-        except Exception:
-            pickled = b""
-        return ("failed", task.attempt, kind, message, user_traceback(error), pickled)
+        trace = user_traceback(error)
+        return ("failed", task.attempt, kind, message, trace, pickle_error(error))
 
     def _remove_unreported(self) -> None:
         """Removes disk blocks of a failed attempt; those of kept partitions are reported."""
