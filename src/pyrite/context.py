@@ -30,6 +30,9 @@ from pyrite.execute.keeper import KeepPlan
 from pyrite.files import SparkFiles
 from pyrite.ids import BroadcastId, NodeId, RddId
 from pyrite.memory import MemoryReport
+from pyrite.rdd.arguments import require_functions
+from pyrite.rdd.base import require_rdds
+from pyrite.rdd.callsite import call_site
 from pyrite.rdd.dependency import ShuffleDependency
 from pyrite.rdd.partitioner import Router
 from pyrite.rdd.rdd import RDD
@@ -104,8 +107,6 @@ class SparkContext(Sources, Jobs, JobControl):
         environment: dict[str, Any] | None,
         conf: SparkConf | None,
     ) -> None:
-        from pyrite.rdd.base import call_site
-
         self._conf = copy_conf(conf)
         if master is not None:
             self._conf.setMaster(master)
@@ -335,6 +336,8 @@ class SparkContext(Sources, Jobs, JobControl):
         >>> sc.runJob(sc.parallelize(range(6), 3), lambda part: [x * x for x in part], [0, 2])
         [0, 1, 16, 25]
         """
+        require_rdds(rdd)
+        require_functions(partitionFunc)
         results = self._run(rdd, lambda _, rows: list(partitionFunc(rows)), partitions)
         return [each for result in results for each in result]
 

@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from pyrite.rdd import functions
+from pyrite.rdd.arguments import require_functions, require_int, require_key
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.dependency import ShuffleDependency
 from pyrite.storagelevel import StorageLevel
@@ -79,6 +80,7 @@ class Actions(Lineage[T]):
         >>> sc.parallelize(range(100), 100).filter(lambda x: x > 90).take(3)
         [91, 92, 93]
         """
+        require_int("num", num)
         rows: list[T] = []
         total = self.getNumPartitions()
         scanned = 0
@@ -141,6 +143,7 @@ class Actions(Lineage[T]):
         >>> sc.parallelize([1, 2, 3, 4, 5]).reduce(add)
         15
         """
+        require_functions(f)
         return reduce(f, self._at_least_one(partial(functions.reduce_rows, f)))
 
     def fold(self, zeroValue: T, op: Callable[[T, T], T]) -> T:
@@ -161,6 +164,7 @@ class Actions(Lineage[T]):
         >>> rows.aggregate((0, 0), add, merge)
         (10, 4)
         """
+        require_functions(seqOp, combOp)
         parts = self.ctx._run(self._me(), partial(functions.fold_rows, zeroValue, seqOp))
         zero: U = functions.Zero(zeroValue)()
         return reduce(combOp, parts, zero)
@@ -178,6 +182,7 @@ class Actions(Lineage[T]):
         >>> sc.parallelize(range(-5, 5), 10).treeAggregate(0, add, add)
         -5
         """
+        require_functions(seqOp, combOp)
         require_depth(depth)
         count = self.getNumPartitions()
         if count == 0:
@@ -202,6 +207,7 @@ class Actions(Lineage[T]):
         >>> sc.parallelize([-5, -4, -3, -2, -1, 1, 2, 3, 4], 10).treeReduce(add)
         -5
         """
+        require_functions(f)
         require_depth(depth)
         # Lists of at most one row, since None is a row like any other.
         rows = self._partitions(partial(functions.reduce_as_row, f), "treeReduce")
@@ -217,6 +223,7 @@ class Actions(Lineage[T]):
         >>> sc.parallelize([1.0, 5.0, 43.0, 10.0]).max()
         43.0
         """
+        require_key(key)
         rows = self._at_least_one(partial(functions.extreme_row, max, key))
         return max(rows, key=key)  # type: ignore[type-var, arg-type]
 
@@ -226,6 +233,7 @@ class Actions(Lineage[T]):
         >>> sc.parallelize([2.0, 5.0, 43.0, 10.0]).min()
         2.0
         """
+        require_key(key)
         rows = self._at_least_one(partial(functions.extreme_row, min, key))
         return min(rows, key=key)  # type: ignore[type-var, arg-type]
 
@@ -235,6 +243,8 @@ class Actions(Lineage[T]):
         >>> sc.parallelize([10, 4, 2, 12, 3]).top(2)
         [12, 10]
         """
+        require_int("num", num)
+        require_key(key)
         parts = self.ctx._run(self._me(), partial(functions.largest_rows, num, key))
         if not parts:
             raise ValueError(EMPTY)
@@ -246,6 +256,8 @@ class Actions(Lineage[T]):
         >>> sc.parallelize([10, 1, 2, 9, 3, 4, 5, 6, 7], 2).takeOrdered(6)
         [1, 2, 3, 4, 5, 6]
         """
+        require_int("num", num)
+        require_key(key)
         if num < 0:
             raise ValueError("top N cannot be negative.")
         if num == 0:
@@ -269,6 +281,7 @@ class Actions(Lineage[T]):
         >>> seen.value
         6
         """
+        require_functions(f)
         self.ctx._run(self._me(), partial(functions.call_each, f))
 
     def foreachPartition(self, f: Callable[[Iterable[T]], Any]) -> None:
@@ -279,6 +292,7 @@ class Actions(Lineage[T]):
         >>> seen.value
         6
         """
+        require_functions(f)
         self.ctx._run(self._me(), partial(functions.call_once, f))
 
     def cleanShuffleDependencies(self, blocking: bool = False) -> None:

@@ -11,6 +11,7 @@ from typing import TypeVar
 from pyrite.hashing import HashUnknownHere
 from pyrite.rdd import functions
 from pyrite.rdd.actions import EMPTY, Actions, add_counts
+from pyrite.rdd.arguments import require_functions
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -45,6 +46,7 @@ class KeyedActions(Actions[T]):
         >>> sorted(sc.parallelize([("a", 1), ("b", 1), ("a", 1)]).reduceByKeyLocally(add).items())
         [('a', 2), ('b', 1)]
         """
+        require_functions(func)
         parts = self.ctx._run(self._me(), partial(functions.reduce_by_key, func))
         if not parts:
             raise ValueError(EMPTY)
