@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from pyrite.errors import UserError
+from pyrite.errors import BroadcastDestroyed, UserError
 from pyrite.ids import BlockRef, BroadcastId, NodeId
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ T = TypeVar("T")
 
 class Broadcast(Generic[T]):
     """A value sent once to each node; tasks read it through `value`.
+
+    Large arrays in it lie in shared memory once, however many executors the node has. So they
+    are read-only in tasks; all else is a copy of the executor's own.
 
     >>> names = sc.broadcast({1: "one", 2: "two"})
     >>> sc.parallelize([2, 1]).map(lambda n: names.value[n]).collect()
@@ -44,7 +47,7 @@ class Broadcast(Generic[T]):
     def value(self) -> T:
         """The value, read-only by convention."""
         if self._destroyed:
-            raise UserError(f"broadcast {self._id} was destroyed and can't be used any more")
+            raise BroadcastDestroyed(self._id)
         return self._value
 
     def unpersist(self, blocking: bool = False) -> None:
@@ -65,12 +68,12 @@ class Broadcast(Generic[T]):
         if self._sc is None:
             raise UserError(f"Broadcast can only be {what}ed in driver")
         if self._destroyed and what != "destroy":
-            raise UserError(f"broadcast {self._id} was destroyed and can't be used any more")
+            raise BroadcastDestroyed(self._id)
         return self._sc
 
     def __reduce__(self) -> Any:
         if self._destroyed:
-            raise UserError(f"broadcast {self._id} was destroyed and can't be used in a task")
+            raise BroadcastDestroyed(self._id)
         return RemoteBroadcast, (self._id, tuple(self._ref))
 
 

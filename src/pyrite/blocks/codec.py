@@ -69,7 +69,7 @@ def frame_size(buffers: Sequence[Buffer]) -> int:
     )
 
 
-def decode(frame: memoryview | bytes, writable: bool = False) -> list[Any]:
+def decode(frame: memoryview | bytes | bytearray, writable: bool = False) -> list[Any]:
     """The rows of one frame; their large buffers are views into it, or `writable` copies."""
     view = _bytes_view(frame)
     end = _frame_end(view, 0)
@@ -101,12 +101,10 @@ def check_frames(data: memoryview | bytes) -> None:
         start = end
 
 
-def read_frames(
-    read: Callable[[int], bytes], size: int, writable: bool = False
-) -> Iterator[list[Any]]:
+def read_frames(read: Callable[[int], bytes], size: int) -> Iterator[list[Any]]:
     """The rows of frames that `read` brings piece by piece, one frame in memory at a time.
 
-    Large buffers are views into the frame, or where they must be `writable` copies of their own.
+    Large buffers are writable views into their frame, which nobody else has.
     """
     while size > 0:
         head = read(_HEADER.size)
@@ -116,7 +114,9 @@ def read_frames(
         length = _HEADER.size + payload + -payload % _FRAME_ALIGNMENT
         if length > size:
             raise CorruptBlock(f"a frame claims {length} bytes where {size} are left")
-        yield decode(head + read(length - _HEADER.size), writable)
+        frame = bytearray(head)
+        frame += read(length - _HEADER.size)
+        yield decode(frame)
         size -= length
 
 
@@ -328,6 +328,6 @@ def _load_pickle(view: memoryview, size: int, writable: bool) -> list[Any]:
     return rows
 
 
-def _bytes_view(data: memoryview | bytes) -> memoryview:
+def _bytes_view(data: memoryview | bytes | bytearray) -> memoryview:
     view = memoryview(data)
     return view if view.format == "B" else view.cast("B")

@@ -97,14 +97,11 @@ def _write_all(fd: int, data: memoryview) -> None:
         data = data[os.write(fd, data) :]
 
 
-def _read_at(fd: int, offset: int, length: int) -> bytes | memoryview:
-    data = os.pread(fd, length, offset)
-    if len(data) == length:
-        return data
+def _read_at(fd: int, offset: int, length: int) -> bytearray:
+    """Bytes of the file that can be changed: large buffers of rows are views into them."""
+    data = bytearray(length)
+    done = 0
     # One call reads at most 2 GiB.
-    pieces = [data]
-    done = len(data)
-    while done < length and pieces[-1]:
-        pieces.append(os.pread(fd, length - done, offset + done))
-        done += len(pieces[-1])
-    return b"".join(pieces)
+    while done < length and (count := os.preadv(fd, [memoryview(data)[done:]], offset + done)):
+        done += count
+    return data

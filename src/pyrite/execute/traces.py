@@ -48,7 +48,12 @@ def linked(trace: traceback.TracebackException) -> Iterator[traceback.TracebackE
 
 
 def hint(error: BaseException) -> str:
-    """What the user should know where the engine itself stumbled over a row."""
+    """What the user should know of the engine where it has a part in an error."""
+    if isinstance(error, TypeError | ValueError) and "read-only" in str(error):
+        return (
+            "; large arrays of a broadcast or of an OFF_HEAP partition are shared with other "
+            "tasks: change a copy, such as array.copy()"
+        )
     frames = traceback.extract_tb(error.__traceback__, limit=-1)
     if not frames or not frames[-1].filename.startswith(HIDDEN):
         return ""

@@ -54,7 +54,7 @@ def _batches(split: Split) -> Iterator[list[Any]]:
                 if len(frame) < size:
                     raise _damaged(split.path, position, "it ends within a frame")
                 try:
-                    yield from decode_frames(memoryview(frame))
+                    yield from decode_frames(memoryview(frame), writable=True)
                 except CorruptBlock as error:
                     raise _damaged(split.path, position, str(error)) from error
             position += _LENGTH.size + size

@@ -99,7 +99,7 @@ class ShuffleRows:
                 if isinstance(found, memoryview):
                     yield from decode_frames(found, writable=True)
                 elif found is not None:
-                    yield from read_frames(found.read, found.size, writable=True)
+                    yield from read_frames(found.read, found.size)
             except (OSError, CorruptBlock) as error:
                 reason = f"{type(error).__name__}: {error}"
                 lost = self._lost_with(ref, error) if isinstance(error, OSError) else [(index, ref)]

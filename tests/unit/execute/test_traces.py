@@ -92,7 +92,7 @@ def test_frames_of_the_engine_are_hidden_inside_of_groups_too():
 @pytest.mark.parametrize(
     ("function", "parts"),
     [
-        (raise_chained, ["KeyError: 'inner'", "direct cause", "in raise_chained", "outer"]),
+        (raise_chained, ["KeyError: 'inner'", "direct cause", "RuntimeError: outer"]),
         (raise_in_handler, ["KeyError: 'inner'", "During handling", "KeyError: 'second'"]),
         (raise_noted, ["ValueError: bad", "row 7 of the file"]),
         (raise_syntax_error, ["in raise_syntax_error", "a = = 1", "SyntaxError: invalid"]),
