@@ -119,6 +119,7 @@ class SparkContext(Sources, Jobs, JobControl):
         parsed = parse_master(master, self._conf.get("pyrite.sim.world"))
         self._settings = Settings(self._conf, machine_of(parsed))
         self._settings.check()
+        warn_of_misspelled(self._settings)
         self._conf.setIfMissing("spark.master", "local[*]")
         self._conf.setIfMissing("spark.app.name", self._settings.str("spark.app.name"))
         self._executors = parsed.executors
@@ -396,6 +397,15 @@ class SparkContext(Sources, Jobs, JobControl):
 
     def _unpersist(self, rdd: Any) -> None:
         self._engine.unpersist(rdd._id)
+
+
+def warn_of_misspelled(settings: Settings) -> None:
+    """Settings of Spark's that Pyrite does not have are accepted; typing errors should be seen."""
+    import logging
+
+    for name, near in settings.misspelled():
+        message = "%s is no setting of Pyrite's and does nothing; did you mean %s?"
+        logging.getLogger("pyrite").warning(message, name, near)
 
 
 def copy_conf(conf: SparkConf | None) -> SparkConf:
