@@ -12,6 +12,7 @@ class ZMQInteractiveShell:
 IPython = types.ModuleType("IPython")
 IPython.get_ipython = ZMQInteractiveShell
 sys.modules["IPython"] = IPython
+sys.modules["ipykernel.zmqshell"] = types.ModuleType("ipykernel.zmqshell")
 # Whatever is installed here: a notebook without widgets.
 find = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: None if name == "ipywidgets" else find(name, *rest)
