@@ -102,6 +102,10 @@ def test_a_program_finds_what_python_would_give_it(
         "raise KeyboardInterrupt",
         "x = (",
         "import no_such_module",
+        "import sys\nprint('seen')\nsys.stdout.close()",
+        "import sys\nprint('seen')\nsys.stdout = None",
+        "import sys\nprint('seen')\nsys.stdout = sys.stderr = None",
+        "raise BrokenPipeError('a socket of the program')",
         "import sys\nsys.excepthook = lambda kind, _, trace: print(kind, trace.tb_lineno)\n1 / 0",
     ],
 )

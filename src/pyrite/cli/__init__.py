@@ -101,9 +101,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser, commands = make_parsers()
     check_command(parser, argv, commands)
     chosen = parser.parse_args(argv)
+    answering = commands.get(chosen.command, parser)
+    if chosen.command == "run":
+        # What becomes of its streams is between the program and Python.
+        return perform(chosen, answering)
     try:
-        code = perform(chosen, commands.get(chosen.command, parser))
-        sys.stdout.flush()
+        code = perform(chosen, answering)
+        if sys.stdout is not None and not sys.stdout.closed:
+            sys.stdout.flush()
         return code
     except BrokenPipeError:
         # Whoever read the output, such as `head`, has seen enough; nothing is left to flush.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from pyrite import accumulators
 from pyrite.broadcast import Broadcast
 from pyrite.taskcontext import BarrierTaskContext, TaskContext
+
+# Whatever sys.stderr is at the moment: an executor prints there.
+STDERR = object()
 
 
 class Process:
@@ -16,6 +20,7 @@ class Process:
         self.accumulators = accumulators.State()
         self.task: tuple[Any, Any, Any] = (None, None, None)
         self.broadcasts: tuple[Any, dict[Any, Any]] = (None, {})
+        self.stdout: Any = STDERR
 
     def swap(self) -> None:
         """Exchanges it with the state of whoever runs now; twice is as if never."""
@@ -26,3 +31,6 @@ class Process:
         broadcasts = Broadcast._load, Broadcast._loaded
         Broadcast._load, Broadcast._loaded = self.broadcasts
         self.broadcasts = broadcasts
+        stdout = STDERR if sys.stdout is sys.stderr else sys.stdout
+        sys.stdout = sys.stderr if self.stdout is STDERR else self.stdout
+        self.stdout = stdout
