@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import dropwhile
 
 from pyrite.rdd.fuse import FILENAME
+from pyrite.rdd.stops import ADVICE
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HIDDEN = (PACKAGE + os.sep, FILENAME)
@@ -49,6 +50,8 @@ def linked(trace: traceback.TracebackException) -> Iterator[traceback.TracebackE
 
 def hint(error: BaseException) -> str:
     """What the user should know of the engine where it has a part in an error."""
+    if isinstance(error, StopIteration):
+        return f"; {ADVICE}"
     if isinstance(error, TypeError | ValueError) and "read-only" in str(error):
         return (
             "; large arrays of a broadcast or of an OFF_HEAP partition are shared with other "

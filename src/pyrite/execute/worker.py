@@ -26,6 +26,7 @@ from pyrite.place.sizes import encode as encode_sizes
 from pyrite.plan.program import Program
 from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router, ToOne
+from pyrite.rdd.stops import cause_of_stop
 from pyrite.shuffle.read import Block, MapBlocks, MissingMapOutput
 from pyrite.shuffle.write import Buffer, write_map_output
 from pyrite.taskcontext import TaskContext, TaskInfo
@@ -309,6 +310,7 @@ class Worker:
         return tuple(self.writer.write(buffers, size))
 
     def _failure(self, task: Task, error: BaseException) -> tuple[Any, ...]:
+        error = cause_of_stop(error)
         kind = type(error).__name__
         message = summary(error) + hint(error)
         if isinstance(error, MemoryError):

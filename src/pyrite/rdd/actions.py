@@ -14,9 +14,10 @@ from random import Random
 from typing import Any, TypeVar
 
 from pyrite.rdd import functions
-from pyrite.rdd.arguments import require_functions, require_int, require_key
+from pyrite.rdd.arguments import require_int
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.dependency import ShuffleDependency
+from pyrite.rdd.stops import StopIsError
 from pyrite.storagelevel import StorageLevel
 
 T = TypeVar("T")
@@ -143,8 +144,9 @@ class Actions(Lineage[T]):
         >>> sc.parallelize([1, 2, 3, 4, 5]).reduce(add)
         15
         """
-        require_functions(f)
-        return reduce(f, self._at_least_one(partial(functions.reduce_rows, f)))
+        rows = self._at_least_one(partial(functions.reduce_rows, f))
+        with StopIsError():
+            return reduce(f, rows)
 
     def fold(self, zeroValue: T, op: Callable[[T, T], T]) -> T:
         """The rows of each partition folded into the zero, and those results again.
@@ -164,10 +166,10 @@ class Actions(Lineage[T]):
         >>> rows.aggregate((0, 0), add, merge)
         (10, 4)
         """
-        require_functions(seqOp, combOp)
         parts = self.ctx._run(self._me(), partial(functions.fold_rows, zeroValue, seqOp))
         zero: U = functions.Zero(zeroValue)()
-        return reduce(combOp, parts, zero)
+        with StopIsError():
+            return reduce(combOp, parts, zero)
 
     def treeAggregate(
         self,
@@ -182,7 +184,6 @@ class Actions(Lineage[T]):
         >>> sc.parallelize(range(-5, 5), 10).treeAggregate(0, add, add)
         -5
         """
-        require_functions(seqOp, combOp)
         require_depth(depth)
         count = self.getNumPartitions()
         if count == 0:
@@ -207,7 +208,6 @@ class Actions(Lineage[T]):
         >>> sc.parallelize([-5, -4, -3, -2, -1, 1, 2, 3, 4], 10).treeReduce(add)
         -5
         """
-        require_functions(f)
         require_depth(depth)
         # Lists of at most one row, since None is a row like any other.
         rows = self._partitions(partial(functions.reduce_as_row, f), "treeReduce")
@@ -223,9 +223,9 @@ class Actions(Lineage[T]):
         >>> sc.parallelize([1.0, 5.0, 43.0, 10.0]).max()
         43.0
         """
-        require_key(key)
         rows = self._at_least_one(partial(functions.extreme_row, max, key))
-        return max(rows, key=key)  # type: ignore[type-var, arg-type]
+        with StopIsError():
+            return max(rows, key=key)  # type: ignore[type-var, arg-type]
 
     def min(self, key: Callable[[T], Any] | None = None) -> T:
         """The smallest row.
@@ -233,9 +233,9 @@ class Actions(Lineage[T]):
         >>> sc.parallelize([2.0, 5.0, 43.0, 10.0]).min()
         2.0
         """
-        require_key(key)
         rows = self._at_least_one(partial(functions.extreme_row, min, key))
-        return min(rows, key=key)  # type: ignore[type-var, arg-type]
+        with StopIsError():
+            return min(rows, key=key)  # type: ignore[type-var, arg-type]
 
     def top(self, num: int, key: Callable[[T], Any] | None = None) -> list[T]:
         """The largest rows, the largest first.
@@ -244,11 +244,11 @@ class Actions(Lineage[T]):
         [12, 10]
         """
         require_int("num", num)
-        require_key(key)
         parts = self.ctx._run(self._me(), partial(functions.largest_rows, num, key))
         if not parts:
             raise ValueError(EMPTY)
-        return nlargest(num, chain.from_iterable(parts), key=key)
+        with StopIsError():
+            return nlargest(num, chain.from_iterable(parts), key=key)
 
     def takeOrdered(self, num: int, key: Callable[[T], Any] | None = None) -> list[T]:
         """The smallest rows, the smallest first.
@@ -257,13 +257,13 @@ class Actions(Lineage[T]):
         [1, 2, 3, 4, 5, 6]
         """
         require_int("num", num)
-        require_key(key)
         if num < 0:
             raise ValueError("top N cannot be negative.")
         if num == 0:
             return []
         parts = self.ctx._run(self._me(), partial(functions.smallest_rows, num, key))
-        return nsmallest(num, chain.from_iterable(parts), key=key)
+        with StopIsError():
+            return nsmallest(num, chain.from_iterable(parts), key=key)
 
     def countByValue(self) -> dict[T, int]:
         """How often each row occurs.
@@ -281,7 +281,6 @@ class Actions(Lineage[T]):
         >>> seen.value
         6
         """
-        require_functions(f)
         self.ctx._run(self._me(), partial(functions.call_each, f))
 
     def foreachPartition(self, f: Callable[[Iterable[T]], Any]) -> None:
@@ -292,7 +291,6 @@ class Actions(Lineage[T]):
         >>> seen.value
         6
         """
-        require_functions(f)
         self.ctx._run(self._me(), partial(functions.call_once, f))
 
     def cleanShuffleDependencies(self, blocking: bool = False) -> None:

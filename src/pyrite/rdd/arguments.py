@@ -14,12 +14,6 @@ def require_functions(*functions: Any) -> None:
             raise TypeError(f"{call_site()[0]} needs a function, not {described(each)}")
 
 
-def require_key(key: Any) -> None:
-    """Refuses a sort key that is neither a function nor None."""
-    if key is not None:
-        require_functions(key)
-
-
 def require_int(name: str, value: Any) -> None:
     """Refuses a number that is not whole."""
     if not hasattr(value, "__index__"):

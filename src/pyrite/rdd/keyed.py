@@ -11,7 +11,7 @@ from typing import TypeVar
 from pyrite.hashing import HashUnknownHere
 from pyrite.rdd import functions
 from pyrite.rdd.actions import EMPTY, Actions, add_counts
-from pyrite.rdd.arguments import require_functions
+from pyrite.rdd.stops import StopIsError
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -46,11 +46,12 @@ class KeyedActions(Actions[T]):
         >>> sorted(sc.parallelize([("a", 1), ("b", 1), ("a", 1)]).reduceByKeyLocally(add).items())
         [('a', 2), ('b', 1)]
         """
-        require_functions(func)
         parts = self.ctx._run(self._me(), partial(functions.reduce_by_key, func))
         if not parts:
             raise ValueError(EMPTY)
-        return functions.reduce_by_key(func, 0, chain.from_iterable(p.items() for p in parts))
+        pairs = chain.from_iterable(part.items() for part in parts)
+        with StopIsError():
+            return functions.reduce_by_key(func, 0, pairs)
 
     def lookup(self: KeyedActions[tuple[K, V]], key: K) -> list[V]:
         """The values of a key; reads one partition only where the partitioner is known.

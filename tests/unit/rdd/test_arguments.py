@@ -42,7 +42,6 @@ FUNCTIONS = {
     "mapValues": lambda r: r.mapValues(5),
     "flatMapValues": lambda r: r.flatMapValues(5),
     "reduceByKey": lambda r: r.reduceByKey(5),
-    "reduceByKeyLocally": lambda r: r.reduceByKeyLocally(5),
     "combineByKey": lambda r: r.combineByKey(list, list, 5),
     "aggregateByKey": lambda r: r.aggregateByKey(0, 5, max),
     "foldByKey": lambda r: r.foldByKey(0, 5),
@@ -51,18 +50,6 @@ FUNCTIONS = {
     "repartitionAndSortWithinPartitions": lambda r: r.repartitionAndSortWithinPartitions(
         2, keyfunc=5
     ),
-    "reduce": lambda r: r.reduce(5),
-    "fold": lambda r: r.fold(0, 5),
-    "aggregate": lambda r: r.aggregate(0, max, 5),
-    "treeAggregate": lambda r: r.treeAggregate(0, 5, max),
-    "treeReduce": lambda r: r.treeReduce(5),
-    "max": lambda r: r.max(5),
-    "min": lambda r: r.min(5),
-    "top": lambda r: r.top(1, 5),
-    "takeOrdered": lambda r: r.takeOrdered(1, 5),
-    "foreach": lambda r: r.foreach(5),
-    "foreachPartition": lambda r: r.foreachPartition(5),
-    "runJob": lambda r: r.ctx.runJob(r, 5),
 }
 
 
