@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Generic, TypeVar
 
 from pyrite.errors import BroadcastDestroyed, UserError
 from pyrite.ids import BlockRef, BroadcastId, NodeId
@@ -49,6 +50,35 @@ class Broadcast(Generic[T]):
         if self._destroyed:
             raise BroadcastDestroyed(self._id)
         return self._value
+
+    def dump(self, value: T, f: BinaryIO) -> None:
+        """Pickles a value into an open file and closes it."""
+        try:
+            pickle.dump(value, f, pickle.HIGHEST_PROTOCOL)
+        except pickle.PickleError:
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise pickle.PicklingError(f"Could not serialize broadcast: {reason}") from error
+        f.close()
+
+    def load(self, file: BinaryIO) -> T:
+        """The value that `dump` pickled into a file."""
+        value: T = pickle.load(file)
+        return value
+
+    def load_from_path(self, path: str) -> T:
+        """As `load`, from the file at a path.
+
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "value")
+        >>> held = sc.broadcast([1, 2])
+        >>> held.dump(held.value, path.open("wb"))
+        >>> held.load_from_path(str(path))
+        [1, 2]
+        """
+        with open(path, "rb") as file:
+            return self.load(file)
 
     def unpersist(self, blocking: bool = False) -> None:
         """Lets executors forget their copy; tasks that need it again read it again."""

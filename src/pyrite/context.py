@@ -29,8 +29,8 @@ from pyrite.errors import ReferencedInTask
 from pyrite.execute.keeper import KeepPlan
 from pyrite.files import SparkFiles
 from pyrite.ids import BroadcastId, NodeId, RddId
+from pyrite.io.uris import file_uri, with_scheme
 from pyrite.memory import MemoryReport
-from pyrite.rdd.arguments import require_functions
 from pyrite.rdd.base import require_rdds
 from pyrite.rdd.callsite import call_site
 from pyrite.rdd.dependency import ShuffleDependency
@@ -85,7 +85,7 @@ class SparkContext(Sources, Jobs, JobControl):
     ) -> None:
         with SparkContext._lock:
             self._refuse_second()
-            self._start(master, appName, pyFiles, environment, conf)
+            self._start(master, appName, sparkHome, pyFiles, environment, conf)
             SparkContext._active_spark_context = self
 
     def _refuse_second(self) -> None:
@@ -103,6 +103,7 @@ class SparkContext(Sources, Jobs, JobControl):
         self,
         master: str | None,
         app_name: str | None,
+        home: str | None,
         python_files: Iterable[str] | None,
         environment: dict[str, Any] | None,
         conf: SparkConf | None,
@@ -112,6 +113,8 @@ class SparkContext(Sources, Jobs, JobControl):
             self._conf.setMaster(master)
         if app_name is not None:
             self._conf.setAppName(app_name)
+        if home is not None:
+            self._conf.setSparkHome(home)
         for key, value in (environment or {}).items():
             self._conf.setExecutorEnv(key, str(value))
         _, self._site = call_site()
@@ -215,6 +218,11 @@ class SparkContext(Sources, Jobs, JobControl):
     def applicationId(self) -> str:
         """A name that no other application has."""
         return self._application_id
+
+    @property
+    def sparkHome(self) -> str | None:
+        """What the program set as spark.home, which Pyrite does not use, or None."""
+        return self._conf.get("spark.home")
 
     @property
     def uiWebUrl(self) -> str | None:
@@ -338,7 +346,6 @@ class SparkContext(Sources, Jobs, JobControl):
         [0, 1, 16, 25]
         """
         require_rdds(rdd)
-        require_functions(partitionFunc)
         results = self._run(rdd, lambda _, rows: list(partitionFunc(rows)), partitions)
         return [each for result in results for each in result]
 
@@ -351,8 +358,8 @@ class SparkContext(Sources, Jobs, JobControl):
 
     @property
     def listFiles(self) -> list[str]:
-        """What addFile was given."""
-        return list(self._files_added.files)
+        """The files that were added, as URIs."""
+        return [file_uri(path) for path in self._files_added.files]
 
     def addPyFile(self, path: str) -> None:
         """Makes a module, a zip or an egg importable in the driver and in every task."""
@@ -368,8 +375,8 @@ class SparkContext(Sources, Jobs, JobControl):
 
     @property
     def listArchives(self) -> list[str]:
-        """What addArchive was given."""
-        return list(self._files_added.archives)
+        """The archives that were added, as URIs."""
+        return [file_uri(path) for path in self._files_added.archives]
 
     def setCheckpointDir(self, dirName: str) -> None:
         """Sets the folder that RDD.checkpoint writes under."""
@@ -378,7 +385,8 @@ class SparkContext(Sources, Jobs, JobControl):
 
     def getCheckpointDir(self) -> str | None:
         """The folder that checkpoints are written to, or None."""
-        return self._checkpoints.folder
+        folder = self._checkpoints.folder
+        return None if folder is None else with_scheme(folder)
 
     # What RDDs ask of their context
 

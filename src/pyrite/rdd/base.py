@@ -195,6 +195,8 @@ class Lineage(Generic[T]):
         (2) map RDD[...] at ...
          |  parallelize RDD[...] at ...
         """
+        # A write that is under way will cut the lineage.
+        self.ctx._checkpoints.before_job(self._me())
         lines: list[str] = []
         shown: set[int] = set()
         pending: list[tuple[Lineage[Any], int, bool]] = [(self, 0, True)]
