@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Generic, TypeVar
 
-from pyrite.errors import UserError
+from pyrite.errors import BroadcastDestroyed, UserError
 from pyrite.ids import BlockRef, BroadcastId, NodeId
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ T = TypeVar("T")
 
 class Broadcast(Generic[T]):
     """A value sent once to each node; tasks read it through `value`.
+
+    Large arrays in it lie in shared memory once, however many executors the node has. So they
+    are read-only in tasks; all else is a copy of the executor's own.
 
     >>> names = sc.broadcast({1: "one", 2: "two"})
     >>> sc.parallelize([2, 1]).map(lambda n: names.value[n]).collect()
@@ -44,8 +48,37 @@ class Broadcast(Generic[T]):
     def value(self) -> T:
         """The value, read-only by convention."""
         if self._destroyed:
-            raise UserError(f"broadcast {self._id} was destroyed and can't be used any more")
+            raise BroadcastDestroyed(self._id)
         return self._value
+
+    def dump(self, value: T, f: BinaryIO) -> None:
+        """Pickles a value into an open file and closes it."""
+        try:
+            pickle.dump(value, f, pickle.HIGHEST_PROTOCOL)
+        except pickle.PickleError:
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise pickle.PicklingError(f"Could not serialize broadcast: {reason}") from error
+        f.close()
+
+    def load(self, file: BinaryIO) -> T:
+        """The value that `dump` pickled into a file."""
+        value: T = pickle.load(file)
+        return value
+
+    def load_from_path(self, path: str) -> T:
+        """As `load`, from the file at a path.
+
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "value")
+        >>> held = sc.broadcast([1, 2])
+        >>> held.dump(held.value, path.open("wb"))
+        >>> held.load_from_path(str(path))
+        [1, 2]
+        """
+        with open(path, "rb") as file:
+            return self.load(file)
 
     def unpersist(self, blocking: bool = False) -> None:
         """Lets executors forget their copy; tasks that need it again read it again."""
@@ -65,12 +98,12 @@ class Broadcast(Generic[T]):
         if self._sc is None:
             raise UserError(f"Broadcast can only be {what}ed in driver")
         if self._destroyed and what != "destroy":
-            raise UserError(f"broadcast {self._id} was destroyed and can't be used any more")
+            raise BroadcastDestroyed(self._id)
         return self._sc
 
     def __reduce__(self) -> Any:
         if self._destroyed:
-            raise UserError(f"broadcast {self._id} was destroyed and can't be used in a task")
+            raise BroadcastDestroyed(self._id)
         return RemoteBroadcast, (self._id, tuple(self._ref))
 
 

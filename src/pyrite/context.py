@@ -29,7 +29,10 @@ from pyrite.errors import ReferencedInTask
 from pyrite.execute.keeper import KeepPlan
 from pyrite.files import SparkFiles
 from pyrite.ids import BroadcastId, NodeId, RddId
+from pyrite.io.uris import file_uri, with_scheme
 from pyrite.memory import MemoryReport
+from pyrite.rdd.base import require_rdds
+from pyrite.rdd.callsite import call_site
 from pyrite.rdd.dependency import ShuffleDependency
 from pyrite.rdd.partitioner import Router
 from pyrite.rdd.rdd import RDD
@@ -82,7 +85,7 @@ class SparkContext(Sources, Jobs, JobControl):
     ) -> None:
         with SparkContext._lock:
             self._refuse_second()
-            self._start(master, appName, pyFiles, environment, conf)
+            self._start(master, appName, sparkHome, pyFiles, environment, conf)
             SparkContext._active_spark_context = self
 
     def _refuse_second(self) -> None:
@@ -100,17 +103,18 @@ class SparkContext(Sources, Jobs, JobControl):
         self,
         master: str | None,
         app_name: str | None,
+        home: str | None,
         python_files: Iterable[str] | None,
         environment: dict[str, Any] | None,
         conf: SparkConf | None,
     ) -> None:
-        from pyrite.rdd.base import call_site
-
         self._conf = copy_conf(conf)
         if master is not None:
             self._conf.setMaster(master)
         if app_name is not None:
             self._conf.setAppName(app_name)
+        if home is not None:
+            self._conf.setSparkHome(home)
         for key, value in (environment or {}).items():
             self._conf.setExecutorEnv(key, str(value))
         _, self._site = call_site()
@@ -118,6 +122,7 @@ class SparkContext(Sources, Jobs, JobControl):
         parsed = parse_master(master, self._conf.get("pyrite.sim.world"))
         self._settings = Settings(self._conf, machine_of(parsed))
         self._settings.check()
+        warn_of_misspelled(self._settings)
         self._conf.setIfMissing("spark.master", "local[*]")
         self._conf.setIfMissing("spark.app.name", self._settings.str("spark.app.name"))
         self._executors = parsed.executors
@@ -213,6 +218,11 @@ class SparkContext(Sources, Jobs, JobControl):
     def applicationId(self) -> str:
         """A name that no other application has."""
         return self._application_id
+
+    @property
+    def sparkHome(self) -> str | None:
+        """What the program set as spark.home, which Pyrite does not use, or None."""
+        return self._conf.get("spark.home")
 
     @property
     def uiWebUrl(self) -> str | None:
@@ -335,6 +345,7 @@ class SparkContext(Sources, Jobs, JobControl):
         >>> sc.runJob(sc.parallelize(range(6), 3), lambda part: [x * x for x in part], [0, 2])
         [0, 1, 16, 25]
         """
+        require_rdds(rdd)
         results = self._run(rdd, lambda _, rows: list(partitionFunc(rows)), partitions)
         return [each for result in results for each in result]
 
@@ -347,8 +358,8 @@ class SparkContext(Sources, Jobs, JobControl):
 
     @property
     def listFiles(self) -> list[str]:
-        """What addFile was given."""
-        return list(self._files_added.files)
+        """The files that were added, as URIs."""
+        return [file_uri(path) for path in self._files_added.files]
 
     def addPyFile(self, path: str) -> None:
         """Makes a module, a zip or an egg importable in the driver and in every task."""
@@ -364,8 +375,8 @@ class SparkContext(Sources, Jobs, JobControl):
 
     @property
     def listArchives(self) -> list[str]:
-        """What addArchive was given."""
-        return list(self._files_added.archives)
+        """The archives that were added, as URIs."""
+        return [file_uri(path) for path in self._files_added.archives]
 
     def setCheckpointDir(self, dirName: str) -> None:
         """Sets the folder that RDD.checkpoint writes under."""
@@ -374,7 +385,8 @@ class SparkContext(Sources, Jobs, JobControl):
 
     def getCheckpointDir(self) -> str | None:
         """The folder that checkpoints are written to, or None."""
-        return self._checkpoints.folder
+        folder = self._checkpoints.folder
+        return None if folder is None else with_scheme(folder)
 
     # What RDDs ask of their context
 
@@ -393,6 +405,15 @@ class SparkContext(Sources, Jobs, JobControl):
 
     def _unpersist(self, rdd: Any) -> None:
         self._engine.unpersist(rdd._id)
+
+
+def warn_of_misspelled(settings: Settings) -> None:
+    """Settings of Spark's that Pyrite does not have are accepted; typing errors should be seen."""
+    import logging
+
+    for name, near in settings.misspelled():
+        message = "%s is no setting of Pyrite's and does nothing; did you mean %s?"
+        logging.getLogger("pyrite").warning(message, name, near)
 
 
 def copy_conf(conf: SparkConf | None) -> SparkConf:

@@ -48,6 +48,14 @@ class ReferencedInTask(UserError, RuntimeError):
         self.cure = cure
 
 
+class BroadcastDestroyed(UserError, RuntimeError):
+    """A broadcast was used after destroy()."""
+
+    def __init__(self, id: int) -> None:
+        self.cure = "Broadcast the value again, and destroy it after the last job that reads it."
+        super().__init__(f"broadcast {id} was destroyed. {self.cure}")
+
+
 class JobCancelled(UserError):
     """The job was cancelled by its group, tag, id or by Ctrl-C."""
 

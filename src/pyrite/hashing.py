@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from pyrite.globalnames import class_name, global_name
+
 Hasher = Callable[[Any], int]
 
 NATIVE = (
@@ -31,13 +33,15 @@ class UnstableHash(TypeError):
     def __init__(self, kind: type) -> None:
         self.kind = kind
         cure = "key by something else, such as a name or an id"
-        if kind.__module__ not in ("builtins", "types", "weakref"):
+        if kind.__name__ == "function":
+            cure = "import the function from a module, or key by its __name__"
+        elif kind.__module__ not in ("builtins", "types", "weakref"):
             cure = (
                 f"define __eq__ and __hash__ on {kind.__name__} "
                 f"(a frozen dataclass has both), or {cure}"
             )
         super().__init__(
-            f"a key of type {_full_name(kind)} is hashed by its identity, "
+            f"a key of type {class_name(kind)} is hashed by its identity, "
             f"which differs between processes: {cure}"
         )
 
@@ -48,7 +52,7 @@ class HashUnknownHere(TypeError):
     def __init__(self, kind: type) -> None:
         self.kind = kind
         super().__init__(
-            f"the hash that executors give to a key of type {_full_name(kind)} can't be computed "
+            f"the hash that executors give to a key of type {class_name(kind)} can't be computed "
             "in this process, because Python randomises hashes here: "
             "ask an executor, or start Python with PYTHONHASHSEED=0"
         )
@@ -82,10 +86,10 @@ def _resolve(kind: type) -> Hasher:
         return _refuse_unhashable
     # `__hash__ = tuple.__hash__` in a class body means the tuple's hash.
     owner = getattr(slot, "__objclass__", owner)
-    known = _BY_OWNER.get(_full_name(owner))
+    known = _BY_OWNER.get(class_name(owner))
     if known is not None:
         return known
-    if any(_full_name(base) == "numpy.generic" for base in kind.__mro__):
+    if any(class_name(base) == "numpy.generic" for base in kind.__mro__):
         return _hash_numpy
     if owner.__module__.partition(".")[0] == "pathlib":
         return _hash_path
@@ -93,10 +97,6 @@ def _resolve(kind: type) -> Hasher:
     if fields is not None:
         return _dataclass_hasher(fields)
     return hash if NATIVE else _refuse_unknown
-
-
-def _full_name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _hashed_fields(owner: type, slot: Any) -> tuple[str, ...] | None:
@@ -133,13 +133,29 @@ def _refuse_unhashable(key: Any) -> int:
         "ndarray": "use a tuple, such as tuple(a.tolist()), or its bytes",
     }.get(type(key).__name__, "use a tuple of its parts, or define __hash__ beside __eq__")
     raise TypeError(
-        f"a key of type {_full_name(type(key))} is unhashable, "
+        f"a key of type {class_name(type(key))} is unhashable, "
         f"so it can't be assigned to a partition: {cure}"
     )
 
 
-def _refuse_unstable(key: Any) -> int:
-    raise UnstableHash(type(key))
+def _hash_global(key: Any) -> int:
+    """The hash of something that is compared by identity: there must be one in each process."""
+    name = global_name(key)
+    if name is None:
+        raise UnstableHash(type(key))
+    return _hash_str(name)
+
+
+def _hash_generic(key: Any) -> int:
+    return _hash_tuple((key.__origin__, *key.__args__))
+
+
+def _hash_alternatives(key: Any) -> int:
+    return _hash_frozenset(frozenset(key.__args__))
+
+
+def _hash_annotated(key: Any) -> int:
+    return _hash_tuple((key.__origin__, *key.__metadata__))
 
 
 def _refuse_unknown(key: Any) -> int:
@@ -329,15 +345,20 @@ _BY_OWNER: dict[str, Hasher] = {
     "enum.Enum": _hash_enum,
     "enum.Flag": _hash_flag,
     "uuid.UUID": _hash_uuid,
-    "builtins.object": _refuse_unstable,
-    "builtins.type": _refuse_unstable,
-    "builtins.method": _refuse_unstable,
-    "builtins.builtin_function_or_method": _refuse_unstable,
-    "builtins.method-wrapper": _refuse_unstable,
-    "builtins.weakref": _refuse_unstable,
-    "weakref.ReferenceType": _refuse_unstable,
-    "types.GenericAlias": _refuse_unstable,
-    "types.UnionType": _refuse_unstable,
+    "builtins.object": _hash_global,
+    "builtins.type": _hash_global,
+    "builtins.method": _hash_global,
+    "builtins.builtin_function_or_method": _hash_global,
+    "builtins.method-wrapper": _hash_global,
+    "builtins.weakref": _hash_global,
+    "weakref.ReferenceType": _hash_global,
+    "types.GenericAlias": _hash_generic,
+    "types.UnionType": _hash_alternatives,
+    "typing._GenericAlias": _hash_generic,
+    "typing._UnionGenericAlias": _hash_alternatives,
+    "typing.Union": _hash_alternatives,
+    "typing._LiteralGenericAlias": _hash_alternatives,
+    "typing._AnnotatedAlias": _hash_annotated,
 }
 
 HASHERS = _Hashers()

@@ -50,7 +50,7 @@ class StatusTracker:
         """A job by its number, or None where it is not known any more."""
         for job in self._tally.jobs():
             if job.id == jobId:
-                return SparkJobInfo(job.id, sorted(job.stages), job.status)
+                return SparkJobInfo(job.id, job.stage_ids(), job.status)
         return None
 
     def getStageInfo(self, stageId: int) -> SparkStageInfo | None:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+C = TypeVar("C", bound="TaskContext")
 
 CURE = "use rdd.barrier().mapPartitions(f)"
+# All executors are on this machine, and none of them listens.
+ADDRESS = "127.0.0.1:0"
+
+
+class ResourceInformation(NamedTuple):
+    """Accelerators of one kind."""
+
+    name: str
+    addresses: list[str]
 
 
 class TaskInfo(NamedTuple):
@@ -18,18 +30,29 @@ class TaskInfo(NamedTuple):
     partitions: int
     properties: dict[str, str]
     barrier: bool
-    meet: Callable[[str], list[str]]
+    # How it meets the others; nothing where the task has ended.
+    meet: Callable[[str], list[str]] | None = None
+    cpus: int = 1
+    cpu_amount: Decimal = Decimal(1)
+    resources: Mapping[str, ResourceInformation] = {}
 
 
 class TaskContext:
     """The running task: partition, stage, attempt and the job's local properties.
 
+    It can be sent to the driver, where it still tells of the task. Outside of a task its fields
+    are None.
+
     >>> sc.parallelize([1, 2], 2).map(lambda _: TaskContext.get().partitionId()).collect()
     [0, 1]
     """
 
-    _info: ClassVar[TaskInfo | None] = None
     _current: ClassVar[TaskContext | None] = None
+
+    def __init__(self, info: TaskInfo | None = None) -> None:
+        if info is None and TaskContext._current is not None:
+            info = TaskContext._current._info
+        self._info: TaskInfo | None = info
 
     @classmethod
     def get(cls) -> TaskContext | None:
@@ -37,50 +60,81 @@ class TaskContext:
         return TaskContext._current
 
     @classmethod
-    def _set(cls, info: TaskInfo | None) -> None:
-        TaskContext._info = info
-        TaskContext._current = None if info is None else TaskContext()
-        BarrierTaskContext._barrier = None if info is None else BarrierTaskContext()
+    def from_json(cls: type[C], json: dict[str, Any]) -> C:
+        """A context with the fields of a dict, by the names of their methods."""
+        amount = json.get("cpuAmount", json["cpus"])
+        resources = {
+            name: ResourceInformation(found["name"], found["addresses"])
+            for name, found in json["resources"].items()
+        }
+        return cls(
+            TaskInfo(
+                *(json["stageId"], json["partitionId"]),
+                *(json["attemptNumber"], json["taskAttemptId"]),
+                partitions=1,
+                properties=json["localProperties"],
+                barrier=False,
+                cpus=json["cpus"],
+                cpu_amount=Decimal(amount),
+                resources=resources,
+            )
+        )
 
-    def _known(self) -> TaskInfo:
-        info = TaskContext._info
+    @classmethod
+    def _set(cls, info: TaskInfo | None) -> None:
         if info is None:
-            raise RuntimeError(f"{type(self).__name__} is only known inside a task")
-        return info
+            TaskContext._current = None
+        else:
+            TaskContext._current = (BarrierTaskContext if info.barrier else TaskContext)(info)
+
+    def __reduce__(self) -> Any:
+        return type(self), (self._info and self._info._replace(meet=None),)
+
+    def _get(self, field: str) -> Any:
+        return None if self._info is None else getattr(self._info, field)
 
     def stageId(self) -> int:
         """The number of the stage that this task belongs to."""
-        return self._known().stage
+        stage: int = self._get("stage")
+        return stage
 
     def partitionId(self) -> int:
         """The index of the partition that is computed."""
-        return self._known().partition
+        partition: int = self._get("partition")
+        return partition
 
     def attemptNumber(self) -> int:
         """How often this task has been tried before: 0 the first time."""
-        return self._known().number
+        number: int = self._get("number")
+        return number
 
     def taskAttemptId(self) -> int:
         """A number that no other attempt in this application has."""
-        return self._known().attempt
+        attempt: int = self._get("attempt")
+        return attempt
 
     def getLocalProperty(self, key: str) -> str | None:
         """A property that the driver's thread had set, or None."""
-        return self._known().properties.get(key)
+        return (self._get("properties") or {}).get(key)
 
     def cpus(self) -> int:
         """The cores that the task may use: one."""
-        self._known()
-        return 1
+        cpus: int = self._get("cpus")
+        return cpus
 
-    def resources(self) -> dict[str, Any]:
+    def cpuAmount(self) -> Decimal:
+        """The cores that the task may use, as a number that could be a fraction."""
+        amount: Decimal = self._get("cpu_amount")
+        return amount
+
+    def resources(self) -> dict[str, ResourceInformation]:
         """Accelerators given to the task: none."""
-        self._known()
-        return {}
+        resources = self._get("resources")
+        return None if resources is None else dict(resources)  # type: ignore[return-value]
 
 
 class BarrierTaskInfo(NamedTuple):
-    """Where a task of a barrier stage runs."""
+    """Where a task of a barrier stage runs, as host:port."""
 
     address: str
 
@@ -88,14 +142,13 @@ class BarrierTaskInfo(NamedTuple):
 class BarrierTaskContext(TaskContext):
     """A task of a barrier stage, which can wait for the others."""
 
-    _barrier: ClassVar[BarrierTaskContext | None] = None
-
     @classmethod
     def get(cls) -> BarrierTaskContext:
         """The context of the running barrier task; an error elsewhere."""
-        if BarrierTaskContext._barrier is None:
-            raise RuntimeError(f"BarrierTaskContext.get() is only known inside a task; {CURE}")
-        return BarrierTaskContext._barrier
+        current = TaskContext._current
+        if not isinstance(current, BarrierTaskContext):
+            raise RuntimeError(f"It is not in a barrier stage; {CURE}")
+        return current
 
     def barrier(self) -> None:
         """Waits until all tasks of the stage have come this far."""
@@ -108,14 +161,19 @@ class BarrierTaskContext(TaskContext):
         return self._meet(message)
 
     def _meet(self, message: str) -> list[str]:
-        info = self._known()
-        if not info.barrier:
-            raise RuntimeError(f"this task's stage is not a barrier stage; {CURE}")
-        return info.meet(message)
+        meet = self._running().meet
+        assert meet is not None
+        return meet(message)
 
     def getTaskInfos(self) -> list[BarrierTaskInfo]:
         """One entry per task of the stage, in the order of partitions."""
-        return [BarrierTaskInfo("127.0.0.1") for _ in range(self._known().partitions)]
+        return [BarrierTaskInfo(ADDRESS) for _ in range(self._running().partitions)]
+
+    def _running(self) -> TaskInfo:
+        info = self._info
+        if info is None or info.meet is None:
+            raise RuntimeError(f"this is not the context of a running barrier task; {CURE}")
+        return info
 
 
 __all__ = ["BarrierTaskContext", "BarrierTaskInfo", "TaskContext"]

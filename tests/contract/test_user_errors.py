@@ -39,6 +39,41 @@ def divide(x: int) -> float:
     return 1 / (x - 3)
 
 
+def stop(*_: Any) -> Any:
+    raise StopIteration("no more")
+
+
+class TestStopIteration:
+    @pytest.mark.parametrize(
+        "action",
+        [
+            lambda rdd: rdd.map(stop).collect(),
+            lambda rdd: rdd.filter(stop).count(),
+            lambda rdd: rdd.mapPartitions(stop).collect(),
+            lambda rdd: rdd.mapPartitions(lambda rows: (next(iter(())) for _ in rows)).collect(),
+            lambda rdd: rdd.foreach(stop),
+            lambda rdd: rdd.keyBy(lambda x: 1).reduceByKey(stop).collect(),
+        ],
+    )
+    def test_the_first_line_names_it_and_the_cure(
+        self, sc: SparkContext, action: RddAction
+    ) -> None:
+        error = failure_of(lambda: action(sc.parallelize(range(4), 2)))
+        first = str(error).splitlines()[0]
+        assert first.startswith("StopIteration")
+        assert first.endswith("use next(rows, default)")
+        assert "generator raised" not in str(error)
+
+    def test_in_the_driver_it_does_not_end_a_generator_around_the_action(
+        self, sc: SparkContext
+    ) -> None:
+        rdd = sc.parallelize(range(4), 4)
+        with pytest.raises(RuntimeError, match="StopIteration: no more; a function must not"):
+            rdd.aggregate(0, max, stop)
+        with pytest.raises(RuntimeError, match="StopIteration: no more"):
+            rdd.reduce(stop)
+
+
 class TestRaise:
     def test_message_begins_with_the_users_exception(self, sc: SparkContext) -> None:
         error = failure_of(lambda: sc.parallelize(range(4), 4).map(divide).collect())

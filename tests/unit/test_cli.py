@@ -102,6 +102,10 @@ def test_a_program_finds_what_python_would_give_it(
         "raise KeyboardInterrupt",
         "x = (",
         "import no_such_module",
+        "import sys\nprint('seen')\nsys.stdout.close()",
+        "import sys\nprint('seen')\nsys.stdout = None",
+        "import sys\nprint('seen')\nsys.stdout = sys.stderr = None",
+        "raise BrokenPipeError('a socket of the program')",
         "import sys\nsys.excepthook = lambda kind, _, trace: print(kind, trace.tb_lineno)\n1 / 0",
     ],
 )
@@ -237,7 +241,9 @@ def test_ctrl_c_ends_a_program_and_its_executors(
         (["--conf", "pyrite.pol.memory=1g"], "did you mean pyrite.pool.memory?"),
         (["--executor-memory", "lots"], "spark.executor.memory='lots': expected a size"),
         (["--py-files", "none.zip"], "--py-files: there is no file 'none.zip'"),
-        (["--mast", "local"], "unrecognized arguments"),
+        (["--mast", "local"], "there is no option --mast; did you mean --master?"),
+        (["--exectuor-memory=1g"], "no option --exectuor-memory; did you mean --executor-memory?"),
+        (["--master", "lcal[2]"], "the master 'lcal[2]' is not one that Pyrite knows: use local"),
     ],
 )
 def test_wrong_options_are_named(
@@ -246,6 +252,40 @@ def test_wrong_options_are_named(
     done = run("run", *options, script("print('ran')"))
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (["run"], "pyrite run: error: SCRIPT is missing: pyrite run wordcount.py book.txt"),
+        (["run", "--master", "local"], "SCRIPT is missing: pyrite run wordcount.py book.txt"),
+        (["sim"], "STORY is missing: pyrite sim app.story"),
+        (["rum", "x.py"], "there is no command 'rum'; did you mean run?"),
+        (["job.py", "a"], "did you mean: pyrite run job.py"),
+        (["settings", "a", "b"], "b: there is no use for this here"),
+        (["shell", "--pain"], "there is no option --pain; did you mean --plain?"),
+    ],
+)
+def test_a_wrong_line_is_answered_with_a_right_one(
+    line: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(line)
+    assert end.value.code == 2
+    errors = capsys.readouterr().err
+    assert message in errors
+    assert errors.rstrip().endswith("--help` tells more")
+
+
+def test_a_setting_that_is_nearly_one_of_ours_is_doubted(
+    run: Run, script: Callable[[str], str]
+) -> None:
+    program = script("import pyspark; pyspark.SparkContext('local[1]').stop()")
+    done = run("run", "--conf", "spark.executer.memory=1g", program)
+    assert done.returncode == 0
+    assert "spark.executer.memory is no setting" in done.stderr
+    assert "did you mean spark.executor.memory?" in done.stderr
+    assert run("run", "--conf", "spark.executor.memoryOverhead=1g", program).stderr == ""
 
 
 # The examples that ship with the project
@@ -454,6 +494,8 @@ def test_settings_can_be_searched(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(names) == 2 and all("spark.locality.wait" in name for name in names)
     assert main(["settings", "nonsense"]) == 1
     assert "'nonsense'" in capsys.readouterr().err
+    assert main(["settings", "localty"]) == 1
+    assert "did you mean locality?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [[], ["run"], ["shell"], ["settings"]])

@@ -5,10 +5,12 @@ import datetime
 import decimal
 import enum
 import fractions
+import functools
 import os
 import pathlib
 import subprocess
 import sys
+import typing
 import uuid
 from collections import namedtuple
 
@@ -43,7 +45,7 @@ PYSPARK = {
 }
 
 KEYS = """
-import datetime, decimal, enum, fractions, pathlib, uuid
+import datetime, decimal, enum, fractions, pathlib, typing, uuid
 from dataclasses import dataclass, field
 from pyrite.hashing import portable_hash
 class Colour(enum.Enum):
@@ -64,7 +66,10 @@ keys = [
     datetime.datetime(2024, 2, 29, 1, tzinfo=utc), datetime.time(1, 2), utc,
     datetime.timedelta(-1, 5), decimal.Decimal("1.10"), fractions.Fraction(1, 3),
     uuid.UUID(int=7), range(3), pathlib.PurePosixPath("/a/b"), pathlib.PureWindowsPath("C:/a"),
-    memoryview(b"abc"),
+    memoryview(b"abc"), int, Colour, Point, type, len, str.upper, int.from_bytes, dict.fromkeys,
+    pathlib.Path.cwd, enum.unique, enum, ..., NotImplemented, list[int], int | str,
+    typing.List[int], typing.Optional[int], typing.Literal["a", 1], typing.Annotated[int, "note"],
+    typing.Callable[[int], str],
 ]
 print([portable_hash(key) for key in keys])
 """
@@ -157,6 +162,10 @@ east = datetime.timezone(datetime.timedelta(hours=2))
         (datetime.timedelta(days=1), numpy.timedelta64(24, "h"), numpy.timedelta64(1, "D")),
         (numpy.timedelta64(1, "Y"), numpy.timedelta64(12, "M")),
         (datetime.UTC, datetime.timezone(datetime.timedelta(0))),
+        (int | str, str | int, typing.Union.__getitem__((int, str))),
+        (int | None, typing.Optional.__getitem__(int)),
+        (list[int], list[int]),
+        (typing.Literal[1, "a"], typing.Literal["a", 1]),
         (uuid.UUID(int=5), uuid.UUID("00000000-0000-0000-0000-000000000005")),
     ],
     ids=repr,
@@ -233,7 +242,8 @@ def test_a_frozen_dataclass_hashes_as_the_tuple_of_its_compared_fields():
 
 
 class Plain:
-    pass
+    def method(self):
+        pass
 
 
 class Equal:
@@ -259,7 +269,7 @@ def test_a_class_that_takes_over_a_builtin_hash_hashes_like_it():
 
 @pytest.mark.parametrize(
     "key",
-    [Plain(), object(), len, [].append, Plain, list[int], int | str, lambda: 0, ...],
+    [Plain(), object(), [].append, "".join, Plain().method, lambda: 0, functools.partial(len)],
     ids=repr,
 )
 def test_a_key_with_an_identity_hash_is_refused(key):
@@ -268,6 +278,11 @@ def test_a_key_with_an_identity_hash_is_refused(key):
     ) as e:
         portable_hash(("a", key))
     assert e.value.kind is type(key)
+
+
+def test_a_function_that_travels_by_value_is_refused_with_a_cure_of_its_own():
+    with pytest.raises(UnstableHash, match=r"import the function from a module.*__name__"):
+        portable_hash(lambda: 0)
 
 
 def test_the_refusal_names_the_class_and_the_cure():

@@ -121,7 +121,7 @@ def check_frames(data: memoryview | bytes) -> None:
 def read_frames(read: Callable[[int], bytes], size: int) -> Iterator[list[Any]]:
     """The rows of frames that `read` brings piece by piece, one frame in memory at a time.
 
-    Large buffers are writable views into the frame.
+    Large buffers are writable views into their frame, which nobody else has.
     """
     while size > 0:
         head = read(_HEADER.size)
@@ -131,7 +131,9 @@ def read_frames(read: Callable[[int], bytes], size: int) -> Iterator[list[Any]]:
         length = _HEADER.size + payload + -payload % _FRAME_ALIGNMENT
         if length > size:
             raise CorruptBlock(f"a frame claims {length} bytes where {size} are left")
-        yield decode(bytearray(head) + read(length - _HEADER.size))
+        frame = bytearray(head)
+        frame += read(length - _HEADER.size)
+        yield decode(frame)
         size -= length
 
 

@@ -6,9 +6,9 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from functools import partial
 
 from pyrite.cli.options import add_application_options, apply_defaults
+from pyrite.cli.parser import Parser, check_command
 from pyrite.cli.planoptions import add_plan_options
 from pyrite.cli.simoptions import add_simulate_options
 from pyrite.version import __version__
@@ -97,11 +97,18 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Does what the command line says; gives the exit code."""
-    parser = make_parser()
+    argv = sys.argv[1:] if argv is None else argv
+    parser, commands = make_parsers()
+    check_command(parser, argv, commands)
     chosen = parser.parse_args(argv)
+    answering = commands.get(chosen.command, parser)
+    if chosen.command == "run":
+        # What becomes of its streams is between the program and Python.
+        return perform(chosen, answering)
     try:
-        code = perform(chosen, parser)
-        sys.stdout.flush()
+        code = perform(chosen, answering)
+        if sys.stdout is not None and not sys.stdout.closed:
+            sys.stdout.flush()
         return code
     except BrokenPipeError:
         # Whoever read the output, such as `head`, has seen enough; nothing is left to flush.
@@ -138,23 +145,18 @@ def perform(chosen: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             return 2
 
 
-def make_parser() -> argparse.ArgumentParser:
-    layout = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        "pyrite",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=layout,
-        allow_abbrev=False,
-    )
+def make_parsers() -> tuple[Parser, dict[str, Parser]]:
+    """The parser of the whole line, and those of the commands."""
+    parser = Parser("pyrite", description=DESCRIPTION, epilog=EXAMPLES)
     parser.add_argument("--version", action="version", version=f"pyrite {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    command = partial(commands.add_parser, formatter_class=layout, allow_abbrev=False)
+    command = commands.add_parser
     run = command(
         "run",
         help="run a PySpark RDD program",
         description=RUN,
         usage="pyrite run [options] SCRIPT [argument ...]",
+        example="pyrite run wordcount.py book.txt",
     )
     add_application_options(run)
     run.add_argument("script", metavar="SCRIPT", help="the Python file to run")
@@ -175,7 +177,11 @@ def make_parser() -> argparse.ArgumentParser:
         "part", metavar="PART", nargs="?", default="", help="only settings with this in their name"
     )
     about = "simulate a job on clusters of other sizes"
-    add_simulate_options(command("sim", help=about, description=SIM, epilog=SIM_EXAMPLES))
+    example = "pyrite sim app.story --nodes 4,8,16"
+    sim = command("sim", help=about, description=SIM, epilog=SIM_EXAMPLES, example=example)
+    add_simulate_options(sim)
     about = "say which machines to rent for a job"
-    add_plan_options(command("plan", help=about, description=PLAN, epilog=PLAN_EXAMPLES))
-    return parser
+    example = "pyrite plan app.story --instances prices.toml --budget 5"
+    plan = command("plan", help=about, description=PLAN, epilog=PLAN_EXAMPLES, example=example)
+    add_plan_options(plan)
+    return parser, commands.choices

@@ -6,6 +6,7 @@ import shutil
 import sys
 import textwrap
 
+from pyrite.cli.parser import suggestion
 from pyrite.settings import TABLE, Machine, Setting, parse_bytes
 
 INDENT = "    "
@@ -15,12 +16,18 @@ def list_settings(part: str) -> int:
     """Prints the settings whose names have this part; gives the exit code."""
     chosen = [setting for setting in TABLE if part.lower() in setting.name.lower()]
     if not chosen:
-        print(f"pyrite settings: no setting has {part!r} in its name", file=sys.stderr)
+        meant = suggestion(part, search_words())
+        print(f"pyrite settings: no setting has {part!r} in its name{meant}", file=sys.stderr)
         return 1
     machine = Machine.here()
     width = min(100, shutil.get_terminal_size((100, 24)).columns)
     print("\n\n".join(describe(setting, machine, width) for setting in chosen))
     return 0
+
+
+def search_words() -> list[str]:
+    """The names of all settings and their parts."""
+    return sorted({word for each in TABLE for word in (each.name, *each.name.split("."))})
 
 
 def describe(setting: Setting, machine: Machine, width: int) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from pyrite.conf import SparkConf
+from pyrite.errors import UserError
 from pyrite.settings import Settings
 
 
@@ -55,6 +56,8 @@ def apply_defaults(chosen: argparse.Namespace, fail: Callable[[str], NoReturn]) 
     }
     pairs.update({name: value for name, value in named.items() if value is not None})
     set_defaults(pairs, fail)
+    if "spark.master" in pairs:
+        check_master(pairs["spark.master"], fail)
     add_python_files(pairs.get("spark.submit.pyFiles", ""), fail)
 
 
@@ -70,6 +73,16 @@ def set_defaults(pairs: dict[str, str], fail: Callable[[str], NoReturn]) -> None
     try:
         Settings(conf).check()
     except ValueError as error:
+        fail(str(error))
+
+
+def check_master(url: str, fail: Callable[[str], NoReturn]) -> None:
+    """Refuses a master that no context could be made with."""
+    from pyrite.driver.master import parse_master
+
+    try:
+        parse_master(url, SparkConf().get("pyrite.sim.world"))
+    except (UserError, ValueError) as error:
         fail(str(error))
 
 

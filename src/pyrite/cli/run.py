@@ -42,7 +42,6 @@ def start_with_stable_hashes() -> None:
     the same hash in every run, as it has in executors."""
     master = SparkConf().get("spark.master") or ""
     if master.startswith("sim") and sys.flags.hash_randomization:
-        sys.stdout.flush()
         environment = {**os.environ, "PYTHONHASHSEED": "0"}
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
 

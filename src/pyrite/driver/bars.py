@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from importlib.util import find_spec
 from typing import Any
 
 from pyrite.driver.progress import StageTally, Tally
@@ -90,13 +91,27 @@ class NoBars:
 
 def watch(tally: Tally, story: Story, enabled: bool) -> Bars | NoBars:
     """Bars on a terminal or in a notebook, nothing elsewhere."""
-    if not enabled or not (in_notebook() or sys.stderr.isatty()):
+    if not enabled or not (in_notebook() or on_terminal()):
         return NoBars()
-    from tqdm.auto import tqdm
-
-    bars = Bars(tally, tqdm)
+    bars = Bars(tally, find_bar_class())
     story.listeners.append(bars.tell)
     return bars
+
+
+def find_bar_class() -> Any:
+    """Widgets in a notebook that can show them; text elsewhere, and no warning."""
+    if in_notebook() and find_spec("ipywidgets") is not None:
+        from tqdm import notebook
+
+        return notebook.tqdm
+    import tqdm
+
+    return tqdm.tqdm
+
+
+def on_terminal() -> bool:
+    # A program may have closed the stream, or have none.
+    return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
 
 
 def in_notebook() -> bool:

@@ -14,6 +14,7 @@ from pyrite.blocks.codec import encode_all
 from pyrite.cluster.port import Joinable
 from pyrite.errors import JobCancelled, UserError
 from pyrite.execute.worker import Frames
+from pyrite.io.uris import with_scheme
 from pyrite.rare import rare
 from pyrite.rdd.sources import Files, Slices
 
@@ -63,6 +64,7 @@ class Checkpoints:
     def _mark(self, rdd: RDD[Any], local: bool) -> None:
         if rdd not in self.marked:
             self.marked[rdd] = Checkpoint(local)
+            rdd.is_checkpointed = not local
             self.waiting.add(rdd)
 
     def is_local(self, rdd: RDD[Any]) -> bool:
@@ -75,7 +77,9 @@ class Checkpoints:
 
     def folder_of(self, rdd: RDD[Any]) -> str | None:
         found = self._settled(rdd)
-        return found.folder if found is not None and found.done else None
+        if found is None or not found.done or found.folder is None:
+            return None
+        return with_scheme(found.folder)
 
     def _settled(self, rdd: RDD[Any]) -> Checkpoint | None:
         """The RDD's checkpoint, after a write that is under way."""
@@ -155,7 +159,6 @@ class Checkpoints:
         write: Callable[[RDD[Any], Checkpoint], Any],
     ) -> None:
         self.context._engine.replace(rdd, write(rdd, found))
-        rdd.is_checkpointed = True
         found.done = True
 
     def _write_folder(self, rdd: RDD[Any], found: Checkpoint) -> Files:

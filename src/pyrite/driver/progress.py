@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pyrite.ids import StageId
-from pyrite.plan.stages import StageSpec
+from pyrite.plan.stages import StageSpec, new_stages
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
@@ -23,8 +23,12 @@ class JobTally:
     id: int
     group: str | None
     partitions: int
+    stage: StageSpec
     status: str = "RUNNING"
-    stages: set[int] = field(default_factory=set)
+
+    def stage_ids(self) -> list[int]:
+        """Its stages and those behind them, those that did not have to run too."""
+        return [stage.id for stage in new_stages(self.stage, ())]
 
 
 @dataclass(slots=True)
@@ -80,7 +84,8 @@ class Tally:
         match event:
             case ev.JobSubmitted():
                 job = event.job
-                self.job_tallies[job.id] = JobTally(job.id, job.group, len(job.partitions))
+                partitions = len(job.partitions)
+                self.job_tallies[job.id] = JobTally(job.id, job.group, partitions, job.stage)
                 trim(self.job_tallies)
             case ev.TaskSucceeded():
                 stage, partitions = self.attempts.pop(event.attempt, (None, 0))
@@ -121,10 +126,8 @@ class Tally:
         spec = self.find_stage(command.stage)
         job = self.job_tallies.get(command.job)
         name, total = (spec.name, spec.partitions) if spec is not None else ("", 0)
-        if job is not None:
-            job.stages.add(command.stage)
-            if spec is not None and spec.writes is None:
-                total = job.partitions
+        if job is not None and spec is not None and spec.writes is None:
+            total = job.partitions
         stage = StageTally(command.stage, name, total, now_s)
         self.stage_tallies[command.stage] = stage
         trim(self.stage_tallies)

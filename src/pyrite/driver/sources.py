@@ -12,7 +12,7 @@ from pyrite.errors import NotSupported
 from pyrite.ids import BlockRef
 from pyrite.rdd.rdd import RDD
 from pyrite.rdd.sets import unite
-from pyrite.rdd.sources import Files, Ranges, Slices, slice_bounds
+from pyrite.rdd.sources import Files, Ranges, Slices, dealt_bounds
 
 if TYPE_CHECKING:
     from pyrite.context import SparkContext
@@ -75,7 +75,7 @@ class Sources:
             return RDD(self._me(), Ranges(c, count))
         rows = c if isinstance(c, (list, tuple)) else list(c)
         encoded = [
-            encode_all(rows[slice(*slice_bounds(len(rows), count, index))])
+            encode_all(rows[slice(*dealt_bounds(len(rows), count, index))])
             for index in range(count)
         ]
         if sum(map(frame_size, encoded)) <= SMALL_BYTES:

@@ -10,6 +10,7 @@ from pyrite.blocks.writer import SEGMENT_BYTES
 from pyrite.cluster.local.cluster import LocalCluster
 from pyrite.cluster.local.node import NodeShape
 from pyrite.cluster.port import Cluster
+from pyrite.descriptors import hold_standard_descriptors
 from pyrite.driver.engine import Engine
 from pyrite.driver.journal import Journal, restore
 from pyrite.driver.master import Master
@@ -36,6 +37,7 @@ SIM_JOURNAL_EVENTS = 25
 
 def start_engine(master: Master, settings: Settings) -> Engine:
     """An engine on the cluster that the master names."""
+    hold_standard_descriptors()
     scheduler = Scheduler(read_rules(master, settings))
     limits = executor_limits(settings)._replace(told_bytes=told_bytes(master))
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 from pyrite.cluster.scratch import Scratch
+from pyrite.descriptors import hold_standard_descriptors
 from pyrite.errors import PyriteError
 from pyrite.exchange.book import NODE
 from pyrite.exchange.desk import Desk
@@ -30,6 +31,7 @@ class DeskProcess:
     """A running desk with folders and a block server; it ends with this process at the latest."""
 
     def __init__(self, options: Options, secret: bytes) -> None:
+        hold_standard_descriptors()
         self.control, theirs = socket.socketpair()
         command = [sys.executable, "-c", BOOT, str(theirs.fileno())]
         path = os.pathsep.join(each or os.getcwd() for each in sys.path)

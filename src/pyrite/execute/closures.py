@@ -14,7 +14,7 @@ from pyrite.errors import UserError
 _MOST_VALUES = 10_000
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
 _CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
-_REFUSALS = ("TypeError", "PicklingError", "ReferencedInTask")
+_REFUSALS = ("TypeError", "PicklingError", "ReferencedInTask", "BroadcastDestroyed")
 
 _CURES = {
     "_thread.lock": "A lock has no meaning in another process: create it inside the task.",

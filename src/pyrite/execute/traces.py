@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pickle
 import re
 import traceback
+from collections.abc import Iterator
+from itertools import dropwhile
 
 from pyrite.rdd.fuse import FILENAME
+from pyrite.rdd.stops import ADVICE
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HIDDEN = (PACKAGE + os.sep, FILENAME)
@@ -16,25 +21,41 @@ BAD_PAIR = re.compile("unpack|subscriptable|index out of range")
 
 
 def user_traceback(error: BaseException) -> str:
-    """The traceback of an exception and its causes, without the engine's frames."""
+    """The traceback of an exception, its causes and its sub-exceptions, without the engine's
+    frames; empty where none of the frames is the user's."""
     trace = traceback.TracebackException.from_exception(error, limit=-MOST_FRAMES)
-    link: traceback.TracebackException | None = trace
-    seen: set[int] = set()
-    while link is not None and id(link) not in seen:
-        seen.add(id(link))
-        link.stack = traceback.StackSummary.from_list(
-            [frame for frame in link.stack if not frame.filename.startswith(HIDDEN)]
+    parts = list(linked(trace))
+    for part in parts:
+        part.stack = traceback.StackSummary.from_list(
+            [frame for frame in part.stack if not frame.filename.startswith(HIDDEN)]
         )
-        link = link.__cause__ or link.__context__
-    return "".join(trace.format())
+    return "".join(trace.format()) if any(part.stack for part in parts) else ""
+
+
+def linked(trace: traceback.TracebackException) -> Iterator[traceback.TracebackException]:
+    """A trace and all that it leads to: causes, contexts, the exceptions of a group."""
+    pending: list[traceback.TracebackException | None] = [trace]
+    seen: set[int] = set()
+    while pending:
+        part = pending.pop()
+        if part is not None and id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            pending += [
+                part.__cause__,
+                part.__context__,
+                *(getattr(part, "exceptions", None) or ()),
+            ]
 
 
 def hint(error: BaseException) -> str:
-    """What the user should know where the engine itself stumbled over a row, or made it so."""
-    if isinstance(error, ValueError) and "read-only" in str(error):
+    """What the user should know of the engine where it has a part in an error."""
+    if isinstance(error, StopIteration):
+        return f"; {ADVICE}"
+    if isinstance(error, TypeError | ValueError) and "read-only" in str(error):
         return (
-            "; large arrays of broadcasts and of rows that are kept encoded are read in place: "
-            "change a copy"
+            "; large arrays of a broadcast or of an OFF_HEAP partition are shared with other "
+            "tasks: change a copy, such as array.copy()"
         )
     frames = traceback.extract_tb(error.__traceback__, limit=-1)
     if not frames or not frames[-1].filename.startswith(HIDDEN):
@@ -45,5 +66,22 @@ def hint(error: BaseException) -> str:
 
 
 def summary(error: BaseException) -> str:
-    """The exception in one line, as the last line of its traceback."""
-    return "".join(traceback.format_exception_only(error)).strip()
+    """The exception as the last line of its traceback, with its notes."""
+    lines = traceback.format_exception_only(error)
+    if isinstance(error, SyntaxError):
+        # They begin with the place in the source, which the traceback shows.
+        lines = list(dropwhile(lambda line: line.startswith("  "), lines))
+    return "".join(lines).strip()
+
+
+def pickle_error(error: BaseException) -> bytes:
+    """The exception for the driver; empty where it can't be pickled."""
+    with contextlib.suppress(Exception):
+        return pickle.dumps(error)
+    with contextlib.suppress(Exception):
+        import cloudpickle
+
+        # The classes of the user's __main__ travel by value.
+        pickled: bytes = cloudpickle.dumps(error)
+        return pickled
+    return b""

@@ -21,12 +21,13 @@ from pyrite.errors import ClusterError
 from pyrite.execute.evaluate import Evaluator
 from pyrite.execute.keeper import Keeper, KeepPlan, KeptBlockLost
 from pyrite.execute.store import Store
-from pyrite.execute.traces import hint, summary, user_traceback
+from pyrite.execute.traces import hint, pickle_error, summary, user_traceback
 from pyrite.ids import BlockRef, NodeId, Partition, RddId, ShuffleId
 from pyrite.place.sizes import encode as encode_sizes
 from pyrite.plan.program import Program
 from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router, ToOne
+from pyrite.rdd.stops import cause_of_stop
 from pyrite.shuffle.read import Block, MapBlocks, MissingMapOutput
 from pyrite.shuffle.write import Buffer, write_map_output
 from pyrite.taskcontext import TaskContext, TaskInfo
@@ -308,6 +309,7 @@ class Worker:
         return tuple(self.writer.write(buffers, size))
 
     def _failure(self, task: Task, error: BaseException) -> tuple[Any, ...]:
+        error = cause_of_stop(error)
         kind = type(error).__name__
         message = summary(error) + hint(error)
         if isinstance(error, MemoryError):
@@ -317,11 +319,8 @@ class Worker:
                 f"({self.limits.memory_bytes >> 20} MiB): use more partitions, "
                 f"or raise spark.executor.memory"
             )
-        try:
-            pickled = pickle.dumps(error)
-        except Exception:
-            pickled = b""
-        return ("failed", task.attempt, kind, message, user_traceback(error), pickled)
+        trace = user_traceback(error)
+        return ("failed", task.attempt, kind, message, trace, pickle_error(error))
 
     def _remove_unreported(self) -> None:
         """Removes disk blocks of a failed attempt; those of kept partitions are reported."""

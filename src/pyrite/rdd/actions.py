@@ -14,8 +14,10 @@ from random import Random
 from typing import Any, TypeVar
 
 from pyrite.rdd import functions
+from pyrite.rdd.arguments import require_int
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.dependency import ShuffleDependency
+from pyrite.rdd.stops import StopIsError
 from pyrite.storagelevel import StorageLevel
 
 T = TypeVar("T")
@@ -79,6 +81,7 @@ class Actions(Lineage[T]):
         >>> sc.parallelize(range(100), 100).filter(lambda x: x > 90).take(3)
         [91, 92, 93]
         """
+        require_int("num", num)
         rows: list[T] = []
         total = self.getNumPartitions()
         scanned = 0
@@ -141,7 +144,9 @@ class Actions(Lineage[T]):
         >>> sc.parallelize([1, 2, 3, 4, 5]).reduce(add)
         15
         """
-        return reduce(f, self._at_least_one(partial(functions.reduce_rows, f)))
+        rows = self._at_least_one(partial(functions.reduce_rows, f))
+        with StopIsError():
+            return reduce(f, rows)
 
     def fold(self, zeroValue: T, op: Callable[[T, T], T]) -> T:
         """The rows of each partition folded into the zero, and those results again.
@@ -163,7 +168,8 @@ class Actions(Lineage[T]):
         """
         parts = self.ctx._run(self._me(), partial(functions.fold_rows, zeroValue, seqOp))
         zero: U = functions.Zero(zeroValue)()
-        return reduce(combOp, parts, zero)
+        with StopIsError():
+            return reduce(combOp, parts, zero)
 
     def treeAggregate(
         self,
@@ -218,7 +224,8 @@ class Actions(Lineage[T]):
         43.0
         """
         rows = self._at_least_one(partial(functions.extreme_row, max, key))
-        return max(rows, key=key)  # type: ignore[type-var, arg-type]
+        with StopIsError():
+            return max(rows, key=key)  # type: ignore[type-var, arg-type]
 
     def min(self, key: Callable[[T], Any] | None = None) -> T:
         """The smallest row.
@@ -227,7 +234,8 @@ class Actions(Lineage[T]):
         2.0
         """
         rows = self._at_least_one(partial(functions.extreme_row, min, key))
-        return min(rows, key=key)  # type: ignore[type-var, arg-type]
+        with StopIsError():
+            return min(rows, key=key)  # type: ignore[type-var, arg-type]
 
     def top(self, num: int, key: Callable[[T], Any] | None = None) -> list[T]:
         """The largest rows, the largest first.
@@ -235,10 +243,12 @@ class Actions(Lineage[T]):
         >>> sc.parallelize([10, 4, 2, 12, 3]).top(2)
         [12, 10]
         """
+        require_int("num", num)
         parts = self.ctx._run(self._me(), partial(functions.largest_rows, num, key))
         if not parts:
             raise ValueError(EMPTY)
-        return nlargest(num, chain.from_iterable(parts), key=key)
+        with StopIsError():
+            return nlargest(num, chain.from_iterable(parts), key=key)
 
     def takeOrdered(self, num: int, key: Callable[[T], Any] | None = None) -> list[T]:
         """The smallest rows, the smallest first.
@@ -246,12 +256,14 @@ class Actions(Lineage[T]):
         >>> sc.parallelize([10, 1, 2, 9, 3, 4, 5, 6, 7], 2).takeOrdered(6)
         [1, 2, 3, 4, 5, 6]
         """
+        require_int("num", num)
         if num < 0:
             raise ValueError("top N cannot be negative.")
         if num == 0:
             return []
         parts = self.ctx._run(self._me(), partial(functions.smallest_rows, num, key))
-        return nsmallest(num, chain.from_iterable(parts), key=key)
+        with StopIsError():
+            return nsmallest(num, chain.from_iterable(parts), key=key)
 
     def countByValue(self) -> dict[T, int]:
         """How often each row occurs.

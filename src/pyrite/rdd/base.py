@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from pyrite.errors import ReferencedInTask, UserError
+from pyrite.rdd.arguments import described, require_functions, require_text
+from pyrite.rdd.callsite import call_site
 from pyrite.rdd.dependency import Dependency, NarrowDependency, ShuffleDependency
 from pyrite.rdd.narrow import PartitionOp, RecordOp
 from pyrite.rdd.op import Op
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 U = TypeVar("U")
-
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class Lineage(Generic[T]):
@@ -71,12 +69,14 @@ class Lineage(Generic[T]):
         """The name given by `setName`, or None."""
         return self._name
 
-    def setName(self, name: str) -> RDD[T]:
+    def setName(self, name: str | None) -> RDD[T]:
         """Gives the RDD a name that progress bars and debug strings show.
 
         >>> sc.parallelize([1]).setName("one").name()
         'one'
         """
+        if name is not None:
+            require_text("name", name)
         self._name = name
         return self._me()
 
@@ -111,6 +111,11 @@ class Lineage(Generic[T]):
         >>> rdd.is_cached
         True
         """
+        if not isinstance(storageLevel, StorageLevel):
+            raise TypeError(
+                "storageLevel must be of type StorageLevel, such as StorageLevel.MEMORY_ONLY, "
+                f"not {described(storageLevel)}"
+            )
         if self._level not in (StorageLevel.NONE, storageLevel):
             raise UserError(
                 f"{self!r} is already persisted as {self._level}; "
@@ -190,6 +195,8 @@ class Lineage(Generic[T]):
         (2) map RDD[...] at ...
          |  parallelize RDD[...] at ...
         """
+        # A write that is under way will cut the lineage.
+        self.ctx._checkpoints.before_job(self._me())
         lines: list[str] = []
         shown: set[int] = set()
         pending: list[tuple[Lineage[Any], int, bool]] = [(self, 0, True)]
@@ -230,6 +237,8 @@ class Lineage(Generic[T]):
         self, kind: str, function: Callable[..., Any] | None = None, keep: bool = False
     ) -> RDD[Any]:
         """A child made record by record; `keep` where keys stay as they are."""
+        if kind not in ("keys", "values"):
+            require_functions(function)
         return self._derive(
             RecordOp(kind, function), partitioner=self.partitioner if keep else None
         )
@@ -241,16 +250,17 @@ class Lineage(Generic[T]):
         keep: bool = False,
     ) -> RDD[Any]:
         """A child made partition by partition."""
+        require_functions(function)
         return self._derive(
             PartitionOp(function, name), partitioner=self.partitioner if keep else None
         )
 
 
-def call_site() -> tuple[str, str]:
-    """The method by which the user called into Pyrite, and the file and line of the call."""
-    frame = sys._getframe(1)
-    method = frame.f_code.co_name
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
-        method = frame.f_code.co_name
-        frame = frame.f_back
-    return method, f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+def require_rdds(*rdds: Any) -> None:
+    """Refuses what is no RDD."""
+    for each in rdds:
+        if not isinstance(each, Lineage):
+            raise TypeError(
+                f"{call_site()[0]} needs an RDD, not {described(each)}: "
+                "make one of the driver's own rows with sc.parallelize"
+            )

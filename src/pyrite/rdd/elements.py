@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
+from pyrite.rdd.arguments import described, require_functions, require_int, require_text
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.functions import IgnoreIndex, count_rows, gather_as_one_row, number_rows
 from pyrite.rdd.sampling import RangeSampler, Sampler, fresh_seed
@@ -64,6 +65,7 @@ class Elements(Lineage[T]):
         >>> sc.parallelize([1, 2, 3, 4], 2).mapPartitions(lambda rows: [sum(rows)]).collect()
         [3, 7]
         """
+        require_functions(f)
         return self._partitions(IgnoreIndex(f), "mapPartitions", preservesPartitioning)
 
     def mapPartitionsWithIndex(
@@ -114,6 +116,8 @@ class Elements(Lineage[T]):
         """
         if not fraction >= 0:
             raise ValueError("Fraction must be nonnegative.")
+        if seed is not None:
+            require_int("seed", seed)
         return self._partitions(Sampler(withReplacement, fraction, seed), "sample", keep=True)
 
     def randomSplit(self, weights: Sequence[float], seed: int | None = None) -> list[RDD[T]]:
@@ -167,4 +171,7 @@ class Elements(Lineage[T]):
         """
         from pyrite.rdd.pipes import Pipe
 
+        require_text("command", command)
+        if not isinstance(env, Mapping | None):
+            raise TypeError(f"pipe: env must be a dict, not {described(env)}")
         return self._partitions(Pipe(command, env or {}, checkCode), "pipe")

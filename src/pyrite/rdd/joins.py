@@ -14,6 +14,7 @@ from pyrite.bounded.join import (
     subtract_by_key,
 )
 from pyrite.hashing import portable_hash
+from pyrite.rdd.base import require_rdds
 from pyrite.rdd.dependency import Dependency
 from pyrite.rdd.layout import require_partitions
 from pyrite.rdd.pairs import Pairs, place_by_key
@@ -124,6 +125,7 @@ def place_alike(
     rdds: list[RDD[Any]], numPartitions: int | None
 ) -> tuple[Partitioner, list[Dependency]]:
     """Dependencies on all RDDs as one partitioner has it; narrow on those that lie so already."""
+    require_rdds(*rdds)
     if numPartitions is None:
         numPartitions = default_partitions(rdds)
     else:

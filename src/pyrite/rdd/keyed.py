@@ -11,6 +11,7 @@ from typing import TypeVar
 from pyrite.hashing import HashUnknownHere
 from pyrite.rdd import functions
 from pyrite.rdd.actions import EMPTY, Actions, add_counts
+from pyrite.rdd.stops import StopIsError
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -48,7 +49,9 @@ class KeyedActions(Actions[T]):
         parts = self.ctx._run(self._me(), partial(functions.reduce_by_key, func))
         if not parts:
             raise ValueError(EMPTY)
-        return functions.reduce_by_key(func, 0, chain.from_iterable(p.items() for p in parts))
+        pairs = chain.from_iterable(part.items() for part in parts)
+        with StopIsError():
+            return functions.reduce_by_key(func, 0, pairs)
 
     def lookup(self: KeyedActions[tuple[K, V]], key: K) -> list[V]:
         """The values of a key; reads one partition only where the partitioner is known.

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyrite.hashing import portable_hash
+from pyrite.rdd.arguments import require_functions
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.dependency import Groups, NarrowDependency
 from pyrite.rdd.narrow import Concat
@@ -84,6 +85,7 @@ class Layout(Lineage[T]):
         self, numPartitions: int | None, partitionFunc: Callable[[Any], int] = portable_hash
     ) -> Partitioner:
         """The partitioner asked for, with PySpark's default for the number of partitions."""
+        require_functions(partitionFunc)
         if numPartitions is None:
             return Partitioner(self._default_partitions(), partitionFunc)
         require_partitions(numPartitions)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyrite.hashing import portable_hash
+from pyrite.rdd.arguments import require_functions
 from pyrite.rdd.functions import KEY, OnKey, count_rows, identity
 from pyrite.rdd.layout import Layout
 from pyrite.rdd.narrow import SortLocally
@@ -41,6 +42,7 @@ class Ordering(Layout[T]):
         >>> sc.parallelize(pairs).sortBy(lambda pair: pair[0]).collect()
         [('1', 3), ('2', 5), ('a', 1), ('b', 2), ('d', 4)]
         """
+        require_functions(keyfunc)
         count = self._partitioner(numPartitions).numPartitions
         if count == 1:
             return self._sort_as_one(keyfunc, not ascending)
@@ -62,6 +64,7 @@ class Ordering(Layout[T]):
         >>> sc.parallelize([("b", 2), ("c", 3), ("a", 1)], 2).sortByKey().collect()
         [('a', 1), ('b', 2), ('c', 3)]
         """
+        require_functions(keyfunc)
         key = key_of_pair(keyfunc)
         order = None if keyfunc is identity else keyfunc
         count = self._partitioner(numPartitions).numPartitions
@@ -118,6 +121,7 @@ class Ordering(Layout[T]):
         >>> rdd.repartitionAndSortWithinPartitions(2, lambda key: key % 2).glom().collect()
         [[(0, 5), (0, 8), (2, 6)], [(1, 3), (3, 8), (3, 8)]]
         """
+        require_functions(keyfunc)
         placed = self.partitionBy(numPartitions, partitionFunc)
         return sort_partitions(placed, key_of_pair(keyfunc), not ascending)
 

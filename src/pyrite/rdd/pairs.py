@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyrite.bounded.aggregate import Aggregator
 from pyrite.hashing import portable_hash
+from pyrite.rdd.arguments import require_functions
 from pyrite.rdd.dependency import Dependency, NarrowDependency
 from pyrite.rdd.functions import FromZero, Zero, identity
 from pyrite.rdd.layout import Layout
@@ -79,6 +80,7 @@ class Pairs(Layout[T]):
         >>> sorted(lists.collect())
         [('a', [1, 2]), ('b', [1])]
         """
+        require_functions(createCombiner, mergeValue, mergeCombiners)
         aggregator = Aggregator(createCombiner, mergeValue, mergeCombiners)
         partitioner = self._partitioner(numPartitions, partitionFunc)
         local = self._derive(CombineLocally(aggregator), partitioner=self.partitioner)

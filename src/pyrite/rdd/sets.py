@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyrite.bounded.aggregate import Aggregator
-from pyrite.rdd.base import Lineage
+from pyrite.rdd.base import require_rdds
 from pyrite.rdd.dependency import Columns, NarrowDependency, Rows, Stretch
 from pyrite.rdd.functions import Constant, first_of, identity
 from pyrite.rdd.layout import Layout
@@ -42,8 +42,6 @@ class Sets(Layout[T]):
         >>> (sc.parallelize([1, 2]) + sc.parallelize([3])).collect()
         [1, 2, 3]
         """
-        if not isinstance(other, Lineage):
-            raise TypeError(f"an RDD can only be added to an RDD, not to a {type(other).__name__}")
         return self.union(other)
 
     def distinct(self, numPartitions: int | None = None) -> RDD[T]:
@@ -63,6 +61,7 @@ class Sets(Layout[T]):
         >>> sorted(left.intersection(sc.parallelize([1, 6, 2, 3, 7, 8])).collect())
         [1, 2, 3]
         """
+        require_rdds(other)
         groups = self._records("map", Constant(None)).cogroup(other.map(Constant(None)))
         return groups.filter(in_both).keys()
 
@@ -73,6 +72,7 @@ class Sets(Layout[T]):
         >>> sorted(left.subtract(sc.parallelize([("a", 3), ("c", None)])).collect())
         [('a', 1), ('b', 4), ('b', 5)]
         """
+        require_rdds(other)
         marked = self._records("map", Constant(True))
         return marked.subtractByKey(other.map(Constant(True)), numPartitions).keys()
 
@@ -83,6 +83,7 @@ class Sets(Layout[T]):
         >>> sorted(rdd.cartesian(rdd).collect())
         [(1, 1), (1, 2), (2, 1), (2, 2)]
         """
+        require_rdds(other)
         width = other.getNumPartitions()
         return self._derive(
             Cartesian(self.getNumPartitions() * width),
@@ -95,6 +96,7 @@ class Sets(Layout[T]):
         >>> sc.parallelize(range(5)).zip(sc.parallelize(range(1000, 1005))).collect()
         [(0, 1000), (1, 1001), (2, 1002), (3, 1003), (4, 1004)]
         """
+        require_rdds(other)
         if self.getNumPartitions() != other.getNumPartitions():
             raise ValueError(
                 "Can only zip with RDD which has the same number of partitions: "
@@ -110,6 +112,7 @@ def in_both(group: tuple[Any, tuple[Any, Any]]) -> bool:
 
 def unite(rdds: Sequence[RDD[Any]]) -> RDD[Any]:
     """The union of any number of RDDs, at least one."""
+    require_rdds(*rdds)
     full = [rdd for rdd in rdds if rdd.getNumPartitions()]
     shared = common_partitioner(full)
     if shared is not None:

@@ -11,6 +11,9 @@ from pyrite.errors import ClusterError
 from pyrite.ids import BlockRef
 from pyrite.rdd.op import Env, Input, Op
 
+# The most rows that PySpark's driver pickles as one.
+BATCH_ROWS = 1024
+
 
 class Slices(Op):
     """Rows that the driver holds: small slices travel with the stage, large ones lie in a pool."""
@@ -57,6 +60,18 @@ class Ranges(Op):
 def slice_bounds(length: int, count: int, index: int) -> tuple[int, int]:
     """The bounds of slice `index` when `length` rows are cut into `count` slices."""
     return index * length // count, (index + 1) * length // count
+
+
+def dealt_bounds(length: int, count: int, index: int) -> tuple[int, int]:
+    """The bounds of slice `index` when rows are dealt as PySpark deals them: in whole batches, of
+    as many rows as each slice can have.
+
+    >>> [dealt_bounds(99, 4, index) for index in range(4)]
+    [(0, 24), (24, 48), (48, 72), (72, 99)]
+    """
+    rows = max(1, min(length // count, BATCH_ROWS))
+    start, end = slice_bounds(-(-length // rows), count, index)
+    return min(start * rows, length), min(end * rows, length)
 
 
 class Files(Op):

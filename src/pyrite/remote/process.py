@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from pyrite.blocks.segments import Folders
+from pyrite.descriptors import hold_standard_descriptors
 from pyrite.errors import ClusterError
 from pyrite.remote.errors import Address, unpacked
 from pyrite.remote.fetcher import FetchOrder
@@ -56,6 +57,7 @@ class ServerProcess:
     ) -> ServerProcess:
         """Starts a server and waits until it listens."""
         check_secret(secret)
+        hold_standard_descriptors()
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-m", "pyrite.remote.server", str(theirs.fileno())]
         process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)

@@ -19,8 +19,7 @@ def task_failed(
         f"stage {stage.id} ({stage.name}), partition {partition} of {stage.partitions} "
         f"failed {times(attempts)}, last on executor {executor}"
     )
-    # Where none of the frames is the user's, the traceback is the message once more.
-    text = f"{failure.traceback.rstrip()}\n\n" if "\n  File " in failure.traceback else ""
+    text = f"{failure.traceback.rstrip()}\n\n" if failure.traceback else ""
     error = TaskFailed(
         f"{failure.message}\n\n{text}{where}",
         stage=stage.id,

@@ -352,3 +352,27 @@ def names_at_the_top():
     InheritableThread RDDBarrier MarshalSerializer CPickleSerializer
     """
     return [name for name in names.split() if not hasattr(api, name)]
+
+
+@case("sc.listFiles", "sc.listArchives", "sc.getCheckpointDir", context="fresh")
+def folders_and_files_are_uris(sc, folder):
+    (folder / "a file.txt").write_text("x")
+    (folder / "b.txt").write_text("y")
+    with zipfile.ZipFile(folder / "c.zip", "w") as archive:
+        archive.writestr("inside", "z")
+    sc.addFile(str(folder / "a file.txt"))
+    sc.addFile(f"file://{folder}/b.txt")
+    sc.addArchive(f"{folder}/c.zip#name")
+    sc.setCheckpointDir(str(folder / "kept"))
+    shown = [*sorted(sc.listFiles), *sc.listArchives, sc.getCheckpointDir().rpartition("/")[0]]
+    return [each.replace(str(folder), "FOLDER") for each in shown]
+
+
+@case("sc.startTime", context="none")
+def spark_home():
+    homes = []
+    for home in (None, "/opt/spark"):
+        sc = api.SparkContext("local[1]", "home", sparkHome=home)
+        homes.append(sc.sparkHome)
+        sc.stop()
+    return homes

@@ -69,7 +69,7 @@ def filter_by_truth_of_any_value(sc):
 
 @case("filter")
 def filter_with_none_fails(sc):
-    return outcome(lambda: sc.parallelize([0, 1], 1).filter(None), lambda r: r.collect())
+    return outcome(lambda: sc.parallelize([0, 1], 1).filter(None).collect())
 
 
 @case("filter", "getNumPartitions")

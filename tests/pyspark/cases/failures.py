@@ -1,5 +1,6 @@
 """Errors: which kind, and at which moment."""
 
+from functools import partial
 from operator import add
 
 from tests.pyspark.registry import case, fails, outcome
@@ -113,7 +114,7 @@ def missing_arguments(sc):
 @case("map")
 def a_function_that_is_none(sc):
     rdd = sc.parallelize([1], 1)
-    return outcome(lambda: rdd.map(None), lambda r: r.collect()), outcome(lambda: rdd.reduce(None))
+    return outcome(lambda: rdd.map(None).collect()), outcome(lambda: rdd.reduce(None))
 
 
 @case("map")
@@ -159,3 +160,38 @@ def rdds_can_not_be_iterated(sc):
 @case("map")
 def an_attribute_that_does_not_exist(sc):
     return outcome(lambda: sc.parallelize([1], 1).noSuchMethod), outcome(lambda: sc.noSuchMethod)
+
+
+def stop(*_):
+    raise StopIteration("of the user")
+
+
+STOPPED = {
+    "map": lambda r: r.map(stop).collect(),
+    "filter": lambda r: r.filter(stop).collect(),
+    "flatMap": lambda r: r.flatMap(stop).collect(),
+    "mapPartitions": lambda r: r.mapPartitions(stop).collect(),
+    "keyBy": lambda r: r.keyBy(stop).collect(),
+    "groupBy": lambda r: r.groupBy(stop).collect(),
+    "reduce": lambda r: r.reduce(stop),
+    "fold": lambda r: r.fold(0, stop),
+    "aggregate": lambda r: r.aggregate(0, max, stop),
+    "treeReduce": lambda r: r.treeReduce(stop),
+    "foreach": lambda r: r.foreach(stop),
+    "reduceByKey": lambda r: r.map(lambda x: (1, x)).reduceByKey(stop).collect(),
+    "combineByKey": lambda r: r.map(lambda x: (1, x)).combineByKey(stop, stop, stop).collect(),
+    "mapValues": lambda r: r.map(lambda x: (1, x)).mapValues(stop).collect(),
+    "partitionBy": lambda r: r.map(lambda x: (1, x)).partitionBy(2, stop).collect(),
+    "sortBy": lambda r: r.sortBy(stop).collect(),
+}
+
+
+@case("map", "filter", "flatMap", "reduce", "reduceByKey", "partitionBy", "sortBy")
+def stop_iteration_of_a_function_is_an_error(sc):
+    rdd = sc.parallelize([1, 2], 2)
+    return {name: fails(partial(call, rdd)) for name, call in STOPPED.items()}
+
+
+@case("aggregate")
+def stop_iteration_in_the_driver_is_an_error(sc):
+    return outcome(lambda: sc.parallelize([1, 2], 2).aggregate(0, max, stop))

@@ -257,3 +257,16 @@ def jobs_of_several_threads_at_once(sc):
     for thread in threads:
         thread.join()
     return results
+
+
+@case("StatusTracker", context="fresh")
+def jobs_have_the_stages_of_their_parents(sc):
+    sc.setJobGroup("tracked", "three stages, then two again")
+    summed = sc.parallelize([(1, 2), (3, 4)], 2).reduceByKey(max)
+    summed.map(lambda pair: pair[::-1]).groupByKey().count()
+    summed.count()
+    summed.count()
+    tracker = sc.statusTracker()
+    return [
+        len(tracker.getJobInfo(id).stageIds) for id in sorted(tracker.getJobIdsForGroup("tracked"))
+    ]

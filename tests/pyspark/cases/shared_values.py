@@ -202,3 +202,21 @@ def broadcast_is_a_snapshot_in_tasks(sc):
 @case("Broadcast", context="none")
 def broadcast_class_has_its_module():
     return api.Broadcast.__name__, submodule("broadcast").Broadcast is api.Broadcast
+
+
+@case("Broadcast")
+def broadcast_dumps_and_loads(sc, folder):
+    path = folder / "value"
+    held = sc.broadcast(0)
+    file = path.open("wb")
+    returned = held.dump({"a": [1, 2]}, file)
+    with path.open("rb") as reopened:
+        loaded = held.load(reopened)
+    return returned, file.closed, loaded, held.load_from_path(str(path))
+
+
+@case("Broadcast")
+def broadcast_of_what_cannot_be_pickled_is_not_dumped(sc, folder):
+    held = sc.broadcast(0)
+    with (folder / "value").open("wb") as file:
+        return outcome(lambda: held.dump(file, file))

@@ -228,3 +228,24 @@ def clean_shuffle_dependencies(sc):
 @case("cleanShuffleDependencies")
 def clean_shuffle_dependencies_of_a_narrow_rdd(sc):
     return outcome(lambda: sc.parallelize([1], 1).map(str).cleanShuffleDependencies())
+
+
+@case("checkpoint", "isCheckpointed", "getCheckpointFile", "toDebugString", context="fresh")
+def checkpoints_are_there_when_the_job_returns(sc, folder):
+    sc.setCheckpointDir(str(folder / "checkpoints"))
+    rdd = sc.parallelize(range(1000), 2).map(lambda x: x + 1)
+    before = rdd.is_checkpointed, rdd.isCheckpointed()
+    rdd.checkpoint()
+    marked = rdd.is_checkpointed, rdd.isCheckpointed(), rdd.getCheckpointFile()
+    rdd.count()
+    lines = rdd.toDebugString().decode().splitlines()
+    file = rdd.getCheckpointFile().replace(str(folder), "FOLDER")
+    cut = "parallelize" not in lines[-1].lower()
+    return before, marked, rdd.isCheckpointed(), file.split("/")[:2], cut
+
+
+@case("localCheckpoint")
+def local_checkpoints_are_no_checkpoints(sc):
+    rdd = sc.parallelize([1], 1)
+    rdd.localCheckpoint()
+    return rdd.is_checkpointed, rdd.isLocallyCheckpointed()

@@ -144,3 +144,121 @@ def barrier_task_that_fails(sc):
 
     rdd = sc.parallelize([1, 2], 2).barrier().mapPartitions(fail)
     return outcome(lambda: rdd.collect())
+
+
+def fields(context):
+    return (
+        context.stageId(),
+        context.partitionId(),
+        context.attemptNumber(),
+        context.taskAttemptId(),
+        context.cpus(),
+        str(context.cpuAmount()),
+        context.resources(),
+    )
+
+
+def forget_context():
+    """PySpark takes any context that was made for that of the running task."""
+    api.TaskContext._taskContext = api.BarrierTaskContext._taskContext = None
+
+
+@case("TaskContext")
+def task_context_outside_of_a_task(sc):
+    try:
+        return fields(api.TaskContext())
+    finally:
+        forget_context()
+
+
+@case("TaskContext")
+def task_context_of_json(sc):
+    json = {
+        "stageId": 1,
+        "partitionId": 2,
+        "attemptNumber": 3,
+        "taskAttemptId": 4,
+        "cpus": 2,
+        "cpuAmount": "1.5",
+        "resources": {"gpu": {"name": "gpu", "addresses": ["0", "1"]}},
+        "localProperties": {"colour": "red"},
+    }
+    try:
+        context = api.TaskContext.from_json(json)
+        gpu = context.resources()["gpu"]
+        known = fields(context)[:-1]
+        return known, context.getLocalProperty("colour"), gpu.name, gpu.addresses
+    finally:
+        forget_context()
+
+
+@case("BarrierTaskContext")
+def barrier_context_of_json(sc):
+    json = {
+        "stageId": 1,
+        "partitionId": 2,
+        "attemptNumber": 3,
+        "taskAttemptId": 4,
+        "cpus": 1,
+        "resources": {},
+        "localProperties": {},
+        "connInfo": None,
+        "secret": None,
+    }
+    try:
+        context = api.BarrierTaskContext.from_json(json)
+        refused = [outcome(context.barrier), outcome(context.allGather)]
+        return type(context).__name__, context.partitionId(), refused
+    finally:
+        forget_context()
+
+
+@case("TaskContext")
+def task_context_in_the_driver_tells_of_its_task(sc):
+    TaskContext = api.TaskContext
+    try:
+        context = sc.parallelize([0, 1], 2).map(lambda _: TaskContext.get()).collect()[1]
+        return context.partitionId(), context.attemptNumber(), context.cpus()
+    finally:
+        forget_context()
+
+
+@case("TaskContext")
+def cores_of_a_task(sc):
+    TaskContext = api.TaskContext
+    rdd = sc.parallelize([0], 1).map(lambda _: TaskContext.get())
+    return (
+        rdd.map(lambda task: (task.cpus(), task.cpuAmount(), task.resources()))
+        .map(lambda found: (found[0], type(found[1]).__name__, str(found[1]), found[2]))
+        .collect()
+    )
+
+
+@case("BarrierTaskContext", "TaskContext")
+def which_context_a_task_has(sc):
+    TaskContext, BarrierTaskContext = api.TaskContext, api.BarrierTaskContext
+    plain = sc.parallelize([0], 1).map(lambda _: type(TaskContext.get()).__name__)
+    barrier = sc.parallelize([0], 1).barrier()
+    return (
+        plain.collect(),
+        barrier.mapPartitions(lambda _: [type(TaskContext.get()).__name__]).collect(),
+        barrier.mapPartitions(lambda _: [TaskContext.get() is BarrierTaskContext.get()]).collect(),
+        outcome(lambda: plain.map(lambda _: BarrierTaskContext.get()).collect()),
+        outcome(lambda: BarrierTaskContext.get()),
+    )
+
+
+@case("BarrierTaskContext")
+def addresses_of_barrier_tasks(sc):
+    BarrierTaskContext = api.BarrierTaskContext
+
+    def describe(_):
+        addresses = [info.address for info in BarrierTaskContext.get().getTaskInfos()]
+        return [
+            [
+                (host != "", port.isdigit())
+                for host, _, port in (address.rpartition(":") for address in addresses)
+            ]
+        ]
+
+    return sc.parallelize(range(4), 2).barrier().mapPartitions(describe).collect()

@@ -6,6 +6,7 @@ import os
 import pickle
 from pathlib import Path
 
+import numpy
 import pytest
 from tight_space import ample_space
 
@@ -38,6 +39,16 @@ def test_two_readers_of_one_bucket_do_not_disturb_each_other(tmp_path: Path) -> 
     assert pairs == [([each], [each]) for each in range(10)]
 
 
+def test_large_arrays_that_come_back_can_be_changed(tmp_path: Path) -> None:
+    writer = SpillWriter(ample_space(tmp_path))
+    writer.write(0, [numpy.zeros(100_000)])
+    reader = writer.finish()
+    for _ in range(2):
+        ((array,),) = reader.batches(0)
+        array += 1
+        assert array.sum() == 100_000
+
+
 def test_rows_can_be_read_after_their_file_was_removed(tmp_path: Path) -> None:
     space = ample_space(tmp_path)
     writer = SpillWriter(space)
@@ -68,9 +79,9 @@ def test_reads_and_writes_cut_short_by_the_system_are_continued(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = SpillWriter(ample_space(tmp_path))
-    write, pread = os.write, os.pread
+    write, preadv = os.write, os.preadv
     monkeypatch.setattr(spill.os, "write", lambda fd, data: write(fd, data[:5]))
-    monkeypatch.setattr(spill.os, "pread", lambda fd, size, at: pread(fd, min(size, 7), at))
+    monkeypatch.setattr(spill.os, "preadv", lambda fd, to, at: preadv(fd, [to[0][:7]], at))
     rows = [("some", "rows"), ("that", "are longer")]
     writer.write(0, rows)
     assert list(writer.finish().batches(0)) == [rows]

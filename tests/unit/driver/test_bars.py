@@ -1,0 +1,63 @@
+"""Progress bars are chosen for where they are shown, and never warn."""
+
+import subprocess
+import sys
+
+import pytest
+
+NOTEBOOK = """
+import importlib.util, sys, types
+class ZMQInteractiveShell:
+    config = {"IPKernelApp": {}}
+IPython = types.ModuleType("IPython")
+IPython.get_ipython = ZMQInteractiveShell
+sys.modules["IPython"] = IPython
+sys.modules["ipykernel.zmqshell"] = types.ModuleType("ipykernel.zmqshell")
+# Whatever is installed here: a notebook without widgets.
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == "ipywidgets" else find(name, *rest)
+sys.modules["ipywidgets"] = None
+"""
+
+LONG_JOB = """
+from pyrite import SparkContext
+from pyrite.driver import bars
+bars.MOMENT_S = bars.REFRESH_S = 0
+with SparkContext("local[1]") as sc:
+    drawn = []
+    draw = bars.Bars._draw
+    def see(self, stage):
+        draw(self, stage)
+        drawn.append(stage.id)
+    bars.Bars._draw = see
+    while not drawn:
+        sc.parallelize(range(10), 10).map(lambda x: sum(range(10_000))).count()
+print("drawn")
+"""
+
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "always", "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_notebook_without_widgets_shows_text_and_no_warning() -> None:
+    done = run(NOTEBOOK + LONG_JOB)
+    assert done.stdout == "drawn\n"
+    assert "Warning" not in done.stderr and "Traceback" not in done.stderr
+    assert "tasks" in done.stderr
+
+
+@pytest.mark.parametrize("ending", ["sys.stderr = None", "sys.stderr.close()"])
+def test_without_a_stream_there_are_no_bars(ending: str) -> None:
+    done = run(
+        f"import sys; {ending}\n"
+        "from pyrite import SparkContext\n"
+        "with SparkContext('local[1]') as sc: print(sc.parallelize([1, 2]).count())"
+    )
+    assert (done.returncode, done.stdout) == (0, "2\n")

@@ -22,6 +22,7 @@ from pyrite.alias import install_if_wanted
 from pyrite.blocks.segments import Folders
 from pyrite.cluster.local.wire import SocketChannel, Unpacker, pack
 from pyrite.cluster.scratch import lock
+from pyrite.descriptors import print_to_errors
 
 PR_SET_PDEATHSIG = 1
 STACK_BYTES = 64 << 20
@@ -32,6 +33,8 @@ GC_THRESHOLD = (50_000, 20, 50)
 def main(fd: int, options: dict[str, Any]) -> None:
     """Forks executors on request until the driver's end of the socket closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # As PySpark's workers do: the output of a program is what the driver prints, and nothing else.
+    print_to_errors()
     control = socket.socket(fileno=fd)
     folders = Folders(*options["folders"])
     locks = [lock(folder) for folder in (folders.memory, folders.disk)]

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyrite.cluster.local.link import Link
 from pyrite.cluster.local.wire import pack
+from pyrite.descriptors import hold_standard_descriptors
 
 BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[3]); "
@@ -24,6 +25,7 @@ class Launcher:
     """The forge process and the link to it."""
 
     def __init__(self, options: dict[str, Any], environment: dict[str, str]) -> None:
+        hold_standard_descriptors()
         ours, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from pyrite import accumulators
 from pyrite.broadcast import Broadcast
-from pyrite.taskcontext import BarrierTaskContext, TaskContext
+from pyrite.taskcontext import TaskContext
+
+# Whatever sys.stderr is at the moment: an executor prints there.
+STDERR = object()
 
 
 class Process:
@@ -14,15 +18,17 @@ class Process:
 
     def __init__(self) -> None:
         self.accumulators = accumulators.State()
-        self.task: tuple[Any, Any, Any] = (None, None, None)
+        self.task: TaskContext | None = None
         self.broadcasts: tuple[Any, dict[Any, Any]] = (None, {})
+        self.stdout: Any = STDERR
 
     def swap(self) -> None:
         """Exchanges it with the state of whoever runs now; twice is as if never."""
         self.accumulators = accumulators.exchange(self.accumulators)
-        task = TaskContext._info, TaskContext._current, BarrierTaskContext._barrier
-        TaskContext._info, TaskContext._current, BarrierTaskContext._barrier = self.task
-        self.task = task
+        TaskContext._current, self.task = self.task, TaskContext._current
         broadcasts = Broadcast._load, Broadcast._loaded
         Broadcast._load, Broadcast._loaded = self.broadcasts
         self.broadcasts = broadcasts
+        stdout = STDERR if sys.stdout is sys.stderr else sys.stdout
+        sys.stdout = sys.stderr if self.stdout is STDERR else self.stdout
+        self.stdout = stdout
