@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from pyrite.errors import UserError
@@ -12,6 +14,27 @@ if TYPE_CHECKING:
     from pyrite.context import SparkContext
 
 T = TypeVar("T")
+
+
+class Capturing(threading.local):
+    """The broadcasts that this thread has pickled since it began to watch for them."""
+
+    found: list[Broadcast[Any]] | None = None
+
+
+_capturing = Capturing()
+
+
+@contextmanager
+def captured() -> Iterator[list[Broadcast[Any]]]:
+    """The broadcasts that are pickled meanwhile: whoever keeps the bytes has to hold them."""
+    outer = _capturing.found
+    found: list[Broadcast[Any]] = []
+    _capturing.found = found
+    try:
+        yield found
+    finally:
+        _capturing.found = outer
 
 
 class Broadcast(Generic[T]):
@@ -68,9 +91,14 @@ class Broadcast(Generic[T]):
             raise UserError(f"broadcast {self._id} was destroyed and can't be used any more")
         return self._sc
 
-    def __reduce__(self) -> Any:
+    def _require_usable(self) -> None:
         if self._destroyed:
             raise UserError(f"broadcast {self._id} was destroyed and can't be used in a task")
+
+    def __reduce__(self) -> Any:
+        self._require_usable()
+        if _capturing.found is not None:
+            _capturing.found.append(self)
         return RemoteBroadcast, (self._id, tuple(self._ref))
 
 
