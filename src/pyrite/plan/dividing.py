@@ -46,12 +46,13 @@ def is_one_line(program: Program) -> bool:
     first, *others = program.nodes
     if not first.inputs or not all(isinstance(each, ShuffleInput) for each in first.inputs):
         return False
-    for before, node in enumerate(others):
-        only = node.inputs[0] if len(node.inputs) == 1 else None
-        if not isinstance(only, NarrowInput) or not isinstance(only.mapping, Same):
-            return False
-        assert only.node == before
-    return True
+    return all(
+        len(node.inputs) == 1
+        and isinstance(only := node.inputs[0], NarrowInput)
+        and isinstance(only.mapping, Same)
+        and only.node == before
+        for before, node in enumerate(others)
+    )
 
 
 def last_divided(ops: list[Op]) -> int | None:

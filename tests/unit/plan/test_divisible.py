@@ -94,6 +94,10 @@ def test_what_pieces_would_compute_again_is_not_divided(pairs: Any, join: str, s
     assert divisible(joined) is None
 
 
+def both_ways(rdd: Any) -> Any:
+    return rdd.map(repr).union(rdd.map(str))
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -106,6 +110,7 @@ def test_what_pieces_would_compute_again_is_not_divided(pairs: Any, join: str, s
         lambda rdd: rdd.reduceByKey(max, 4).coalesce(2),
         lambda rdd: rdd.reduceByKey(max).union(rdd),
         lambda rdd: rdd.reduceByKey(max).cartesian(rdd),
+        lambda rdd: both_ways(rdd.join(rdd)),
     ],
 )
 def test_others_can_not(pairs: Any, make: Callable[[Any], Any]) -> None:
