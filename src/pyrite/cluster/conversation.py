@@ -51,8 +51,8 @@ class Conversation:
     def __init__(self, source: StageSource) -> None:
         self.source = source
         self.peers: dict[ExecutorId, Peer] = {}
-        # Of the stages that run.
-        self.programs: dict[StageId, Program] = {}
+        # Of the stages that run, with their pickled layouts.
+        self.programs: dict[StageId, tuple[Program, bytes]] = {}
 
     def tell(self, command: Command) -> bool:
         """Tells executors what they need to know of a command; False where it is not for them."""
@@ -87,12 +87,10 @@ class Conversation:
         peer = self.peers.get(command.executor)
         if peer is None:
             return
-        program = self.programs.get(command.stage)
-        if program is None:
-            program = self.programs[command.stage] = self.source.program(command.stage)
+        program, layout = self._program(command.stage)
         if peer.stages.get(command.stage) != command.job:
             header = self.source.header(command.stage, command.job)
-            peer.put(("stage", command.stage, program.layout, program.links, header))
+            peer.put(("stage", command.stage, layout, program.links, header))
             peer.stages[command.stage] = command.job
         for snapshot in command.inputs:
             if peer.snapshots.get(snapshot.shuffle) != snapshot.epoch:
@@ -119,6 +117,13 @@ class Conversation:
             )
         )
         peer.flush()
+
+    def _program(self, stage: StageId) -> tuple[Program, bytes]:
+        found = self.programs.get(stage)
+        if found is None:
+            program = self.source.program(stage)
+            found = self.programs[stage] = program, pickle.dumps(program.layout)
+        return found
 
     def _answer(self, owner: str, message: Message) -> None:
         peer = self.peers.get(ExecutorId(int(owner[1:])))

@@ -6,7 +6,6 @@ walked and freed without recursion.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -186,10 +185,9 @@ class Program:
                     found.setdefault(place, []).append((link, number, op))
         return found
 
-    @cached_property
-    def layout(self) -> bytes:
-        """The pickled Layout."""
-        return pickle.dumps(Layout(self.nodes, self.runs))
+    @property
+    def layout(self) -> Layout:
+        return Layout(self.nodes, self.runs)
 
     @property
     def barrier(self) -> bool:

@@ -92,5 +92,3 @@ def frozen_input(
 def reading(frozen: Frozen) -> Pipeline:
     """A pipeline without operators: what is done next with the rows of a frozen one."""
     return Pipeline((), (FrozenInput(frozen, SAME),))
-
-

@@ -19,6 +19,7 @@ class RecordOp(Op):
     """An operator on single rows, such as map; chains of them are fused into one loop."""
 
     pipelined = True
+
     def __init__(self, kind: str, function: Callable[..., Any] | None = None) -> None:
         self.kind = kind
         self.function = function

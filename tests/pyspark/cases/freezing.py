@@ -280,15 +280,16 @@ def a_method_and_a_partial(sc):
 
 @case("map")
 def a_function_that_is_bound_anew(sc):
-    def see(x):
+    def old(x):
         return "old"
 
-    rdd = sc.parallelize([0], 1).map(lambda x: see(x))
-    kept = rdd.map(lambda x: x).cache()
-
-    def see(x):
+    def new(x):
         return "new"
 
+    see = old
+    rdd = sc.parallelize([0], 1).map(lambda x: see(x))
+    kept = rdd.map(lambda x: x).cache()
+    see = new
     return rdd.collect(), kept.collect()
 
 
@@ -296,9 +297,9 @@ def a_function_that_is_bound_anew(sc):
 def a_loop_variable(sc):
     plain = kept = shuffled = sc.parallelize([("a", 0)], 1)
     for i in range(3):
-        plain = plain.mapValues(lambda v: [v, i])
-        kept = kept.mapValues(lambda v: [v, i]).cache()
-        shuffled = shuffled.mapValues(lambda v: [v, i]).reduceByKey(add, 2)
+        plain = plain.mapValues(lambda v: [v, i])  # noqa: B023
+        kept = kept.mapValues(lambda v: [v, i]).cache()  # noqa: B023
+        shuffled = shuffled.mapValues(lambda v: [v, i]).reduceByKey(add, 2)  # noqa: B023
     return plain.collect(), kept.collect(), shuffled.collect()
 
 
