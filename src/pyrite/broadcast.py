@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Generic, TypeVar
 
 from pyrite.errors import BroadcastDestroyed, UserError
@@ -13,6 +15,27 @@ if TYPE_CHECKING:
     from pyrite.context import SparkContext
 
 T = TypeVar("T")
+
+
+class Capturing(threading.local):
+    """The broadcasts that this thread has pickled since it began to watch for them."""
+
+    found: list[Broadcast[Any]] | None = None
+
+
+_capturing = Capturing()
+
+
+@contextmanager
+def captured() -> Iterator[list[Broadcast[Any]]]:
+    """The broadcasts that are pickled meanwhile: whoever keeps the bytes has to hold them."""
+    outer = _capturing.found
+    found: list[Broadcast[Any]] = []
+    _capturing.found = found
+    try:
+        yield found
+    finally:
+        _capturing.found = outer
 
 
 class Broadcast(Generic[T]):
@@ -101,9 +124,14 @@ class Broadcast(Generic[T]):
             raise BroadcastDestroyed(self._id)
         return self._sc
 
-    def __reduce__(self) -> Any:
+    def _require_usable(self) -> None:
         if self._destroyed:
             raise BroadcastDestroyed(self._id)
+
+    def __reduce__(self) -> Any:
+        self._require_usable()
+        if _capturing.found is not None:
+            _capturing.found.append(self)
         return RemoteBroadcast, (self._id, tuple(self._ref))
 
 

@@ -34,6 +34,7 @@ from pyrite.memory import MemoryReport
 from pyrite.rdd.base import require_rdds
 from pyrite.rdd.callsite import call_site
 from pyrite.rdd.dependency import ShuffleDependency
+from pyrite.rdd.frozen import Frozen
 from pyrite.rdd.partitioner import Router
 from pyrite.rdd.rdd import RDD
 from pyrite.schedule.events import BroadcastForgotten, ShuffleForgotten
@@ -392,6 +393,12 @@ class SparkContext(Sources, Jobs, JobControl):
 
     def _new_rdd_id(self) -> RddId:
         return RddId(next(self._engine.rdd_ids))
+
+    def _freeze(self, rdd: RDD[Any]) -> Frozen:
+        return self._engine.freezer.freeze(rdd)
+
+    def _freeze_copy(self, rdd: RDD[Any]) -> Frozen:
+        return self._engine.freezer.copy(rdd)
 
     def _new_shuffle(self, rdd: RDD[Any], router: Router, parts: int) -> ShuffleDependency:
         return self._engine.new_shuffle(rdd, router, parts)

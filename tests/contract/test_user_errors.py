@@ -234,8 +234,22 @@ class TestCaptures:
 
     def test_an_rdd_of_a_shuffle(self, sc: SparkContext) -> None:
         other = sc.parallelize([1, 2])
-        rdd = sc.parallelize([(1, 1)]).reduceByKey(lambda a, b: other.count())
-        assert refusal_of(rdd.collect).variable == "other"
+        pairs = sc.parallelize([(1, 1)])
+        error = refusal_of(lambda: pairs.reduceByKey(lambda a, b: other.count()))
+        assert error.variable == "other"
+
+    @pytest.mark.parametrize(
+        "freeze", ["cache", "checkpoint", "localCheckpoint", "distinct", "groupByKey", "collect"]
+    )
+    def test_what_is_pickled_at_once_is_refused_at_once(
+        self, sc: SparkContext, tmp_path: Path, freeze: str
+    ) -> None:
+        sc.setCheckpointDir(str(tmp_path))
+        lock = threading.Lock()
+        rdd = sc.parallelize([(1, 1)]).map(lambda pair: (pair, lock))
+        for _ in range(2):
+            assert refusal_of(getattr(rdd, freeze)).variable == "lock"
+        assert not rdd.is_cached
 
     def test_transformations_stay_lazy(self, sc: SparkContext) -> None:
         lock = threading.Lock()

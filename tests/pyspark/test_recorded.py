@@ -32,6 +32,14 @@ DIFFERENCES = {
         "MEMORY_ONLY keeps live rows, for speed: a task that changes a cached row in place changes "
         "the cache. pyrite.cache.liveRows=false or StorageLevel.OFF_HEAP keep encoded rows."
     ),
+    "freezing.a_child_made_before_its_parent_is_cached": (
+        "A child reads what is kept of its parent, even if that was persisted after the child was "
+        "made, and so the version that is kept; PySpark computes the parent anew."
+    ),
+    "freezing.asking_freezes": (
+        "To ask an RDD for its id, name, lineage or storage level changes nothing. In PySpark it "
+        "pickles the RDD's functions, and raises where they can't be."
+    ),
 }
 
 

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
 from pyrite.cluster.port import StageSource
-from pyrite.ids import AttemptId, BlockRef, ExecutorId, NodeId, Partition, RddId, ShuffleId
+from pyrite.ids import (
+    AttemptId,
+    BlockRef,
+    ExecutorId,
+    NodeId,
+    Partition,
+    RddId,
+    ShuffleId,
+    StageId,
+)
+from pyrite.plan.program import Program
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
@@ -40,6 +51,8 @@ class Conversation:
     def __init__(self, source: StageSource) -> None:
         self.source = source
         self.peers: dict[ExecutorId, Peer] = {}
+        # Of the stages that run, with their pickled layouts.
+        self.programs: dict[StageId, tuple[Program, bytes]] = {}
 
     def tell(self, command: Command) -> bool:
         """Tells executors what they need to know of a command; False where it is not for them."""
@@ -59,6 +72,7 @@ class Conversation:
                     if peer.snapshots.pop(command.shuffle, None) is not None:
                         peer.put(("end_shuffle", command.shuffle))
             case do.ForgetStage():
+                self.programs.pop(command.stage, None)
                 for peer in self.peers.values():
                     if peer.stages.pop(command.stage, None) is not None:
                         peer.put(("end", command.stage))
@@ -73,10 +87,10 @@ class Conversation:
         peer = self.peers.get(command.executor)
         if peer is None:
             return
+        program, layout = self._program(command.stage)
         if peer.stages.get(command.stage) != command.job:
-            closure = self.source.closure(command.stage)
             header = self.source.header(command.stage, command.job)
-            peer.put(("stage", command.stage, closure, header))
+            peer.put(("stage", command.stage, layout, program.links, header))
             peer.stages[command.stage] = command.job
         for snapshot in command.inputs:
             if peer.snapshots.get(snapshot.shuffle) != snapshot.epoch:
@@ -99,9 +113,17 @@ class Conversation:
                 command.also,
                 None if command.divided is None else in_words(command.divided),
                 command.buffer_bytes,
+                [slices_for(program, index) for index in (command.partition, *command.also)],
             )
         )
         peer.flush()
+
+    def _program(self, stage: StageId) -> tuple[Program, bytes]:
+        found = self.programs.get(stage)
+        if found is None:
+            program = self.source.program(stage)
+            found = self.programs[stage] = program, pickle.dumps(program.layout)
+        return found
 
     def _answer(self, owner: str, message: Message) -> None:
         peer = self.peers.get(ExecutorId(int(owner[1:])))
@@ -112,6 +134,11 @@ class Conversation:
     def _tell_all(self, message: Message) -> None:
         for peer in self.peers.values():
             peer.put(message)
+
+
+def slices_for(program: Program, index: int) -> bytes | None:
+    """What a task is sent for one of its partitions alone."""
+    return pickle.dumps(program.slices(index)) if program.sliced else None
 
 
 def in_words(divided: do.Divided) -> Message:

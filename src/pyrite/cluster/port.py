@@ -7,6 +7,7 @@ from threading import Condition
 from typing import Any, Protocol
 
 from pyrite.ids import BlockRef, JobId, NodeId, StageId
+from pyrite.plan.program import Program
 from pyrite.schedule.commands import Command, ForDesk, ForStory
 from pyrite.schedule.events import Event
 from pyrite.schedule.scheduler import Scheduler
@@ -83,10 +84,10 @@ class Desk(Protocol):
 
 
 class StageSource(Protocol):
-    """Gives the bytes that executors need before they can run a stage's tasks."""
+    """Gives what executors need before they can run a stage's tasks."""
 
-    def closure(self, stage: StageId) -> bytes:
-        """The pickled program and what is done with its rows."""
+    def program(self, stage: StageId) -> Program:
+        """What the stage's tasks compute."""
 
     def header(self, stage: StageId, job: JobId) -> bytes:
         """The pickled Header of the stage in this job."""

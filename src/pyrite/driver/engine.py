@@ -15,9 +15,9 @@ from pyrite.blocks.codec import CorruptBlock, decode, encode, frame_size
 from pyrite.cluster.port import Cluster, drive
 from pyrite.driver.desk import Desk, Result, Waiter
 from pyrite.driver.flags import JobFlags
+from pyrite.driver.freezer import Freezer
 from pyrite.driver.journal import Journal
 from pyrite.errors import ClusterError, ContextStopped, EngineError, TaskFailed, UserError
-from pyrite.execute.closures import dumps, large_captures
 from pyrite.execute.keeper import KeepPlan
 from pyrite.execute.worker import Header, MapWork
 from pyrite.ids import BlockRef, JobId, NodeId, RddId, ShuffleId, StageId
@@ -27,6 +27,7 @@ from pyrite.plan.stages import Cut, StageCutter, StageSpec, stale_stages
 from pyrite.rare import rare
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.dependency import ShuffleDependency
+from pyrite.rdd.frozen import Frozen
 from pyrite.rdd.op import Op
 from pyrite.rdd.partitioner import Router
 from pyrite.schedule.events import (
@@ -43,7 +44,6 @@ from pyrite.schedule.events import (
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.story import Story
 
-LARGE_CLOSURE_BYTES = 1 << 20
 # How often a result may be lost before its job fails.
 LOST_RESULTS = 8
 
@@ -74,11 +74,11 @@ class Engine:
         self.job_ids = itertools.count()
         self.question_ids = itertools.count()
         self.cutter = StageCutter(lambda: StageId(next(self.stage_ids)), self._prepare)
-        self.cutting = threading.Lock()
+        self.freezer = Freezer()
         self.map_stages: weakref.WeakValueDictionary[StageId, Cut] = weakref.WeakValueDictionary()
         # What running jobs may still need, although their RDDs have been checkpointed since.
         self.replaced: list[Any] = []
-        self.result_stages: dict[StageId, tuple[StageSpec, bytes]] = {}
+        self.result_stages: dict[StageId, tuple[StageSpec, Program]] = {}
         self.flags: dict[JobId, JobFlags] = {}
         self.pid = os.getpid()
         self.stopped = False
@@ -141,11 +141,9 @@ class Engine:
 
     # What executors need to know of stages (called by the loop's thread)
 
-    def closure(self, stage: StageId) -> bytes:
+    def program(self, stage: StageId) -> Program:
         found = self.result_stages.get(stage)
-        if found is not None:
-            return found[1]
-        return self.map_stages[stage].closure
+        return self.map_stages[stage].program if found is None else found[1]
 
     def header(self, stage: StageId, job: JobId) -> bytes:
         spec = self.find_stage(stage)
@@ -165,22 +163,21 @@ class Engine:
         return None if cut is None else cut.stage
 
     def _prepare(self, stage: StageSpec, program: Program, dependency: ShuffleDependency) -> Cut:
-        work = MapWork(dependency.router, dependency.partitions)
-        cut = Cut(stage, pickled((program, work), stage.name))
+        require_broadcasts(program)
+        cut = Cut(stage, program)
         self.map_stages[stage.id] = cut
         self._retire(dependency.cut)
         return cut
 
     def replace(self, rdd: Lineage[Any], op: Op) -> None:
         """From here on the RDD reads what was written of it; its parents may go."""
-        with self.cutting:
+        with self.freezer.lock:
             cuts = list(self.map_stages.values())
             stale = stale_stages([cut.stage for cut in cuts], rdd._id)
             for cut in cuts:
                 cut.stale = cut.stale or cut.stage.id in stale
             self._retire((rdd.op, rdd.dependencies))
-            rdd.op = op
-            rdd.dependencies = ()
+            self.freezer.replace(rdd, op)
 
     def _retire(self, old: Any) -> None:
         if old is not None and self.result_stages:
@@ -189,13 +186,15 @@ class Engine:
     # Jobs
 
     def submit(
-        self, rdd: Lineage[Any], task: Task, partitions: Sequence[int], flags: JobFlags
+        self, rdd: Lineage[Any], frozen: Frozen, partitions: Sequence[int], flags: JobFlags
     ) -> Waiter:
-        """Starts a job; the caller waits for it and must call `end`."""
+        """Starts a job on the RDD as it was frozen for it, with the task; the caller waits for it
+        and must call `end`."""
         self.check_usable()
-        with self.cutting:
-            stage, program = self.cutter.result_stage(rdd)
-            self.result_stages[stage.id] = stage, pickled((program, task), stage.name)
+        with self.freezer.lock:
+            stage, program = self.cutter.result_stage(rdd, frozen)
+            require_broadcasts(program)
+            self.result_stages[stage.id] = stage, program
         job = JobId(next(self.job_ids))
         self.flags[job] = flags
         spec = flags.spec(job, stage, partitions)
@@ -236,13 +235,13 @@ class Engine:
         self.flags.pop(waiter.job, None)
 
     def run(
-        self, rdd: Lineage[Any], task: Task, partitions: Sequence[int], flags: JobFlags
+        self, rdd: Lineage[Any], frozen: Frozen, partitions: Sequence[int], flags: JobFlags
     ) -> list[Any]:
         """Runs a job and gives its results in the order of the partitions asked for."""
         found: dict[int, Any] = {}
         wanted = partitions
         for last in (*[False] * LOST_RESULTS, True):
-            waiter = self.submit(rdd, task, wanted, flags)
+            waiter = self.submit(rdd, frozen, wanted, flags)
             try:
                 waiter.wait()
                 self.finish(waiter)
@@ -266,7 +265,7 @@ class Engine:
         self, rdd: Lineage[Any], task: Task, partitions: Sequence[int], flags: JobFlags
     ) -> list[BlockRef]:
         """Runs a job whose results stay in the pool; the caller owns their blocks."""
-        waiter = self.submit(rdd, task, partitions, flags)
+        waiter = self.submit(rdd, self.freezer.copy(rdd, task), partitions, flags)
         try:
             waiter.wait()
             self.finish(waiter)
@@ -374,8 +373,9 @@ class Engine:
 
     def new_shuffle(self, rdd: Lineage[Any], router: Router, parts: int) -> ShuffleDependency:
         """A shuffle whose outputs are dropped when nobody refers to it any more."""
+        frozen = self.freezer.copy(rdd, MapWork(router, parts))
         shuffle = ShuffleId(next(self.shuffle_ids))
-        dependency = ShuffleDependency(rdd, router, parts, shuffle)
+        dependency = ShuffleDependency(rdd, router, parts, shuffle, frozen)
         self.forget_when_gone(dependency, ShuffleForgotten(shuffle))
         return dependency
 
@@ -405,21 +405,10 @@ class Engine:
         return self.forget_when_gone(owner, BlocksReleased(tuple(refs)))
 
 
-def pickled(work: Any, name: str) -> bytes:
-    """A stage's work as bytes; names what makes it large."""
-    closure = dumps(work, name)
-    if len(closure) > LARGE_CLOSURE_BYTES:
-        import logging
-
-        captures = large_captures(work, LARGE_CLOSURE_BYTES)
-        blame = ", ".join(f"{path} ({size >> 20} MiB)" for path, size in captures)
-        logging.getLogger("pyrite").warning(
-            "%s: its functions take %d MiB, which every executor gets%s; broadcast large values",
-            name,
-            len(closure) >> 20,
-            f": {blame}" if blame else "",
-        )
-    return closure
+def require_broadcasts(program: Program) -> None:
+    """Refuses a program whose functions captured a broadcast that was destroyed since."""
+    for broadcast in program.broadcasts:
+        broadcast._require_usable()
 
 
 def result_bytes(result: Result) -> int:

@@ -13,6 +13,7 @@ from pyrite.errors import UserError
 
 if TYPE_CHECKING:
     from pyrite.driver.checkpoints import Checkpoints
+    from pyrite.rdd.frozen import Frozen
     from pyrite.rdd.rdd import RDD
 
 R = TypeVar("R")
@@ -36,12 +37,20 @@ class Jobs:
         rdd: RDD[Any],
         task: Callable[[int, Iterator[Any]], R],
         partitions: Sequence[int] | None = None,
+        frozen: bool = False,
     ) -> list[R]:
-        """One result per partition, in the order asked for."""
-        self._engine.check_usable()
+        """One result per partition, in the order asked for.
+
+        `frozen` is for tasks of ours: they are run on the RDD as it is pickled for its life. Other
+        tasks are pickled with its functions as they are now.
+        """
+        engine = self._engine
+        engine.check_usable()
         self._checkpoints.before_job(rdd)
         wanted = checked_partitions(rdd, partitions)
-        results = self._engine.run(rdd, task, wanted, self._job_flags())
+        freezer = engine.freezer
+        work = freezer.copy_of_frozen(rdd, task) if frozen else freezer.copy(rdd, task)
+        results = engine.run(rdd, work, wanted, self._job_flags())
         self._checkpoints.after_job(rdd)
         return results
 
@@ -53,7 +62,12 @@ class Jobs:
         prefetch: bool,
     ) -> Iterator[R]:
         """Results of one partition after another; the next is under way where prefetched."""
-        wanted = checked_partitions(rdd, partitions)
+        frozen = self._engine.freezer.copy_of_frozen(rdd, task)
+        return self._each(rdd, frozen, checked_partitions(rdd, partitions), prefetch)
+
+    def _each(
+        self, rdd: RDD[Any], frozen: Frozen, wanted: Sequence[int], prefetch: bool
+    ) -> Iterator[Any]:
         flags = self._job_flags()
         engine = self._engine
         waiting: list[Waiter] = []
@@ -61,17 +75,17 @@ class Jobs:
         try:
             while waiting or position < len(wanted):
                 while position < len(wanted) and len(waiting) < 1 + prefetch:
-                    waiting.append(engine.submit(rdd, task, [wanted[position]], flags))
+                    waiting.append(engine.submit(rdd, frozen, [wanted[position]], flags))
                     position += 1
                 waiter = waiting[0]
                 waiter.wait()
                 engine.finish(waiter)
                 index, result = waiter.results.popleft()
-                found: list[R]
+                found: list[Any]
                 try:
                     found = [engine.decode(result)]
                 except ResultLost:
-                    found = engine.run(rdd, task, [index], flags._replace(counted=False))
+                    found = engine.run(rdd, frozen, [index], flags._replace(counted=False))
                 engine.end(waiting.pop(0))
                 yield from found
         finally:
@@ -85,7 +99,8 @@ class Jobs:
         """The results of the partitions that finished in time; the others are cancelled."""
         engine = self._engine
         wanted = checked_partitions(rdd, None)
-        waiter = engine.submit(rdd, task, wanted, self._job_flags())
+        work = engine.freezer.copy(rdd, task)
+        waiter = engine.submit(rdd, work, wanted, self._job_flags())
         try:
             if waiter.wait_until(timeout_s):
                 engine.finish(waiter)

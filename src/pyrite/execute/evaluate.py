@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from pyrite.bounded.chunks import Chunks
 from pyrite.bounded.space import Space
 from pyrite.execute.keeper import Keeper, KeepPlan
+from pyrite.execute.operators import Operators
 from pyrite.ids import BlockRef, Partition, RddId, ShuffleId
-from pyrite.plan.program import NarrowInput, Program, ShuffleInput
+from pyrite.plan.program import NarrowInput, ShuffleInput
 from pyrite.rare import rare
 from pyrite.rdd.fuse import Step, run_steps
 from pyrite.rdd.narrow import RecordOp, Union
@@ -23,15 +24,15 @@ class Evaluator:
 
     def __init__(
         self,
-        program: Program,
+        operators: Operators,
         plans: dict[RddId, KeepPlan],
         shuffles: dict[ShuffleId, MapBlocks],
         keeper: Keeper,
         space: Space,
         parcels: dict[ShuffleId, list[str]],
     ) -> None:
-        self.nodes = program.nodes
-        self.ops = program.ops
+        self.nodes = operators.layout.nodes
+        self.ops = operators.of
         self.plans = plans
         self.shuffles = shuffles
         self.keeper = keeper
@@ -71,65 +72,58 @@ class Evaluator:
         recursion: a lineage may be thousands of RDDs long.
         """
         chained: list[tuple[int, int]] = []
-        while True:
-            rows = self._find_kept(place, index)
-            if rows is not None:
-                break
+        done = 0
+        while (rows := self._find_kept(place, index)) is None:
             chained.append((place, index))
             parent = self._only_parent(place, index)
             if parent is None:
-                rows = self._start(*chained.pop())
+                rows, done = self._start(place, index)
                 break
             place, index = parent
-        return self._apply(rows, chained)
+        return self._apply(rows, chained, done)
 
     def _find_kept(self, place: int, index: int) -> Iterator[Any] | None:
         if place in self.pieces:
-            return self.ops[place].merge([each.rows() for each in self.pieces[place]], self)
+            return self.ops(place)[-1].merge([each.rows() for each in self.pieces[place]], self)
         rdd = self.nodes[place].rdd
-        return self.keeper.find(Partition(rdd, index)) if rdd in self.plans else None
+        if rdd is None or rdd not in self.plans:
+            return None
+        return self.keeper.find(Partition(rdd, index))
 
     def _only_parent(self, place: int, index: int) -> tuple[int, int] | None:
         """The one partition that this one is made from, if it is just one in this stage."""
-        inputs = self.nodes[place].inputs
-        op = self.ops[place]
-        if isinstance(op, Union):
-            number, position = op.index.find(index)
-            parent = inputs[number]
-            return (parent.node, position) if isinstance(parent, NarrowInput) else None
-        if len(inputs) != 1 or not isinstance(inputs[0], NarrowInput):
+        node = self.nodes[place]
+        if node.union is None and len(node.inputs) != 1:
             return None
-        parents = inputs[0].mapping.parents(index)
-        return (inputs[0].node, parents[0]) if len(parents) == 1 else None
+        parents = list(islice(node.parents(index), 2))
+        return parents[0] if len(parents) == 1 else None
 
-    def _start(self, place: int, index: int) -> Iterator[Any]:
-        """Rows of a partition that is not made from a single parent."""
+    def _start(self, place: int, index: int) -> tuple[Iterator[Any], int]:
+        """What the first operator makes of a partition that has not a single parent, and that one
+        operator is done."""
         inputs = [self._input(each, index) for each in self.nodes[place].inputs]
-        return self._keep(place, index, self.ops[place].compute(index, inputs, self))
+        return self.ops(place)[0].compute(index, inputs, self), 1
 
-    def _apply(self, rows: Iterator[Any], chained: list[tuple[int, int]]) -> Iterator[Any]:
-        """Runs the chain's operators over the rows, neighbouring record operators as one loop."""
+    def _apply(
+        self, rows: Iterator[Any], chained: list[tuple[int, int]], done: int
+    ) -> Iterator[Any]:
+        """Runs the operators of a chain of nodes over the rows, but for the first `done` of them;
+        neighbouring record operators as one loop."""
         steps: list[Step] = []
         for place, index in reversed(chained):
-            op = self.ops[place]
-            if type(op) is RecordOp:
-                steps.append((op.kind, op.function))
-                if self.nodes[place].rdd not in self.plans:
-                    continue
-            if steps:
-                rows = run_steps(rows, steps)
-                steps = []
-            if type(op) is not RecordOp and not isinstance(op, Union):
-                rows = op.compute(index, [Given(rows, self.space)], self)
-            rows = self._keep(place, index, rows)
-        return run_steps(rows, steps) if steps else rows
-
-    def _keep(self, place: int, index: int, rows: Iterator[Any]) -> Iterator[Any]:
-        rdd = self.nodes[place].rdd
-        plan = self.plans.get(rdd)
-        if plan is None:
-            return rows
-        return self.keeper.keep(Partition(rdd, index), rows, plan, self.space)
+            for op in self.ops(place)[done:]:
+                if type(op) is RecordOp:
+                    steps.append((op.kind, op.function))
+                elif type(op) is not Union:
+                    rows, steps = run_steps(rows, steps), []
+                    rows = op.compute(index, [Given(rows, self.space)], self)
+            done = 0
+            rdd = self.nodes[place].rdd
+            plan = None if rdd is None else self.plans.get(rdd)
+            if rdd is not None and plan is not None:
+                rows, steps = run_steps(rows, steps), []
+                rows = self.keeper.keep(Partition(rdd, index), rows, plan, self.space)
+        return run_steps(rows, steps)
 
     def _input(self, each: NarrowInput | ShuffleInput, index: int) -> Input:
         if isinstance(each, NarrowInput):

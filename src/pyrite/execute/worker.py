@@ -20,11 +20,12 @@ from pyrite.broadcast import Broadcast
 from pyrite.errors import ClusterError
 from pyrite.execute.evaluate import Evaluator
 from pyrite.execute.keeper import Keeper, KeepPlan, KeptBlockLost
+from pyrite.execute.operators import Operators
 from pyrite.execute.store import Store
 from pyrite.execute.traces import hint, pickle_error, summary, user_traceback
 from pyrite.ids import BlockRef, NodeId, Partition, RddId, ShuffleId
 from pyrite.place.sizes import encode as encode_sizes
-from pyrite.plan.program import Program
+from pyrite.plan.program import Layout
 from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router, ToOne
 from pyrite.rdd.stops import cause_of_stop
@@ -95,17 +96,17 @@ Made = tuple[Any, tuple[Any, ...] | None, bytes | None, bytes | None]
 class Stage:
     """A stage as this executor knows it."""
 
-    def __init__(self, closure: bytes, header: bytes) -> None:
-        self.closure = closure
+    def __init__(self, layout: bytes, links: list[bytes], header: bytes) -> None:
+        self.layout: Layout = pickle.loads(layout)
+        self.links = links
         self.header: Header = pickle.loads(header)
 
-    def load(self) -> tuple[Program, MapWork | Action]:
+    def load(self, slices: bytes | None) -> Operators:
         """The stage's functions, anew for each task: what one changes in them, no other sees."""
         for path in self.header.python_paths:
             if path not in sys.path:
                 sys.path.insert(1, path)
-        loaded: tuple[Program, MapWork | Action] = pickle.loads(self.closure)
-        return loaded
+        return Operators(self.layout, self.links, {} if slices is None else pickle.loads(slices))
 
 
 class Task(NamedTuple):
@@ -125,6 +126,8 @@ class Task(NamedTuple):
     divided: tuple[int, ShuffleId, tuple[int, int] | None, list[Any]] | None
     # How much of a map output makes an installment; 0 where all of it is written at the end.
     buffer_bytes: int
+    # Of each of its partitions: what operators have for it alone, pickled, if some have anything.
+    slices: list[bytes | None]
 
 
 class Worker:
@@ -172,8 +175,8 @@ class Worker:
                 self.snapshots[shuffle] = MapBlocks([BlockRef(*each) for each in refs], blocks)
             case ("end_shuffle", shuffle):
                 self.snapshots.pop(shuffle, None)
-            case ("stage", stage, closure, header):
-                self.stages[stage] = Stage(closure, header)
+            case ("stage", stage, layout, links, header):
+                self.stages[stage] = Stage(layout, links, header)
             case ("end", stage):
                 self.stages.pop(stage, None)
             case ("drop", rdd):
@@ -198,7 +201,11 @@ class Worker:
         try:
             # The signal may have come before the task did.
             self.interrupt(self.cancelled())
-            first, *more = [self._make(task, stage, i) for i in (task.partition, *task.also)]
+            indices = (task.partition, *task.also)
+            first, *more = [
+                self._make(task, stage, index, slices)
+                for index, slices in zip(indices, task.slices, strict=True)
+            ]
             answer: tuple[Any, ...] = ("ok", task.attempt, *first, more)
             self.running = None
         except MissingMapOutput as error:
@@ -228,7 +235,7 @@ class Worker:
         self.writer.end_task()
         self.channel.send((*answer, *self.keeper.take_report()))
 
-    def _make(self, task: Task, stage: Stage, partition: int) -> Made:
+    def _make(self, task: Task, stage: Stage, partition: int, slices: bytes | None) -> Made:
         """Computes one of the task's partitions as if it were alone."""
         header = stage.header
         info = TaskInfo(
@@ -245,12 +252,14 @@ class Worker:
         accumulators.start_task()
         space = self.store.space(self.limits.spill_bytes, self.keeper.make_room)
         try:
-            return self._compute(task, stage, partition, space)
+            return self._compute(task, stage, partition, stage.load(slices), space)
         finally:
             space.close()
 
-    def _compute(self, task: Task, stage: Stage, partition: int, space: Space) -> Made:
-        program, work = stage.load()
+    def _compute(
+        self, task: Task, stage: Stage, partition: int, operators: Operators, space: Space
+    ) -> Made:
+        work: MapWork | Action = operators.work()
         shuffles = {shuffle: self.snapshots[shuffle] for shuffle in task.inputs}
         self.keeper.start_task(
             {
@@ -259,7 +268,7 @@ class Worker:
             }
         )
         plans, parcels = stage.header.plans, dict(task.parcels)
-        evaluator = Evaluator(program, plans, shuffles, self.keeper, space, parcels)
+        evaluator = Evaluator(operators, plans, shuffles, self.keeper, space, parcels)
         if task.divided is not None:
             place, shuffle, maps, blocks = task.divided
             if maps is not None:

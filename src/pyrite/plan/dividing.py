@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pyrite.ids import ShuffleId
-from pyrite.plan.program import NarrowInput, Program, ShuffleInput
-from pyrite.rdd.dependency import Same
+from pyrite.plan.program import NarrowInput, Program, Run, ShuffleInput
+from pyrite.rdd.dependency import SAME, Same
 from pyrite.rdd.narrow import RecordOp
+from pyrite.rdd.op import Op
 from pyrite.rdd.wide import Joined
 
 
 class Divisible(NamedTuple):
     """Where pieces of a reducer's work come together.
 
-    A piece computes the RDD at a place in the program from some maps' output of the shuffle. The
+    A piece computes the node at a place in the program from some maps' output of the shuffle. The
     whole then merges what the pieces made, and goes on from there.
     """
 
@@ -22,31 +23,70 @@ class Divisible(NamedTuple):
     shuffle: ShuffleId
 
 
-def find_divisible(program: Program) -> Divisible | None:
+def divide(program: Program) -> Divisible | None:
     """What in a stage can be divided, if something can: what its last RDD is made of, partition
-    by partition, up to an operator that reads nothing but shuffles."""
-    place = len(program.nodes) - 1
-    above: list[int] = []
-    while not any(isinstance(each, ShuffleInput) for each in program.nodes[place].inputs):
-        inputs = program.nodes[place].inputs
-        only = inputs[0] if len(inputs) == 1 else None
-        if not isinstance(only, NarrowInput) or not isinstance(only.mapping, Same):
-            return None
-        above.append(place)
-        place = only.node
-    division = program.ops[place].division
-    inputs = program.nodes[place].inputs
-    shuffles = [each.shuffle for each in inputs if isinstance(each, ShuffleInput)]
-    if division is None or len(shuffles) < len(inputs):
-        # Pieces read all of the other side: each would call again the functions that make it.
+    by partition, up to an operator that reads nothing but shuffles. The node at the place ends
+    there from now on; what was done next in it is a node of its own."""
+    if not is_one_line(program):
         return None
-    if division.passes_on:
+    ops = [op for place in range(len(program.nodes)) for op in program.ops(place)]
+    shuffles = [e.shuffle for e in program.nodes[0].inputs if isinstance(e, ShuffleInput)]
+    division = ops[0].division
+    last = last_divided(ops)
+    if division is None or last is None:
+        return None
+    return Divisible(end_node(program, last), shuffles[division.input])
+
+
+def is_one_line(program: Program) -> bool:
+    """Whether each node is made of the one before it, and the first one of nothing but shuffles.
+
+    Pieces read all of another side: each would call again the functions that make it.
+    """
+    first, *others = program.nodes
+    if not first.inputs or not all(isinstance(each, ShuffleInput) for each in first.inputs):
+        return False
+    return all(
+        len(node.inputs) == 1
+        and isinstance(only := node.inputs[0], NarrowInput)
+        and isinstance(only.mapping, Same)
+        and only.node == before
+        for before, node in enumerate(others)
+    )
+
+
+def last_divided(ops: list[Op]) -> int | None:
+    """The last operator whose work pieces can do."""
+    first = ops[0].division
+    if first is None:
+        return None
+    if first.passes_on:
         # Its rows are as they come: divided is what is made of them next, if that can be.
-        if not above or program.ops[above[-1]].division is None:
-            return None
-        place = above.pop()
-    elif isinstance(program.ops[place], Joined):
+        return 1 if len(ops) > 1 and ops[1].division is not None else None
+    last = 0
+    if isinstance(ops[0], Joined):
         # What is made of its rows one by one, pieces can do as well.
-        while above and type(program.ops[above[-1]]) is RecordOp:
-            place = above.pop()
-    return Divisible(place, shuffles[division.input])
+        while last + 1 < len(ops) and type(ops[last + 1]) is RecordOp:
+            last += 1
+    return last
+
+
+def end_node(program: Program, last: int) -> int:
+    """The place of the node that ends with this operator of a line of nodes, cut in two if need
+    be."""
+    place = 0
+    while last >= len(program.ops(place)):
+        last -= len(program.ops(place))
+        place += 1
+    link, first, end = program.runs[place]
+    if first + last + 1 == end:
+        return place
+    node = program.nodes[place]
+    behind = [
+        each._replace(inputs=(NarrowInput(number, SAME),))
+        for number, each in enumerate(program.nodes[place:], place)
+    ]
+    program.nodes[place:] = [node._replace(rdd=None), *behind]
+    middle = first + last + 1
+    program.runs[place : place + 1] = [Run(link, first, middle), Run(link, middle, end)]
+    return place

@@ -6,16 +6,19 @@ walked and freed without recursion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Collection, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from pyrite.ids import Partition, RddId, ShuffleId
 from pyrite.rdd.dependency import Mapping as PartitionMapping
-from pyrite.rdd.dependency import NarrowDependency, ShuffleDependency
-from pyrite.rdd.op import Op
+from pyrite.rdd.dependency import ShuffleDependency, UnionIndex
+from pyrite.rdd.frozen import Frozen, FrozenInput
+from pyrite.rdd.narrow import Union
+from pyrite.rdd.op import Op, Sliced
 
-if TYPE_CHECKING:
-    from pyrite.rdd.base import Lineage
+# What a task has of the operators' slices, by partition: by the link and its operator.
+Slices = dict[tuple[int, int], dict[int, Any]]
 
 
 class NarrowInput(NamedTuple):
@@ -35,13 +38,32 @@ StageInput = NarrowInput | ShuffleInput
 
 
 class Node(NamedTuple):
-    """One RDD of the stage; parents come before children."""
+    """One RDD of the stage, or a pipeline of several; parents come before children.
 
-    rdd: RddId
+    `rdd` is its last one if that can be kept; None where it was pickled for one job or child only,
+    which would read another version of it.
+    """
+
+    rdd: RddId | None
     inputs: tuple[StageInput, ...]
     partitions: int
+    # Of a union, which has one input for each parent: finds the one that a partition reads.
+    union: UnionIndex | None = None
     # The nodes that each partition would like to be computed on, where the operator says so.
     locations: tuple[tuple[str, ...], ...] = ()
+
+    def parents(self, position: int) -> Iterator[tuple[int, int]]:
+        """The nodes of the stage, and their partitions, that a partition reads."""
+        if self.union is not None:
+            number, inner = self.union.find(position)
+            only = self.inputs[number]
+            assert isinstance(only, NarrowInput)
+            yield only.node, inner
+            return
+        for each in self.inputs:
+            if isinstance(each, NarrowInput):
+                for parent in each.mapping.parents(position):
+                    yield each.node, parent
 
 
 class Shape:
@@ -49,7 +71,7 @@ class Shape:
 
     def __init__(self, nodes: list[Node]) -> None:
         self.nodes = nodes
-        self.partitions = {node.rdd: node.partitions for node in nodes}
+        self.partitions = {node.rdd: node.partitions for node in nodes if node.rdd is not None}
         self.rdds = self.partitions.keys()
         self.has_locations = any(node.locations for node in nodes)
         self.shuffles = tuple(
@@ -73,7 +95,11 @@ class Shape:
         while pending:
             place = pending.pop()
             node = self.nodes[place]
-            if place in seen or (node.rdd in kept and count_kept(node.rdd) == node.partitions):
+            if place in seen or (
+                node.rdd is not None
+                and node.rdd in kept
+                and count_kept(node.rdd) == node.partitions
+            ):
                 continue
             seen.add(place)
             for each in node.inputs:
@@ -91,14 +117,17 @@ class Shape:
         while pending:
             place, position = pending.pop()
             node = self.nodes[place]
-            if node.rdd in kept and is_there(Partition(node.rdd, position)):
+            if (
+                node.rdd is not None
+                and node.rdd in kept
+                and is_there(Partition(node.rdd, position))
+            ):
                 continue
-            for each in node.inputs:
-                if isinstance(each, ShuffleInput):
-                    yield each.shuffle, position
-                else:
-                    parents = each.mapping.parents(position)
-                    pending.extend((each.node, parent) for parent in parents)
+            if node.union is None:
+                for each in node.inputs:
+                    if isinstance(each, ShuffleInput):
+                        yield each.shuffle, position
+            pending.extend(node.parents(position))
 
     def preferred_locations(self, index: int) -> Iterator[str]:
         """The nodes that the task for `index` would like to run on, by what it reads."""
@@ -108,10 +137,7 @@ class Shape:
             node = self.nodes[place]
             if node.locations:
                 yield from node.locations[position]
-            for each in node.inputs:
-                if isinstance(each, NarrowInput):
-                    parents = each.mapping.parents(position)
-                    pending.extend((each.node, parent) for parent in parents)
+            pending.extend(node.parents(position))
 
     def kept_partitions(
         self, index: int, kept: Collection[RddId], is_there: Callable[[Partition], bool]
@@ -124,57 +150,132 @@ class Shape:
         while pending:
             place, position = pending.pop()
             node = self.nodes[place]
-            if node.rdd in kept:
+            if node.rdd is not None and node.rdd in kept:
                 partition = Partition(node.rdd, position)
                 yield partition
                 if is_there(partition):
                     continue
-            for each in node.inputs:
-                if isinstance(each, NarrowInput):
-                    parents = each.mapping.parents(position)
-                    pending.extend((each.node, parent) for parent in parents)
+            pending.extend(node.parents(position))
 
 
-class Program(NamedTuple):
-    """What an executor needs to compute a partition of a stage."""
+class Run(NamedTuple):
+    """The operators that a node runs one after another: which of a link of the program."""
+
+    link: int
+    first: int
+    end: int
+
+
+class Layout(NamedTuple):
+    """A program without its functions: what an executor loads once for a stage."""
 
     nodes: list[Node]
-    ops: list[Op]
-    barrier: bool = False
+    runs: list[Run]
 
 
-def flatten(rdd: Lineage[Any]) -> tuple[Program, Mapping[ShuffleId, ShuffleDependency]]:
-    """Flattens the RDDs that one stage computes, down to its sources and shuffles."""
+class Program:
+    """What executors need to compute the partitions of a stage, as the driver has it.
+
+    Its links are pipelines that were pickled by themselves, parents first. The last one has what
+    is done with the stage's rows as well.
+    """
+
+    def __init__(self, nodes: list[Node], runs: list[Run], frozen: list[Frozen]) -> None:
+        self.nodes = nodes
+        self.runs = runs
+        self.links = [each.pickled for each in frozen]
+        self.pipelines = [each.pipeline for each in frozen]
+        self.broadcasts = [value for each in frozen for value in each.broadcasts]
+
+    @cached_property
+    def sliced(self) -> dict[int, list[tuple[int, int, Sliced]]]:
+        """The operators that have something for each partition, by the node that runs them, with
+        their link and their number in it."""
+        found: dict[int, list[tuple[int, int, Sliced]]] = {}
+        for place, (link, first, _) in enumerate(self.runs):
+            for number, op in enumerate(self.ops(place), first):
+                if isinstance(op, Sliced):
+                    found.setdefault(place, []).append((link, number, op))
+        return found
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(self.nodes, self.runs)
+
+    @property
+    def barrier(self) -> bool:
+        return any(each.barrier for each in self.pipelines)
+
+    def ops(self, place: int) -> tuple[Op, ...]:
+        """The operators of a node."""
+        link, first, end = self.runs[place]
+        return self.pipelines[link].ops[first:end]
+
+    def slices(self, index: int) -> Slices:
+        """What the task for `index` is sent of the operators' slices, by link and operator."""
+        found: Slices = {}
+        if not self.sliced:
+            return found
+        seen = set()
+        pending = [(len(self.nodes) - 1, index)]
+        while pending:
+            reached = pending.pop()
+            if reached in seen:
+                continue
+            seen.add(reached)
+            place, position = reached
+            for link, number, op in self.sliced.get(place, ()):
+                found.setdefault((link, number), {})[position] = op.slices[position]
+            pending.extend(self.nodes[place].parents(position))
+        return found
+
+
+def flatten(last: Frozen) -> tuple[Program, dict[ShuffleId, ShuffleDependency]]:
+    """The program of the stage that ends with a pipeline, and the shuffles that it reads."""
+    # By identity: what is frozen is replaced in place by a checkpoint.
     places: dict[int, int] = {}
     nodes: list[Node] = []
-    ops: list[Op] = []
+    runs: list[Run] = []
+    links: list[Frozen] = []
     shuffles: dict[ShuffleId, ShuffleDependency] = {}
-    barrier = False
-    pending: list[tuple[Lineage[Any], bool]] = [(rdd, False)]
+    pending: list[tuple[Frozen, bool]] = [(last, False)]
     while pending:
         current, ready = pending.pop()
-        if current.id() in places:
+        if id(current) in places:
             continue
+        ops, inputs, _ = current.pipeline
         if not ready:
             pending.append((current, True))
-            for dependency in current.dependencies:
-                if isinstance(dependency, NarrowDependency):
-                    pending.append((dependency.rdd, False))
+            pending.extend((each.frozen, False) for each in inputs if isinstance(each, FrozenInput))
             continue
-        inputs: list[StageInput] = []
-        for dependency in current.dependencies:
-            if isinstance(dependency, ShuffleDependency):
-                shuffles[dependency.shuffle] = dependency
-                inputs.append(ShuffleInput(dependency.shuffle))
-            else:
-                inputs.append(NarrowInput(places[dependency.rdd.id()], dependency.mapping))
-        places[current.id()] = len(nodes)
-        partitions = current.getNumPartitions()
-        locations = preferred_locations(current.op, partitions)
-        nodes.append(Node(current._id, tuple(inputs), partitions, locations))
-        ops.append(current.op)
-        barrier = barrier or current._barrier
-    return Program(nodes, ops, barrier), shuffles
+        places[id(current)] = len(nodes)
+        if ops:
+            read: list[StageInput] = []
+            for each in inputs:
+                if isinstance(each, FrozenInput):
+                    read.append(NarrowInput(places[id(each.frozen)], each.mapping))
+                else:
+                    shuffles[each.shuffle] = each
+                    read.append(ShuffleInput(each.shuffle))
+            union = ops[0].index if isinstance(ops[0], Union) else None
+            partitions = count_of(current, nodes, read)
+            locations = preferred_locations(ops[0], partitions)
+            nodes.append(Node(current.rdd, tuple(read), partitions, union, locations))
+            runs.append(Run(len(links), 0, len(ops)))
+        links.append(current)
+    return Program(nodes, runs, links), shuffles
+
+
+def count_of(frozen: Frozen, nodes: list[Node], inputs: list[StageInput]) -> int:
+    """How many partitions a pipeline has: what its first operator says, or else its parent has."""
+    count = frozen.pipeline.ops[0].partitions()
+    if count is not None:
+        return count
+    first, read = frozen.pipeline.inputs[0], inputs[0]
+    if isinstance(first, ShuffleDependency):
+        return first.partitions
+    assert isinstance(read, NarrowInput)
+    return nodes[read.node].partitions
 
 
 def preferred_locations(op: Op, partitions: int) -> tuple[tuple[str, ...], ...]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyrite.ids import JobId, RddId, ShuffleId, StageId
 from pyrite.place.predict import Sample
-from pyrite.plan.dividing import Divisible, find_divisible
+from pyrite.plan.dividing import Divisible, divide
 from pyrite.plan.program import Program, Shape, flatten
 from pyrite.rdd.dependency import ShuffleDependency
+from pyrite.rdd.frozen import Frozen
 from pyrite.rdd.partitioner import Routing
 
 if TYPE_CHECKING:
@@ -55,16 +56,16 @@ class JobSpec:
 
 
 class Cut:
-    """The stage that writes a shuffle, with its pickled functions.
+    """The stage that writes a shuffle, with its program.
 
     It is stale once an RDD in it, or behind it, has been replaced by what was written of it.
     """
 
-    __slots__ = ("__weakref__", "closure", "stage", "stale")
+    __slots__ = ("__weakref__", "program", "stage", "stale")
 
-    def __init__(self, stage: StageSpec, closure: bytes) -> None:
+    def __init__(self, stage: StageSpec, program: Program) -> None:
         self.stage = stage
-        self.closure = closure
+        self.program = program
         self.stale = False
 
 
@@ -79,9 +80,9 @@ class StageCutter:
         self.new_id = new_id
         self.prepare = prepare
 
-    def result_stage(self, rdd: Lineage[Any]) -> tuple[StageSpec, Program]:
-        """The last stage of a job, with its ancestors."""
-        program, shuffles = flatten(rdd)
+    def result_stage(self, rdd: Lineage[Any], frozen: Frozen) -> tuple[StageSpec, Program]:
+        """The last stage of a job on an RDD, as it was frozen for it, with its ancestors."""
+        program, shuffles = flatten(frozen)
         self.cut_missing(shuffles.values())
         return self.spec(rdd, program, shuffles), program
 
@@ -93,7 +94,7 @@ class StageCutter:
             if not needs_cut(dependency):
                 continue
             if flat is None:
-                flat = flatten(dependency.rdd)
+                flat = flatten(dependency.frozen)
                 pending.append((dependency, flat))
                 pending.extend((each, None) for each in flat[1].values() if needs_cut(each))
                 continue
@@ -108,6 +109,8 @@ class StageCutter:
         shuffles: Any,
         writes: ShuffleDependency | None = None,
     ) -> StageSpec:
+        # Before its shape is told: it may cut a node in two.
+        divisible = divide(program)
         return StageSpec(
             id=self.new_id(),
             name=f"{rdd._name or rdd._method} at {rdd._site}",
@@ -118,10 +121,10 @@ class StageCutter:
             barrier=program.barrier,
             replayable=writes is None
             or not writes.router.by_place
-            or not any(op.order_varies for op in program.ops),
+            or not any(op.order_varies for each in program.pipelines for op in each.ops),
             routing=None if writes is None else writes.router.kind,
             samples=None if writes is None else samples_of_maps(writes),
-            divisible=find_divisible(program),
+            divisible=divisible,
         )
 
 

@@ -35,7 +35,8 @@ class Actions(Lineage[T]):
         >>> sc.parallelize([1, 2, 3], 2).collect()
         [1, 2, 3]
         """
-        return list(chain.from_iterable(self.ctx._run(self._me(), functions.gather)))
+        parts = self.ctx._run(self._me(), functions.gather, frozen=True)
+        return list(chain.from_iterable(parts))
 
     def collectWithJobGroup(
         self, groupId: str, description: str, interruptOnCancel: bool = False

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyrite.context import SparkContext
     from pyrite.ids import RddId
     from pyrite.rdd import RDD
+    from pyrite.rdd.frozen import Frozen
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -46,6 +47,10 @@ class Lineage(Generic[T]):
         self._level = StorageLevel.NONE
         self._method, self._site = call_site()
         self._count: int | None = None
+        # The RDD as it was pickled for its life, once it was; and whether what is derived from it
+        # reads that, as with a persisted one.
+        self._frozen: Frozen | None = None
+        self._settled = False
 
     def __reduce__(self) -> NoReturn:
         raise ReferencedInTask(
@@ -78,6 +83,7 @@ class Lineage(Generic[T]):
         if name is not None:
             require_text("name", name)
         self._name = name
+        self._freeze()
         return self._me()
 
     def getNumPartitions(self) -> int:
@@ -121,6 +127,7 @@ class Lineage(Generic[T]):
                 f"{self!r} is already persisted as {self._level}; "
                 f"call unpersist() before you persist it as {storageLevel}"
             )
+        self._freeze()
         self.is_cached = True
         self._level = storageLevel
         self.ctx._persist(self, storageLevel, priority)
@@ -160,6 +167,7 @@ class Lineage(Generic[T]):
         >>> rdd.isCheckpointed()
         False
         """
+        self._settle()
         self.ctx._checkpoints.mark(self._me())
 
     def localCheckpoint(self) -> None:
@@ -170,6 +178,7 @@ class Lineage(Generic[T]):
         >>> rdd.isLocallyCheckpointed()
         True
         """
+        self._settle()
         self.ctx._checkpoints.mark_local(self._me())
 
     def isCheckpointed(self) -> bool:
@@ -221,6 +230,25 @@ class Lineage(Generic[T]):
     def _me(self) -> RDD[T]:
         return self  # type: ignore[return-value]
 
+    @property
+    def _is_pipelined(self) -> bool:
+        """Whether its function is pickled anew with that of each child, as PySpark does."""
+        return self.op.pipelined and not self.is_cached and not self._settled
+
+    def _freeze(self) -> Frozen:
+        """The RDD as it is pickled for its life: now, if it was not before."""
+        return self._frozen or self.ctx._freeze(self._me())
+
+    def _settle(self) -> RDD[T]:
+        """Has all that is derived from it from now on read it as it is now."""
+        self._freeze()
+        self._settled = True
+        return self._me()
+
+    def _one_to_one(self) -> NarrowDependency:
+        """A child's dependency on the same partition of this RDD."""
+        return NarrowDependency(self, frozen=None if self._is_pipelined else self._frozen)
+
     def _derive(
         self,
         op: Op,
@@ -229,7 +257,7 @@ class Lineage(Generic[T]):
     ) -> RDD[Any]:
         """A child of this RDD; one to one unless the dependencies say otherwise."""
         if dependencies is None:
-            dependencies = (NarrowDependency(self),)
+            dependencies = (self._one_to_one(),)
         child: Any = type(self)
         return child(self.ctx, op, dependencies, partitioner)  # type: ignore[no-any-return]
 

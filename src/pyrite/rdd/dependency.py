@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pyrite.ids import ShuffleId
     from pyrite.plan.stages import Cut
     from pyrite.rdd.base import Lineage
+    from pyrite.rdd.frozen import Frozen
     from pyrite.rdd.partitioner import Router
 
 
@@ -73,27 +74,43 @@ SAME = Same()
 
 
 class NarrowDependency:
-    """A child's partition needs a few known partitions of the parent."""
+    """A child's partition needs a few known partitions of the parent.
 
-    __slots__ = ("mapping", "rdd")
+    `frozen` is the parent as it was pickled when the child was made; None where its function is
+    pickled with the child's own.
+    """
 
-    def __init__(self, rdd: Lineage[Any], mapping: Mapping = SAME) -> None:
+    __slots__ = ("frozen", "mapping", "rdd")
+
+    def __init__(
+        self, rdd: Lineage[Any], mapping: Mapping = SAME, frozen: Frozen | None = None
+    ) -> None:
         self.rdd = rdd
         self.mapping = mapping
+        self.frozen = frozen
 
 
 class ShuffleDependency:
-    """A child's partition needs a part of every partition of the parent."""
+    """A child's partition needs a part of every partition of the parent.
 
-    __slots__ = ("__weakref__", "cut", "partitions", "rdd", "router", "shuffle")
+    `frozen` is the parent, with the router, as it was pickled when the shuffle was made.
+    """
+
+    __slots__ = ("__weakref__", "cut", "frozen", "partitions", "rdd", "router", "shuffle")
 
     def __init__(
-        self, rdd: Lineage[Any], router: Router, partitions: int, shuffle: ShuffleId
+        self,
+        rdd: Lineage[Any],
+        router: Router,
+        partitions: int,
+        shuffle: ShuffleId,
+        frozen: Frozen,
     ) -> None:
         self.rdd = rdd
         self.router = router
         self.partitions = partitions
         self.shuffle = shuffle
+        self.frozen = frozen
         self.cut: Cut | None = None
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 from pyrite.rdd.arguments import described, require_functions, require_int, require_text
 from pyrite.rdd.base import Lineage
-from pyrite.rdd.functions import IgnoreIndex, count_rows, gather_as_one_row, number_rows
+from pyrite.rdd.functions import IgnoreIndex, count_rows, gather_as_one_row
+from pyrite.rdd.narrow import Numbered
 from pyrite.rdd.sampling import RangeSampler, Sampler, fresh_seed
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Elements(Lineage[T]):
         if self.getNumPartitions() > 1:
             before_last = range(self.getNumPartitions() - 1)
             starts = list(accumulate(self.ctx._run(self._me(), count_rows, before_last), initial=0))
-        return self._partitions(partial(number_rows, starts, 1), "zipWithIndex")
+        return self._derive(Numbered("zipWithIndex", starts, 1))
 
     def zipWithUniqueId(self) -> RDD[tuple[T, int]]:
         """Pairs of the row and a number of its own: k, k+n, k+2n... in partition k of n.
@@ -159,7 +159,7 @@ class Elements(Lineage[T]):
         [('a', 0), ('b', 1), ('c', 4), ('d', 2), ('e', 5)]
         """
         count = self.getNumPartitions()
-        return self._partitions(partial(number_rows, list(range(count)), count), "zipWithUniqueId")
+        return self._derive(Numbered("zipWithUniqueId", range(count), count))
 
     def pipe(
         self, command: str, env: dict[str, str] | None = None, checkCode: bool = False

@@ -202,13 +202,6 @@ def call_once(function: Callable[[Iterator[Any]], Any], index: int, rows: Iterat
     deque(remaining, maxlen=0)
 
 
-def number_rows(
-    starts: list[int], step: int, index: int, rows: Iterator[Any]
-) -> Iterator[tuple[Any, int]]:
-    """Pairs the rows with numbers from the partition's start on."""
-    return zip(rows, count(starts[index], step), strict=False)
-
-
 def deal_to_parents(partitions: int, index: int, rows: Iterator[Any]) -> Iterator[tuple[int, Any]]:
     """Keys a partition's rows by the partition that merges them one level up the tree."""
     return zip(repeat(index % partitions), rows, strict=False)

@@ -67,6 +67,8 @@ def compile_pipeline(kinds: tuple[str, ...]) -> Callable[..., Iterator[Any]]:
 
 def run_steps(rows: Iterable[Any], steps: list[Step]) -> Iterator[Any]:
     """Runs record operators over rows in as few loops as possible."""
+    if not steps:
+        return iter(rows)
     if len(steps) == 1 and steps[0][0] == "map" and is_plain_callable(steps[0][1]):
         return map(steps[0][1], rows)
     chunk: list[Step] = []

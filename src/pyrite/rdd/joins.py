@@ -17,7 +17,7 @@ from pyrite.hashing import portable_hash
 from pyrite.rdd.base import require_rdds
 from pyrite.rdd.dependency import Dependency
 from pyrite.rdd.layout import require_partitions
-from pyrite.rdd.pairs import Pairs, place_by_key
+from pyrite.rdd.pairs import Pairs, copy_of, place_by_key
 from pyrite.rdd.partitioner import Partitioner
 from pyrite.rdd.wide import CoGrouped, Joined
 
@@ -131,7 +131,10 @@ def place_alike(
     else:
         require_partitions(numPartitions)
     partitioner = Partitioner(numPartitions, portable_hash)
-    return partitioner, [place_by_key(each, partitioner) for each in rdds]
+    return partitioner, [
+        copy_of(each) if each.partitioner == partitioner else place_by_key(each, partitioner)
+        for each in rdds
+    ]
 
 
 def default_partitions(sides: Sequence[RDD[Any]]) -> int:

@@ -18,6 +18,7 @@ from pyrite.rdd.wide import Shuffled
 
 if TYPE_CHECKING:
     from pyrite.rdd import RDD
+    from pyrite.rdd.frozen import Frozen
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -45,10 +46,14 @@ class Layout(Lineage[T]):
         if shuffle:
             dependency = self.ctx._new_shuffle(self._me(), Spread(), numPartitions)
             return self._derive(Shuffled(numPartitions), (dependency,))
+        return self._merged(numPartitions, self._freeze())
+
+    def _merged(self, most: int, frozen: Frozen) -> RDD[T]:
+        """Neighbouring partitions of the RDD merged, as it was when it was frozen."""
         before = self.getNumPartitions()
-        count = min(numPartitions, before)
+        count = min(most, before)
         bounds = [0, *(slice_bounds(before, count, index)[1] for index in range(count))]
-        return self._derive(Concat(count), (NarrowDependency(self, Groups(bounds)),))
+        return self._derive(Concat(count), (NarrowDependency(self, Groups(bounds), frozen),))
 
     def partitionBy(
         self: Layout[tuple[K, V]],

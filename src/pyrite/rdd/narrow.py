@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice, product
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, count, islice, product
 from typing import Any
 
 from pyrite.bounded.aggregate import Aggregator, combine_values
@@ -12,11 +12,13 @@ from pyrite.bounded.group import group_locally
 from pyrite.bounded.sort import sort_rows
 from pyrite.rdd.dependency import UnionIndex
 from pyrite.rdd.fuse import run_steps
-from pyrite.rdd.op import Division, Env, Input, Op
+from pyrite.rdd.op import Division, Env, Input, Op, Sliced
 
 
 class RecordOp(Op):
     """An operator on single rows, such as map; chains of them are fused into one loop."""
+
+    pipelined = True
 
     def __init__(self, kind: str, function: Callable[..., Any] | None = None) -> None:
         self.kind = kind
@@ -33,6 +35,7 @@ class RecordOp(Op):
 class PartitionOp(Op):
     """A user's function of (partition index, rows) that gives an iterable."""
 
+    pipelined = True
     name = "mapPartitions"
 
     def __init__(
@@ -45,9 +48,24 @@ class PartitionOp(Op):
         return iter(self.function(index, inputs[0].rows()))
 
 
+class Numbered(Sliced):
+    """Pairs the rows with numbers, from each partition's start on."""
+
+    pipelined = True
+
+    def __init__(self, name: str, starts: Sequence[int], step: int) -> None:
+        self.name = name
+        self.slices = starts
+        self.step = step
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        return zip(inputs[0].rows(), count(self.slices[index], self.step), strict=False)
+
+
 class CombineLocally(Op):
     """The map side of an aggregation: one combiner per key of the partition."""
 
+    pipelined = True
     name = "combineLocally"
     order_varies = True
 
@@ -61,6 +79,7 @@ class CombineLocally(Op):
 class DistinctLocally(Op):
     """The map side of distinct: (row, None), with few rows twice."""
 
+    pipelined = True
     name = "distinctLocally"
     order_varies = True
 
@@ -80,6 +99,7 @@ class DistinctLocally(Op):
 class GroupLocally(Op):
     """The map side of a grouping: (key, list of values)."""
 
+    pipelined = True
     name = "groupLocally"
     order_varies = True
 
@@ -90,6 +110,7 @@ class GroupLocally(Op):
 class SortLocally(Op):
     """Sorts each partition on its own, on disk where it does not fit in memory."""
 
+    pipelined = True
     name = "sortLocally"
     division = Division()
 
@@ -110,8 +131,12 @@ class Union(Op):
 
     name = "union"
 
-    def __init__(self, lengths: list[int]) -> None:
+    def __init__(self, lengths: Sequence[int]) -> None:
         self.index = UnionIndex(lengths)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A node of the program has the index: tasks do not load all lengths.
+        return {}
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         return inputs[self.index.find(index)[0]].rows()

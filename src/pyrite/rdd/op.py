@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -46,6 +46,9 @@ class Op:
 
     name = "op"
 
+    # Whether it has a function of the user's, which runs and is pickled in one pipeline with its
+    # parent's and its child's. Others are pickled by themselves.
+    pipelined = False
     # Whether the rows come in another order where some of them go to disk.
     order_varies = False
     # Whether, and how, several tasks can work on one partition.
@@ -67,3 +70,15 @@ class Op:
     def partitions(self) -> int | None:
         """How many partitions a source has; None where the dependencies decide."""
         return None
+
+
+class Sliced(Op):
+    """An operator that has something for each partition, such as its rows or its files.
+
+    The driver has all slices, by index; a task is sent its own, and not with the stage.
+    """
+
+    slices: Sequence[Any] | Mapping[int, Any]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "slices"}

@@ -45,13 +45,17 @@ class Ordering(Layout[T]):
         require_functions(keyfunc)
         count = self._partitioner(numPartitions).numPartitions
         if count == 1:
-            return self._sort_as_one(keyfunc, not ascending)
+            if self.getNumPartitions() < 2:
+                return sort_partitions(self._me(), keyfunc, not ascending)
+            merged = self._merged(1, self.ctx._freeze_copy(self._me()))
+            return sort_partitions(merged, keyfunc, not ascending)._settle()
         ranges = self._ranges(keyfunc, keyfunc, bool(ascending), count)
         if ranges is None:
             return self._me()
         dependency = self.ctx._new_shuffle(self._me(), ByRange(ranges), count)
         placed = self._derive(Shuffled(count), (dependency,))
-        return sort_partitions(placed, keyfunc, not ascending)
+        # By the same keys as the ranges were cut, whatever the function would give later.
+        return sort_partitions(placed, keyfunc, not ascending)._settle()
 
     def sortByKey(
         self: Ordering[tuple[K, V]],
@@ -69,16 +73,12 @@ class Ordering(Layout[T]):
         order = None if keyfunc is identity else keyfunc
         count = self._partitioner(numPartitions).numPartitions
         if count == 1:
-            return self._sort_as_one(key, not ascending)
+            merged = self.coalesce(1) if self.getNumPartitions() > 1 else self._me()
+            return sort_partitions(merged, key, not ascending)
         ranges = self._ranges(key, order, bool(ascending), count)
         if ranges is None:
             return self._me()
         return sort_partitions(self.partitionBy(count, ranges), key, not ascending)
-
-    def _sort_as_one(self, key: Callable[[T], Any], reverse: bool) -> RDD[T]:
-        """All rows sorted in one partition."""
-        merged = self.coalesce(1) if self.getNumPartitions() > 1 else self._me()
-        return sort_partitions(merged, key, reverse)
 
     def _ranges(
         self,

@@ -188,5 +188,10 @@ class Pairs(Layout[T]):
 def place_by_key(rdd: RDD[Any], partitioner: Partitioner) -> Dependency:
     """A dependency on the rows in the partitioner's order: narrow where they lie so already."""
     if rdd.partitioner == partitioner:
-        return NarrowDependency(rdd)
+        return rdd._one_to_one()
     return rdd.ctx._new_shuffle(rdd, ByKey(partitioner), partitioner.numPartitions)
+
+
+def copy_of(rdd: RDD[Any]) -> NarrowDependency:
+    """A dependency on the RDD as it is now, which leaves the RDD itself as it is."""
+    return NarrowDependency(rdd, frozen=rdd.ctx._freeze_copy(rdd))

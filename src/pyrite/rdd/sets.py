@@ -11,7 +11,7 @@ from pyrite.rdd.dependency import Columns, NarrowDependency, Rows, Stretch
 from pyrite.rdd.functions import Constant, first_of, identity
 from pyrite.rdd.layout import Layout
 from pyrite.rdd.narrow import Cartesian, Concat, DistinctLocally, Union, Zip
-from pyrite.rdd.pairs import place_by_key
+from pyrite.rdd.pairs import copy_of, place_by_key
 from pyrite.rdd.partitioner import Partitioner
 from pyrite.rdd.wide import Combined
 
@@ -87,7 +87,10 @@ class Sets(Layout[T]):
         width = other.getNumPartitions()
         return self._derive(
             Cartesian(self.getNumPartitions() * width),
-            (NarrowDependency(self, Rows(width)), NarrowDependency(other, Columns(width))),
+            (
+                NarrowDependency(self, Rows(width), self._freeze()),
+                NarrowDependency(other, Columns(width), other._freeze()),
+            ),
         )
 
     def zip(self, other: RDD[U]) -> RDD[tuple[T, U]]:
@@ -102,7 +105,7 @@ class Sets(Layout[T]):
                 "Can only zip with RDD which has the same number of partitions: "
                 f"{self.getNumPartitions()} here, {other.getNumPartitions()} there"
             )
-        return self._derive(Zip(), (NarrowDependency(self), NarrowDependency(other)))
+        return self._derive(Zip(), (copy_of(self._me()), copy_of(other)))
 
 
 def in_both(group: tuple[Any, tuple[Any, Any]]) -> bool:
@@ -119,13 +122,15 @@ def unite(rdds: Sequence[RDD[Any]]) -> RDD[Any]:
         # An RDD without partitions brings no rows, but its keys were never placed.
         kept = shared if len(full) == len(rdds) else None
         return rdds[0]._derive(
-            Concat(full[0].getNumPartitions()), [NarrowDependency(rdd) for rdd in full], kept
+            Concat(full[0].getNumPartitions()),
+            [NarrowDependency(rdd, frozen=rdd._freeze()) for rdd in full],
+            kept,
         )
     lengths = [rdd.getNumPartitions() for rdd in full]
     dependencies = []
     start = 0
     for rdd, length in zip(full, lengths, strict=True):
-        dependencies.append(NarrowDependency(rdd, Stretch(start, length)))
+        dependencies.append(NarrowDependency(rdd, Stretch(start, length), rdd._freeze()))
         start += length
     return rdds[0]._derive(Union(lengths), dependencies)
 

@@ -9,14 +9,14 @@ from typing import Any
 from pyrite.blocks.codec import CorruptBlock, decode_frames
 from pyrite.errors import ClusterError
 from pyrite.ids import BlockRef
-from pyrite.rdd.op import Env, Input, Op
+from pyrite.rdd.op import Env, Input, Op, Sliced
 
 # The most rows that PySpark's driver pickles as one.
 BATCH_ROWS = 1024
 
 
-class Slices(Op):
-    """Rows that the driver holds: small slices travel with the stage, large ones lie in a pool."""
+class Slices(Sliced):
+    """Rows that the driver holds: small slices travel with their task, large ones lie in a pool."""
 
     name = "parallelize"
 
@@ -74,7 +74,7 @@ def dealt_bounds(length: int, count: int, index: int) -> tuple[int, int]:
     return min(start * rows, length), min(end * rows, length)
 
 
-class Files(Op):
+class Files(Sliced):
     """Rows read from files: one list of splits per partition, found when they are first needed."""
 
     def __init__(
@@ -86,18 +86,14 @@ class Files(Op):
         self.name = name
         self.find: Callable[[], list[Any]] | None = find
         self.read = read
-        self.splits: list[Any] | None = None
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
-        assert self.splits is not None
-        return chain.from_iterable(map(self.read, self.splits[index]))
+        return chain.from_iterable(map(self.read, self.slices[index]))
 
     def partitions(self) -> int:
-        if self.splits is None:
-            assert self.find is not None
-            self.splits = self.find()
-        return len(self.splits)
+        if self.find is not None:
+            self.slices, self.find = self.find(), None
+        return len(self.slices)
 
     def __getstate__(self) -> dict[str, Any]:
-        self.partitions()
-        return {**self.__dict__, "find": None}
+        return {**super().__getstate__(), "find": None}

@@ -38,6 +38,7 @@ class Combined(Op):
     """One (key, combiner) per key, from combiners made on the map side."""
 
     name = "combined"
+    pipelined = True
     order_varies = True
     division = Division()
 
@@ -55,6 +56,7 @@ class Grouped(Op):
     """One (key, values) per key, from lists made on the map side."""
 
     name = "grouped"
+    pipelined = True
     order_varies = True
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:

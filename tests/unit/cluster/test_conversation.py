@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -19,6 +20,9 @@ from pyrite.ids import (
     ShuffleId,
     StageId,
 )
+from pyrite.plan.program import Layout, Node, Program, Run
+from pyrite.rdd.frozen import Frozen, Pipeline
+from pyrite.rdd.sources import Slices
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 
@@ -44,11 +48,15 @@ NEWS = ev.KeptNews(
 BLOCK_LOST = ev.BlockLost(Partition(RddId(6), 3), OTHER_REF)
 
 
-class Source:
-    """Stages whose functions are their names."""
+SLICES = Slices([b"zero", b"one", b"two", b"three", b"four", b"five", b"six"])
 
-    def closure(self, stage: StageId) -> bytes:
-        return f"closure {stage}".encode()
+
+class Source:
+    """Stages with a program of one operator, which has slices."""
+
+    def program(self, stage: StageId) -> Program:
+        frozen = Frozen(Pipeline((SLICES,), ()), f"link {stage}".encode())
+        return Program([Node(RddId(4), (), 7)], [Run(0, 0, 1)], [frozen])
 
     def header(self, stage: StageId, job: JobId) -> bytes:
         return f"header {stage} {job}".encode()
@@ -106,11 +114,14 @@ def test_a_task_comes_with_all_that_it_needs(
     conversation: Conversation, peers: list[Listener]
 ) -> None:
     assert conversation.tell(launch(7))
+    layout, slices = peers[0].told[0][2], peers[0].told[-1][-1][0]
     assert peers[0].told == [
-        ("stage", 3, b"closure 3", b"header 3 0"),
+        ("stage", 3, layout, [b"link 3"], b"header 3 0"),
         ("snapshot", 9, [tuple(REF)], []),
-        ("task", 7, 3, 2, 1, [9], [(4, 2, *OTHER_REF)], [], (), None, 0),
+        ("task", 7, 3, 2, 1, [9], [(4, 2, *OTHER_REF)], [], (), None, 0, [slices]),
     ]
+    assert pickle.loads(layout) == Layout([Node(RddId(4), (), 7)], [Run(0, 0, 1)])
+    assert pickle.loads(slices) == {(0, 0): {2: b"two"}}
     assert peers[0].flushed == 3
     assert peers[1].told == []
 
@@ -127,7 +138,7 @@ def test_a_task_hears_of_installments_and_whether_to_write_some(
         *("snapshot", 9, [tuple(REF)]),
         [(1, 0, tuple(OTHER_REF)), (2, 0, tuple(REF))],
     )
-    assert task[-1] == 64
+    assert task[-2] == 64
 
 
 def test_partitions_that_are_computed_together_are_told_together(
@@ -136,6 +147,11 @@ def test_partitions_that_are_computed_together_are_told_together(
     conversation.tell(launch(7)._replace(also=(4, 6)))
     word, attempt, stage, first, *rest = peers[0].told[-1]
     assert (word, attempt, stage, first) == ("task", 7, 3, 2) and (4, 6) in rest
+    assert [pickle.loads(each)[0, 0] for each in rest[-1]] == [
+        {2: b"two"},
+        {4: b"four"},
+        {6: b"six"},
+    ]
 
 
 def test_stages_and_snapshots_are_told_once_to_each(

@@ -1,5 +1,6 @@
 """A task reads its shuffles through the parcels that it was launched with, and makes pieces."""
 
+import pickle
 from pathlib import Path
 
 from pyrite.blocks.codec import encode_bytes
@@ -11,14 +12,21 @@ from pyrite.blocks.writer import SegmentWriter
 from pyrite.bounded.space import Space
 from pyrite.execute.evaluate import Evaluator
 from pyrite.execute.keeper import Keeper
+from pyrite.execute.operators import Operators
 from pyrite.ids import BlockRef, NodeId, RddId, ShuffleId
-from pyrite.plan.program import Node, Program, ShuffleInput
+from pyrite.plan.program import Layout, Node, Run, ShuffleInput
+from pyrite.rdd.op import Op
 from pyrite.rdd.partitioner import ToOne
 from pyrite.rdd.wide import Shuffled
 from pyrite.shuffle.read import MapBlocks, ShuffleRows
 from pyrite.shuffle.write import write_map_output
 
 NODE = NodeId("node-0")
+
+
+def operators(node: Node, op: Op) -> Operators:
+    """A program of one operator."""
+    return Operators(Layout([node], [Run(0, 0, 1)]), [pickle.dumps(((op,), None))], {})
 
 
 def test_parcels_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:
@@ -44,8 +52,7 @@ def test_parcels_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:
     space = Space(1 << 40, str(tmp_path))
     for shuffle in shuffles:
         node = Node(RddId(1), (ShuffleInput(shuffle),), 2)
-        program = Program([node], [Shuffled(2)])
-        evaluator = Evaluator(program, {}, shuffles, keeper, space, parcels)
+        evaluator = Evaluator(operators(node, Shuffled(2)), {}, shuffles, keeper, space, parcels)
         assert list(evaluator.compute(1)) == ["second"]
     space.close()
 
@@ -61,8 +68,8 @@ def test_the_frames_of_a_piece_are_small(tmp_path: Path) -> None:
     writer = SegmentWriter(folders, "e7", lambda _want: NODE)
     keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
     space = Space(1 << 40, str(tmp_path))
-    program = Program([Node(RddId(1), (ShuffleInput(ShuffleId(4)),), 1)], [Shuffled(1)])
-    evaluator = Evaluator(program, {}, shuffles, keeper, space, {})
+    node = Node(RddId(1), (ShuffleInput(ShuffleId(4)),), 1)
+    evaluator = Evaluator(operators(node, Shuffled(1)), {}, shuffles, keeper, space, {})
     rows = evaluator.compute_piece(0, ShuffleId(4), range(1), 0)
     piece, _ = write_map_output(rows, 0, ToOne(), 1, space, writer)
     batches = list(ShuffleRows(ShuffleId(4), MapBlocks([piece]), 0, reader).batches())

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from pyrite import SparkContext
-from pyrite.plan.dividing import Divisible, find_divisible
-from pyrite.plan.program import flatten
+from pyrite.plan.dividing import Divisible, divide
+from pyrite.plan.program import NarrowInput, Program, flatten
+from pyrite.rdd.dependency import SAME
+from pyrite.rdd.functions import gather
 from pyrite.rdd.narrow import SortLocally
 from pyrite.rdd.wide import Combined, Joined
 
@@ -20,10 +22,16 @@ def pairs() -> Any:
         yield sc.parallelize([(1, 2), (3, 4)], 2)
 
 
+def program_of(rdd: Any) -> Program:
+    program, _ = flatten(rdd.ctx._engine.freezer.copy(rdd, gather))
+    return program
+
+
 def divisible(rdd: Any) -> tuple[Divisible, Any] | None:
-    program, _ = flatten(rdd)
-    found = find_divisible(program)
-    return None if found is None else (found, program.ops[found.place])
+    """Where it is divided, and the last operator that pieces do."""
+    program = program_of(rdd)
+    found = divide(program)
+    return None if found is None else (found, program.ops(found.place)[-1])
 
 
 @pytest.mark.parametrize(
@@ -46,11 +54,23 @@ def test_sorts_joins_and_combiners_can(pairs: Any, make: Callable[[Any], Any], o
 
 
 def test_what_is_made_of_joined_rows_one_by_one_is_done_by_the_pieces(pairs: Any) -> None:
-    joined = pairs.join(pairs).mapValues(sum).filter(bool)
-    found = divisible(joined.mapPartitions(list))
+    program = program_of(pairs.join(pairs).mapValues(sum).filter(bool).mapPartitions(list))
+    found = divide(program)
     assert found is not None
-    program, _ = flatten(joined.mapPartitions(list))
-    assert program.nodes[found[0].place].rdd == joined._id
+    assert [op.name for op in program.ops(found.place)] == ["mapValues", "filter"]
+    assert [op.name for op in program.ops(found.place + 1)] == ["mapPartitions"]
+    assert program.nodes[-1].inputs == (NarrowInput(found.place, SAME),)
+
+
+def test_a_node_that_is_cut_in_two_stays_the_rdd_that_it_was(pairs: Any) -> None:
+    reduced = pairs.reduceByKey(max).map(repr).setName("frozen")
+    program, _ = flatten(reduced.ctx._engine.freezer.copy_of_frozen(reduced, gather))
+    before = program.nodes[-1]
+    assert before.rdd == reduced._id
+    assert divide(program) == Divisible(0, reduced.dependencies[0].rdd.dependencies[0].shuffle)
+    assert [[op.name for op in program.ops(place)] for place in (0, 1)] == [["combined"], ["map"]]
+    assert [node.rdd for node in program.nodes] == [None, reduced._id]
+    assert program.nodes[0].inputs == before.inputs
 
 
 @pytest.mark.parametrize(
@@ -68,9 +88,14 @@ def test_what_pieces_would_compute_again_is_not_divided(pairs: Any, join: str, s
     lies_so = pairs.partitionBy(2).mapValues(str)
     left, right = (lies_so, pairs) if side == 0 else (pairs, lies_so)
     joined = getattr(left, join)(right, 2)
-    program, shuffles = flatten(joined)
-    assert len(program.nodes[-1].inputs) == 2 and len(shuffles) == 2
+    program = program_of(joined)
+    assert len(program.nodes[-1].inputs) == 2
+    assert len([each for node in program.nodes for each in node.inputs]) == 4
     assert divisible(joined) is None
+
+
+def both_ways(rdd: Any) -> Any:
+    return rdd.map(repr).union(rdd.map(str))
 
 
 @pytest.mark.parametrize(
@@ -85,6 +110,7 @@ def test_what_pieces_would_compute_again_is_not_divided(pairs: Any, join: str, s
         lambda rdd: rdd.reduceByKey(max, 4).coalesce(2),
         lambda rdd: rdd.reduceByKey(max).union(rdd),
         lambda rdd: rdd.reduceByKey(max).cartesian(rdd),
+        lambda rdd: both_ways(rdd.join(rdd)),
     ],
 )
 def test_others_can_not(pairs: Any, make: Callable[[Any], Any]) -> None:

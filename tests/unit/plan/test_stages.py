@@ -14,6 +14,7 @@ from pyrite.place.predict import Sample, from_samples
 from pyrite.plan.stages import StageSpec
 from pyrite.rdd import RDD
 from pyrite.rdd.dependency import ShuffleDependency
+from pyrite.rdd.functions import gather
 from pyrite.rdd.partitioner import RangeFunc
 
 
@@ -28,7 +29,8 @@ def sc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkContext]:
 
 def writer(rdd: RDD[Any]) -> StageSpec:
     """The stage that writes the one shuffle that the RDD reads."""
-    last, _ = rdd.ctx._engine.cutter.result_stage(rdd)
+    engine = rdd.ctx._engine
+    last, _ = engine.cutter.result_stage(rdd, engine.freezer.copy(rdd, gather))
     assert (last.routing, last.samples) == (None, None)
     (stage,) = last.parents.values()
     return stage
@@ -93,5 +95,6 @@ def test_samples_are_not_pickled_with_the_stage(sc: SparkContext) -> None:
     (dependency,) = done.dependencies
     assert isinstance(dependency, ShuffleDependency)
     assert dependency.cut is not None
-    assert RangeFunc.__name__.encode() in dependency.cut.closure
-    assert Sample.__module__.encode() not in dependency.cut.closure
+    closure = b"".join(dependency.cut.program.links)
+    assert RangeFunc.__name__.encode() in closure
+    assert Sample.__module__.encode() not in closure

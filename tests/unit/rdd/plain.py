@@ -15,6 +15,7 @@ from pyrite.io.pickles import read_rows
 from pyrite.io.splits import Split
 from pyrite.rdd import RDD
 from pyrite.rdd.dependency import NarrowDependency, ShuffleDependency
+from pyrite.rdd.frozen import Frozen, Pipeline
 from pyrite.rdd.op import Op
 from pyrite.rdd.partitioner import Router
 from pyrite.rdd.sources import Ranges, slice_bounds
@@ -143,7 +144,14 @@ class PlainContext:
         return RddId(self._next_id)
 
     def _new_shuffle(self, rdd: RDD[Any], router: Router, count: int) -> ShuffleDependency:
-        return ShuffleDependency(rdd, router, count, ShuffleId(self._new_rdd_id()))
+        number = ShuffleId(self._new_rdd_id())
+        return ShuffleDependency(rdd, router, count, number, self._freeze(rdd))
+
+    def _freeze(self, rdd: RDD[Any]) -> Frozen:
+        """Nothing is pickled: all is computed here, from the RDDs themselves."""
+        return Frozen(Pipeline((), ()), b"")
+
+    _freeze_copy = _freeze
 
     def _clean_shuffle(self, dependency: ShuffleDependency) -> None:
         self._dealt.pop(dependency.shuffle, None)
@@ -162,6 +170,7 @@ class PlainContext:
         rdd: RDD[Any],
         function: Callable[[int, Iterator[Any]], Any],
         partitions: Sequence[int] | None = None,
+        frozen: bool = False,
     ) -> list[Any]:
         chosen = range(rdd.getNumPartitions()) if partitions is None else partitions
         self.jobs.append(list(chosen))

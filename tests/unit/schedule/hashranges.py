@@ -25,9 +25,7 @@ class HashRanges:
         ring = sorted((key_of(node), node) for node in view.nodes())
         if not ring:
             return None
-        nodes = {
-            index: owner(ring, self.keys[index]) for index in partitions if index in self.keys
-        }
+        nodes = {index: owner(ring, self.keys[index]) for index in partitions if index in self.keys}
         return Answer(Strength.SHARE, nodes=nodes)
 
 

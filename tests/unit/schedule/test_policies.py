@@ -35,7 +35,7 @@ class Nodes(Talk):
 def located(id: int, locations: Sequence[Sequence[str]]) -> StageSpec:
     """A stage over a source that names nodes, and a map of it that names none."""
     named = tuple(tuple(each) for each in locations)
-    source = Node(RddId(10 * id), (), len(named), named)
+    source = Node(RddId(10 * id), (), len(named), locations=named)
     child = Node(RddId(10 * id + 1), (NarrowInput(0, SAME),), len(named))
     return StageSpec(result_stage(id, 1).id, "located", len(named), Shape([source, child]), {})
 

@@ -127,7 +127,7 @@ def reads_of(
             continue
         seen[place] = None
         node, position = shape.nodes[place[0]], place[1]
-        if node.rdd in kept:
+        if node.rdd is not None and node.rdd in kept:
             partition = Partition(node.rdd, position)
             if has(partition):
                 reads.found.append(partition)

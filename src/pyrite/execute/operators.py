@@ -1,0 +1,38 @@
+"""The operators of a stage, as one task has them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+from pyrite.plan.program import Layout, Slices
+from pyrite.rdd.op import Op, Sliced
+
+
+class Operators:
+    """Unpickles pipelines for one task, when it first needs them: behind kept rows it needs none,
+    and of the parents of a union one."""
+
+    def __init__(self, layout: Layout, links: Sequence[bytes], slices: Slices) -> None:
+        self.layout = layout
+        self.links = links
+        self.slices = slices
+        self.loaded: dict[int, tuple[Sequence[Op], Any]] = {}
+
+    def of(self, place: int) -> Sequence[Op]:
+        """The operators of a node."""
+        link, first, end = self.layout.runs[place]
+        return self._load(link)[0][first:end]
+
+    def work(self) -> Any:
+        """What is done with the rows of the stage's last node."""
+        return self._load(len(self.links) - 1)[1]
+
+    def _load(self, link: int) -> tuple[Sequence[Op], Any]:
+        if link not in self.loaded:
+            self.loaded[link] = pickle.loads(self.links[link])
+            for number, op in enumerate(self.loaded[link][0]):
+                if isinstance(op, Sliced):
+                    op.slices = self.slices.get((link, number), {})
+        return self.loaded[link]
