@@ -133,6 +133,15 @@ class SparkContext(Sources, Jobs, JobControl):
         self._flags = Flags()
         self._broadcast_ids = 0
         self._engine = start_engine(parsed, self._settings)
+        try:
+            self._equip(python_files)
+        except BaseException:
+            atexit.unregister(self.stop)
+            self._engine.stop()
+            raise
+
+    def _equip(self, python_files: Iterable[str] | None) -> None:
+        """Sets up what stands around the engine."""
         self._checkpoints = Checkpoints(self)
         if folder := self._settings.str("spark.checkpoint.dir"):
             self._checkpoints.set_folder(folder)

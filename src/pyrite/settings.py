@@ -119,6 +119,9 @@ TABLE: tuple[Setting, ...] = (
             "Different tasks failed on an executor that exclude it for the application."),
     Setting("spark.excludeOnFailure.timeout", "seconds", "1h",
             "How long an executor stays excluded for the application."),
+    Setting("spark.network.timeout", "seconds", "120s",
+            "How long an executor that is stopped, or a process that does not answer, is waited "
+            "for before it is given up."),
     Setting("spark.ui.showConsoleProgress", "bool", "true",
             "Whether running stages show a progress bar, on a terminal or in a notebook."),
     Setting("spark.checkpoint.dir", "str", "",
@@ -270,6 +273,10 @@ class Settings:
                 near = difflib.get_close_matches(name, BY_NAME, n=1, cutoff=MISSPELLED)
                 found += [(name, each) for each in near]
         return found
+
+    def refuse(self, name: "builtins.str", problem: "builtins.str") -> NoReturn:
+        """Raises: the setting's value can be read, but not be used."""
+        raise BadSetting(name, self._conf.get(name), problem)
 
     def _read(self, name: "builtins.str", kind: Kind) -> Any:
         setting = BY_NAME.get(name)

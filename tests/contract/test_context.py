@@ -106,6 +106,8 @@ class TestRefusedStarts:
         ("name", "value"),
         [
             ("spark.executor.memory", "lots"),
+            ("spark.executor.memory", "1k"),
+            ("spark.network.timeout", "0s"),
             ("spark.task.maxFailures", "often"),
             ("spark.speculation", "maybe"),
             ("spark.scheduler.mode", "UNFAIR"),

@@ -126,3 +126,23 @@ def clear_segments(folders: Folders, owner: str, known: Iterable[str]) -> None:
         start = f"{prefix}{owner}-"
         names = [n for n in os.listdir(folder) if n.startswith(start) and n not in kept]
         remove_segments(folders, names)
+
+
+def remove_folders(folders: Iterable[str]) -> None:
+    """Removes what is there of them, as far as it can be removed."""
+    # Not by shutil.rmtree: loading that takes longer than this does.
+    for folder in folders:
+        for path, inner, files in os.walk(folder, topdown=False):
+            for name in files:
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(path, name))
+            for name in inner:
+                with contextlib.suppress(OSError):
+                    remove_folder(os.path.join(path, name))
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+
+
+def remove_folder(path: str) -> None:
+    """Removes an empty folder, or a link to one."""
+    (os.unlink if os.path.islink(path) else os.rmdir)(path)

@@ -7,34 +7,51 @@ import os
 import stat
 import time
 
-from pyrite.blocks.segments import Folders
+from pyrite.blocks.segments import Folders, remove_folders
 from pyrite.errors import UserError
 from pyrite.ids import NodeId
 
 SHARED_MEMORY = "/dev/shm"
 # A folder without a lock that is younger than this may be about to get one.
 YOUNG_S = 10.0
+NAMED = "app-"
 # Folders that are not locked yet; they get their names with their locks.
 UNNAMED = "new-"
 ANOTHER = "choose another scratch folder: spark.local.dir, or an Exchange's local_dir"
 
 
 class Scratch:
-    """One node's folders in shared memory and on disk, for one application."""
+    """One node's folders in shared memory and on disk, for one application.
+
+    Their names are known before they are made, so that whoever is to remove them after a driver
+    that was killed can be started before there is anything to remove.
+    """
 
     def __init__(self, local_dir: str) -> None:
-        self.memory, memory_lock = make_private(memory_root(local_dir))
-        self.disk, disk_lock = make_private(local_dir)
-        self.locks = [memory_lock, disk_lock]
+        # First what can fail: an error leaves nothing behind.
+        homes = [make_home(memory_root(local_dir)), make_home(local_dir)]
+        self.memory, self.disk = (new_path(home) for home in homes)
+        self.locks: list[int] = []
+
+    def make(self) -> Scratch:
+        """Makes and locks the folders."""
+        try:
+            for folder in (self.memory, self.disk):
+                self.locks.append(make_locked(folder))
+        except BaseException:
+            self.remove()
+            raise
+        return self
 
     def folders(self, node: NodeId) -> Folders:
         return Folders(self.memory, self.disk, node)
 
-    def remove(self) -> None:
-        import shutil
+    def traces(self) -> list[str]:
+        """Everything that may be left of it, however far it was made."""
+        return [path for each in (self.memory, self.disk) for path in (each, unnamed(each))]
 
-        for folder in (self.memory, self.disk):
-            shutil.rmtree(folder, ignore_errors=True)
+    def remove(self) -> None:
+        remove_folders(self.traces())
         for fd in self.locks:
             os.close(fd)
         self.locks = []
@@ -48,26 +65,54 @@ def memory_root(local_dir: str) -> str:
 def make_private(parent: str) -> tuple[str, int]:
     """A new folder for this application, in a folder that only this user can enter, and the
     descriptor that locks it."""
+    folder = new_path(make_home(parent))
+    return folder, make_locked(folder)
+
+
+def make_home(parent: str) -> str:
+    """The folder of this user's applications, without what dead ones left in it."""
     home = os.path.join(parent, f"pyrite-{os.getuid()}")
     try:
         os.makedirs(home, mode=0o700, exist_ok=True)
         found = os.lstat(home)
     except OSError as error:
         raise UserError(
-            f"the scratch folder {home} can't be made: {error.strerror}; {ANOTHER}"
+            f"the scratch folder {home} can't be made: {error.strerror}; {cure(parent)}"
         ) from error
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise UserError(
-            f"{home} is not a private folder of yours (it should be yours, with mode 0700): "
-            f"remove it, or {ANOTHER}"
+            f"{home} is not a private folder of yours: it should belong to user {os.getuid()} "
+            f"with mode 0700, and belongs to user {found.st_uid} "
+            f"with mode {stat.S_IMODE(found.st_mode):04o}; {cure(parent)}"
         )
     sweep(home)
-    name = os.urandom(8).hex()
-    unnamed, folder = os.path.join(home, f"{UNNAMED}{name}"), os.path.join(home, f"app-{name}")
-    os.mkdir(unnamed, mode=0o700)
-    fd = lock(unnamed)
-    os.rename(unnamed, folder)
-    return folder, fd
+    return home
+
+
+def cure(parent: str) -> str:
+    """What to do about a folder that can't be used."""
+    if parent == SHARED_MEMORY:
+        # No setting moves the folder in shared memory.
+        return "remove it, or have its owner or root remove it"
+    return f"remove it, or {ANOTHER}"
+
+
+def new_path(home: str) -> str:
+    return os.path.join(home, f"{NAMED}{os.urandom(8).hex()}")
+
+
+def unnamed(folder: str) -> str:
+    """The folder's path before it has its lock."""
+    home, name = os.path.split(folder)
+    return os.path.join(home, UNNAMED + name.removeprefix(NAMED))
+
+
+def make_locked(folder: str) -> int:
+    """Makes a folder that is locked from the moment it has its name."""
+    os.mkdir(unnamed(folder), mode=0o700)
+    fd = lock(unnamed(folder))
+    os.rename(unnamed(folder), folder)
+    return fd
 
 
 def lock(folder: str) -> int:
@@ -79,11 +124,12 @@ def lock(folder: str) -> int:
 
 def sweep(home: str) -> None:
     """Removes what applications left behind that were killed."""
-    for entry in os.scandir(home):
-        if entry.name.startswith(("app-", UNNAMED)) and is_abandoned(entry.path):
-            import shutil
-
-            shutil.rmtree(entry.path, ignore_errors=True)
+    with os.scandir(home) as entries:
+        remove_folders(
+            entry.path
+            for entry in entries
+            if entry.name.startswith((NAMED, UNNAMED)) and is_abandoned(entry.path)
+        )
 
 
 def is_abandoned(folder: str) -> bool:

@@ -83,6 +83,7 @@ class Engine:
         self.pid = os.getpid()
         self.stopped = False
         self.broken = False
+        self.lost: ClusterError | UserError | None = None
         self.cluster = make_cluster(self)
         self.threads = self.cluster.threads
         self.desk = Desk(self.threads)
@@ -93,6 +94,10 @@ class Engine:
         self.loop_thread = threading.get_ident()
         try:
             drive(self.scheduler, self.cluster, self.desk, self.story)
+        except (ClusterError, UserError) as error:
+            self.broken = True
+            self.lost = error
+            self.desk.fail_all(error)
         except Exception as error:
             self.broken = True
             report = EngineError(
@@ -132,6 +137,11 @@ class Engine:
         if self.stopped:
             raise ContextStopped(
                 "this SparkContext was stopped: make a new one, SparkContext.getOrCreate()"
+            )
+        if self.lost is not None:
+            raise ClusterError(
+                f"this SparkContext has lost its cluster and can't go on: {self.lost}; "
+                "stop() it and make a new one"
             )
         if self.broken:
             raise EngineError(

@@ -31,6 +31,8 @@ EXCLUDE = "spark.excludeOnFailure"
 SEGMENTS = 32
 ONE_NODE_TOLD_BYTES = 1 << 20
 LEAST_SEGMENT_BYTES = 1 << 20
+# With less an executor ends before its first task, or in a small one.
+LEAST_EXECUTOR_BYTES = 8 << 20
 # Simulated runs are short: their journals begin anew more often.
 SIM_JOURNAL_EVENTS = 25
 
@@ -96,6 +98,7 @@ def forget_and_restore(journal: Journal) -> None:
 
 def start_local(master: Master, engine: Engine, limits: Limits, settings: Settings) -> LocalCluster:
     """Executors as processes of this machine."""
+    check_limits(limits, settings)
     environment = settings.executor_env()
     if "OMP_NUM_THREADS" not in os.environ:
         # Executors share the cores already; numeric libraries' threads would fight for them.
@@ -105,10 +108,25 @@ def start_local(master: Master, engine: Engine, limits: Limits, settings: Settin
     shapes += [NodeShape(0, size) for size in master.storage]
     local_dir = settings.str("spark.local.dir").split(",")[0]
     served = master.memory_bytes is not None
-    send_bytes_per_s = settings.bytes("pyrite.network.bytesPerSecond")
     return LocalCluster(
-        shapes, pool_bytes, local_dir, engine, limits, environment, served, send_bytes_per_s
+        shapes,
+        pool_bytes,
+        local_dir,
+        engine,
+        limits,
+        environment,
+        served,
+        settings.bytes("pyrite.network.bytesPerSecond"),
     )
+
+
+def check_limits(limits: Limits, settings: Settings) -> None:
+    """Refuses limits under which no process could work."""
+    if limits.memory_bytes < LEAST_EXECUTOR_BYTES:
+        least = f"{LEAST_EXECUTOR_BYTES >> 20}m"
+        settings.refuse("spark.executor.memory", f"expected {least} at least, for the interpreter")
+    if limits.network_timeout_s <= 0:
+        settings.refuse("spark.network.timeout", "expected more than 0, such as 120s")
 
 
 def executor_limits(settings: Settings) -> Limits:
@@ -121,6 +139,7 @@ def executor_limits(settings: Settings) -> Limits:
         protected_bytes=int(storage * settings.float("spark.memory.storageFraction")),
         inline_bytes=settings.bytes("pyrite.inline.bytes"),
         segment_bytes=segment_bytes(settings.bytes("pyrite.pool.memory")),
+        network_timeout_s=settings.seconds("spark.network.timeout"),
     )
 
 

@@ -115,7 +115,7 @@ class Desk:
         folders, options = self.folders, self.options
         # A guest may come since it has found that the server is gone, before that is heard here.
         self._hear_server()
-        places = [folders.memory, folders.disk, list(self.server.address)]
+        places = [folders.memory, folders.disk, list(self.server.wait())]
         return [Answer(guest.name, ["welcome", guest.name, *places, options.direct])]
 
     def _watch(self, guest: Guest) -> None:

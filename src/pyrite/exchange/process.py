@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+from typing import Any
 
 from pyrite.cluster.scratch import Scratch
 from pyrite.descriptors import hold_standard_descriptors
@@ -20,7 +21,7 @@ from pyrite.exchange.desk import Desk
 from pyrite.exchange.errors import ExchangeNotStarted
 from pyrite.exchange.forks import not_in_children
 from pyrite.exchange.options import Options
-from pyrite.remote.process import wait_or_kill
+from pyrite.remote.ending import wait_or_kill
 
 START_S = 60.0
 STOP_S = 30.0
@@ -88,14 +89,20 @@ def main(control_fd: int) -> None:
     with contextlib.suppress(ValueError, OSError):
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    control = socket.socket(fileno=control_fd)
-    with control.makefile("rb") as lines:
-        values, secret = json.loads(lines.readline())
+    with socket.socket(fileno=control_fd) as control:
+        with control.makefile("rb") as lines:
+            line = lines.readline()
+        if line:
+            live(control, *json.loads(line))
+
+
+def live(control: socket.socket, values: list[Any], secret: str) -> None:
+    """Opens the exchange as its owner wants it, or says why it can't; serves until the end."""
     options = Options(*values)
     scratch = desk = None
     try:
         try:
-            scratch = Scratch(options.local_dir)
+            scratch = Scratch(options.local_dir).make()
             desk = Desk(options, scratch.folders(NODE), bytes.fromhex(secret))
             said = ["address", desk.address]
         except (OSError, PyriteError) as error:

@@ -10,7 +10,7 @@ from pyrite.blocks.writer import Lease, SegmentWriter
 from pyrite.bounded.space import Space
 from pyrite.ids import NodeId
 from pyrite.remote.errors import Address
-from pyrite.remote.neighbours import Neighbours
+from pyrite.remote.neighbours import TIMEOUT_S, Neighbours
 from pyrite.remote.reader import NodeReader
 from pyrite.remote.writer import NodeWriter
 
@@ -23,9 +23,9 @@ AHEAD_PART = 32
 class Store:
     """The node's memory and disk, as they are, and the way to other nodes."""
 
-    def __init__(self, folders: Folders) -> None:
+    def __init__(self, folders: Folders, network_timeout_s: float = TIMEOUT_S) -> None:
         self.folders = folders
-        self.neighbours = Neighbours()
+        self.neighbours = Neighbours(network_timeout_s)
 
     def meet(self, secret: bytes, addresses: Mapping[NodeId, Address], memory_bytes: int) -> None:
         """Gets to know the other nodes, for an executor with so much memory."""

@@ -29,6 +29,7 @@ from pyrite.plan.program import Layout
 from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router, ToOne
 from pyrite.rdd.stops import cause_of_stop
+from pyrite.remote.errors import PeerLost
 from pyrite.shuffle.read import Block, MapBlocks, MissingMapOutput
 from pyrite.shuffle.write import Buffer, write_map_output
 from pyrite.taskcontext import TaskContext, TaskInfo
@@ -63,6 +64,8 @@ class Limits(NamedTuple):
     segment_bytes: int = SEGMENT_BYTES
     # Map outputs of so many bytes or more tell the sizes of their parts; none where it is None.
     told_bytes: int | None = None
+    # Another node's block server that has not answered for so long is lost.
+    network_timeout_s: float = 120.0
 
 
 class Header(NamedTuple):
@@ -357,7 +360,11 @@ class Worker:
 
     def _load_broadcast(self, ref: BlockRef) -> Any:
         try:
-            return decode(self.reader.view(ref))[0]
+            try:
+                return decode(self.reader.view(ref))[0]
+            except PeerLost:
+                # Its block server may have been killed just now, and another has come since.
+                return decode(self.reader.view(ref))[0]
         except (OSError, CorruptBlock) as error:
             raise ClusterError(
                 f"the value of a broadcast is lost ({summary(error)}): broadcast it again"

@@ -13,6 +13,7 @@ from pyrite.remote.buffers import WarmBuffers
 from pyrite.remote.errors import Address, BlockGone, BlockRefused, BlockSpoilt, PeerLost
 from pyrite.remote.handshake import check_secret
 from pyrite.remote.link import Broken, Link
+from pyrite.remote.neighbours import TIMEOUT_S
 from pyrite.remote.protocol import (
     MEANING,
     MOST_BYTES,
@@ -27,7 +28,6 @@ from pyrite.remote.protocol import (
 
 T = TypeVar("T")
 
-TIMEOUT_S = 15.0
 # More connections than these are closed, those used longest ago first.
 MOST_LINKS = 64
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from pyrite.remote.client import BlockClient
     from pyrite.remote.errors import Address, BlockGone
 
+# A server that has not answered for so long is lost.
+TIMEOUT_S = 15.0
 # What a task has fetched and not yet read of a shuffle, from all nodes together. Of several
 # shuffles, or pieces, that it reads at once the second has half as much, the third a third.
 AHEAD_BYTES = 16 << 20
@@ -20,7 +22,8 @@ AHEAD_BYTES = 16 << 20
 class Neighbours:
     """Reads and writes blocks on other nodes, through their block servers."""
 
-    def __init__(self) -> None:
+    def __init__(self, timeout_s: float = TIMEOUT_S) -> None:
+        self.timeout_s = timeout_s
         self.client: BlockClient | None = None
         self.ahead_bytes = AHEAD_BYTES
         # How many are reading ahead.
@@ -32,7 +35,7 @@ class Neighbours:
         from pyrite.remote.client import BlockClient
 
         if self.client is None:
-            self.client = BlockClient(secret)
+            self.client = BlockClient(secret, self.timeout_s)
         self.addresses = addresses
 
     def read(self, ref: BlockRef) -> memoryview:

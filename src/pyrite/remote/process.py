@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import select
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from pyrite.blocks.segments import Folders
-from pyrite.descriptors import hold_standard_descriptors
 from pyrite.errors import ClusterError
+from pyrite.remote.ending import wait_or_kill
 from pyrite.remote.errors import Address, unpacked
 from pyrite.remote.fetcher import FetchOrder
 from pyrite.remote.handshake import check_secret
@@ -33,19 +33,39 @@ class ServerNotStarted(ClusterError):
 
 
 class ServerProcess:
-    """A running block server; it ends when this is stopped or this process ends.
+    """A block server; it ends when this is stopped or this process ends.
 
     Nothing waits for it: poll `control` for input, level-triggered, and `hear` when there is some.
+    It listens once it has an address, unless `hear` finds that it has gone before.
     """
 
     def __init__(
-        self, process: subprocess.Popen[bytes], control: socket.socket, address: Address
+        self,
+        folders: Folders,
+        secret: bytes,
+        traces: Sequence[str] = (),
+        listener: socket.socket | None = None,
     ) -> None:
-        self.process = process
-        self.address = address
+        """Starts it; it removes the traces when this process has ended, and takes in clients that
+        come to the listener, whoever else holds that."""
+        self.folders = folders
+        self.secret = check_secret(secret)
+        self.address: Address | None = None
+        self.problem = "the block server ended before it listened; see its error output"
+        self.listener_fd = None if listener is None else listener.fileno()
+        hold_standard_descriptors()
+        ours, theirs = socket.socketpair()
+        command = [sys.executable, "-m", "pyrite.remote.server", str(theirs.fileno()), *traces]
+        with theirs:
+            try:
+                passed = [fd for fd in (theirs.fileno(), self.listener_fd) if fd is not None]
+                self.process = subprocess.Popen(command, pass_fds=passed, stdin=subprocess.DEVNULL)
+            except BaseException:
+                ours.close()
+                raise
         # Not the socket itself: this has news as well when there is room for what is unsent.
         self.control = select.epoll()
-        self.words = Words(control, self.control)
+        self.words = Words(ours, self.control)
 
     @classmethod
     def start(
@@ -56,22 +76,31 @@ class ServerProcess:
         limits: Limits | None = None,
     ) -> ServerProcess:
         """Starts a server and waits until it listens."""
-        check_secret(secret)
-        hold_standard_descriptors()
-        ours, theirs = socket.socketpair()
-        command = [sys.executable, "-m", "pyrite.remote.server", str(theirs.fileno())]
-        process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
-        theirs.close()
+        server = cls(folders, secret)
         try:
-            ours.settimeout(START_S)
-            ours.sendall(pack_options(folders, secret, address, limits or Limits()))
-            address = unpack_address(ours)
+            server.open(address, limits or Limits())
+            server.wait()
         except BaseException:
-            ours.close()
-            process.kill()
-            process.wait()
+            server.process.kill()
+            server.stop()
             raise
-        return cls(process, ours, address)
+        return server
+
+    def open(self, address: Address, limits: Limits) -> None:
+        """Tells the server where to listen, once the folders are there."""
+        # Through a socket, since others can read command lines.
+        self.words.say(self.folders, self.secret.hex(), address, limits, self.listener_fd)
+
+    def wait(self, timeout_s: float = START_S) -> Address:
+        """Where the server listens, as soon as it does."""
+        end_s = time.monotonic() + timeout_s
+        while self.address is None:
+            if not self.control.poll(max(0.0, end_s - time.monotonic())):
+                raise ServerNotStarted(f"the block server did not listen within {timeout_s:g} s")
+            self.hear()
+            if self.closed:
+                raise ServerNotStarted(self.problem)
+        return self.address
 
     def forget(self, segments: Iterable[str]) -> None:
         """Tells the server that these segments are removed: it holds their memory otherwise."""
@@ -87,48 +116,37 @@ class ServerProcess:
         """Tells the server to fetch a parcel; `hear` says when it has, or why it could not."""
         self.words.say("fetch", *order)
 
+    def ping(self) -> None:
+        """Asks for an answer: `control` will have input, of which `hear` says nothing."""
+        self.words.say("ping")
+
     def hear(self) -> list[Done]:
         """The orders that are done: their ids, each with None or why it was not possible."""
         self.words.flush()
-        kinds: dict[str, type[Done]] = {"moved": Moved, "fetched": Fetched}
-        return [kinds[kind](id, reason) for kind, id, reason in self.words.hear()]
+        done: list[Done] = []
+        for line in self.words.hear():
+            match line:
+                case ["listens", address]:
+                    self.address = unpacked(address)
+                case ["fails", reason]:
+                    self.problem = f"the block server could not start: {reason}"
+                case ["moved", id, reason]:
+                    done.append(Moved(id, reason))
+                case ["fetched", id, reason]:
+                    done.append(Fetched(id, reason))
+        return done
 
     @property
     def closed(self) -> bool:
         """Whether `hear` has found that the server has gone."""
         return self.words.closed
 
-    def stop(self) -> None:
+    def stop(self, timeout_s: float = STOP_S) -> None:
         """Ends the server and waits until it has gone."""
+        self.hang_up()
+        wait_or_kill(self.process, timeout_s)
+
+    def hang_up(self) -> None:
+        """Tells the server that it is not wanted any more."""
         self.words.sock.close()
         self.control.close()
-        wait_or_kill(self.process, STOP_S)
-
-
-def wait_or_kill(process: subprocess.Popen[bytes], timeout_s: float) -> None:
-    """Waits for the end of a process that was told to, and ends it where it does not."""
-    try:
-        process.wait(timeout_s)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def pack_options(folders: Folders, secret: bytes, address: Address, limits: Limits) -> bytes:
-    """What a server is told first; through a socket, since others can read command lines."""
-    options = {"folders": folders, "secret": secret.hex(), "address": address, "limits": limits}
-    return json.dumps(options).encode() + b"\n"
-
-
-def unpack_address(control: socket.socket) -> Address:
-    """Where the server says that it listens."""
-    with control.makefile("rb") as lines:
-        line = lines.readline()
-    if not line:
-        raise ServerNotStarted("the block server ended before it listened; see its error output")
-    said = json.loads(line)
-    if "error" in said:
-        raise ServerNotStarted(f"the block server could not start: {said['error']}")
-    address = unpacked(said["address"])
-    assert address is not None
-    return address

@@ -18,11 +18,11 @@ import socket
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from pyrite.blocks.segments import Folders, remove_segments
+from pyrite.blocks.segments import Folders, remove_folders, remove_segments
 from pyrite.remote.connection import SCRATCH_BYTES, Connection, Phase, Service
 from pyrite.remote.door import REST_S, Door
 from pyrite.remote.errors import Address, shown, unpacked
@@ -91,9 +91,12 @@ class BlockServer:
         self.door = Door(self.epoll, self.limits.handshakes, self.limits.handshake_s)
         self.swept_s = 0.0
 
-    def open(self) -> Address:
-        """Listens from now on; gives the address that clients need."""
-        if isinstance(self.address, str):
+    def open(self, listener: socket.socket | None = None) -> Address:
+        """Listens from now on, with a socket that does already or with one of its own; gives the
+        address that clients need."""
+        if listener is not None:
+            self.address = listener.getsockname()[:2]
+        elif isinstance(self.address, str):
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
                 listener.bind(self.address)
@@ -223,6 +226,8 @@ class BlockServer:
                     self._forget(segments)
                 case ["move", id, segment, target, address]:
                     self.mover.take(MoveOrder(id, segment, target, unpacked(address)))
+                case ["ping"]:
+                    words.say("pong")
                 case ["fetch", *order]:
                     self.fetcher.take(unpacked_order(order))
                 case _:
@@ -266,41 +271,56 @@ def remove_what_can_be(folders: Folders, segments: Iterable[str]) -> None:
             remove_segments(folders, [segment])
 
 
-def main(control_fd: int) -> None:
-    """A server's life: told its options by its parent, it ends when the parent does."""
+def main(control_fd: int, traces: Sequence[str]) -> None:
+    """A server's life: told its options by its parent, it ends when the parent does, and removes
+    the folders that the parent may not have been able to."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A parent that forks has its own, which its child inherits.
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    _end_with(os.getppid())
+    _end_with(os.getppid(), traces)
     with contextlib.suppress(ValueError, OSError):
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    control = socket.socket(fileno=control_fd)
-    with control.makefile("rb") as lines:
-        options = json.loads(lines.readline())
-    address = unpacked(options["address"])
-    assert address is not None
-    server = BlockServer(
-        Folders(*options["folders"]),
-        bytes.fromhex(options["secret"]),
-        address,
-        Limits(*options["limits"]),
-    )
+    with socket.socket(fileno=control_fd) as control:
+        # Unbuffered: what comes after the first line is the server's to hear.
+        with control.makefile("rb", buffering=0) as lines:
+            line = lines.readline()
+        if line:
+            live(control, *json.loads(line))
+    remove_folders(traces)
+
+
+def live(
+    control: socket.socket,
+    folders: Sequence[Any],
+    secret: str,
+    address: Any,
+    limits: Sequence[Any],
+    listener_fd: int | None,
+) -> None:
+    """Serves as it was told, or says why it can't."""
+    told = unpacked(address)
+    assert told is not None
+    server = BlockServer(Folders(*folders), bytes.fromhex(secret), told, Limits(*limits))
+    listener = None if listener_fd is None else socket.socket(fileno=listener_fd)
     try:
-        said: dict[str, Any] = {"address": server.open()}
+        said = ["listens", server.open(listener)]
     except OSError as error:
-        said = {"error": str(error)}
+        said = ["fails", str(error)]
     try:
         control.sendall(json.dumps(said).encode() + b"\n")
-        if "address" in said:
+        if said[0] == "listens":
             gc.freeze()
             server.serve(control)
+    except (BrokenPipeError, ConnectionResetError):
+        # The parent has gone already.
+        pass
     finally:
         server.close()
 
 
-def _end_with(parent: int) -> None:
+def _end_with(parent: int, traces: Sequence[str]) -> None:
     """Ends this process with its parent, even where somebody else holds the control socket."""
     if sys.platform != "linux":
         return
@@ -308,6 +328,7 @@ def _end_with(parent: int) -> None:
     def on_death(_signal: int, _frame: object) -> None:
         # The kernel also tells when only the thread ends that started this process.
         if os.getppid() != parent:
+            remove_folders(traces)
             os._exit(0)
 
     signal.signal(signal.SIGHUP, on_death)
@@ -315,4 +336,4 @@ def _end_with(parent: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), sys.argv[2:])

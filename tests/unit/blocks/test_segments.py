@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pyrite.blocks.codec import encode
-from pyrite.blocks.segments import Folders, SegmentReader, remove_segments
+from pyrite.blocks.segments import Folders, SegmentReader, remove_folders, remove_segments
 from pyrite.blocks.writer import ALIGNMENT, SEGMENT_BYTES, BlockNotWritten, SegmentWriter
 from pyrite.ids import BlockRef, NodeId
 
@@ -99,3 +99,15 @@ def test_a_disk_that_takes_no_more_is_named(folders: Folders) -> None:
     with pytest.raises(BlockNotWritten, match=r"spark\.local\.dir"):
         block.append([b"x"])
     assert os.listdir(folders.disk) == []
+
+
+def test_folders_are_removed_with_all_that_is_in_them(tmp_path: Path) -> None:
+    kept, gone = tmp_path / "kept", tmp_path / "gone"
+    (gone / "inner" / "empty").mkdir(parents=True)
+    (gone / "inner" / "file").touch()
+    kept.mkdir()
+    (kept / "file").touch()
+    (gone / "link").symlink_to(kept)
+    (gone / "dangling").symlink_to(tmp_path / "absent")
+    remove_folders([str(gone), str(tmp_path / "absent")])
+    assert not gone.exists() and (kept / "file").exists()

@@ -149,13 +149,13 @@ def test_a_source_that_dies_before_anybody_knows(start: Start) -> None:
 
 
 def test_how_fast_servers_may_send(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    rates, whole = [], ServerProcess.start
+    rates, whole = [], ServerProcess.open
 
-    def note(folders, secret, limits):  # type: ignore[no-untyped-def]
+    def note(server, address, limits):  # type: ignore[no-untyped-def]
         rates.append(limits.send_bytes_per_s)
-        return whole(folders, secret, limits=limits)
+        whole(server, address, limits)
 
-    monkeypatch.setattr(ServerProcess, "start", note)
+    monkeypatch.setattr(ServerProcess, "open", note)
     cluster = start(send_bytes_per_s=5 << 20)
     cluster.add_node(1 << 20)
     assert rates == [5 << 20] * 4

@@ -10,17 +10,21 @@ import socket
 import time
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyrite.blocks.segments import clear_segments, remove_segments
 from pyrite.blocks.writer import SegmentWriter
 from pyrite.bounded.space import remove_spills
 from pyrite.cluster.conversation import Conversation, heard
+from pyrite.cluster.local.descriptors import check_descriptors
 from pyrite.cluster.local.executor import ExecutorLink
+from pyrite.cluster.local.hosts import Hosts
+from pyrite.cluster.local.kin import in_sessions, kill_all, kill_tree, send_signal
 from pyrite.cluster.local.launcher import Launcher
-from pyrite.cluster.local.node import LocalNode, NodeShape
+from pyrite.cluster.local.node import LocalNode, NodeShape, NodeWays
+from pyrite.cluster.local.watch import Watch
+from pyrite.cluster.local.wire import Message
 from pyrite.cluster.port import StageSource, Threads
-from pyrite.cluster.scratch import Scratch
 from pyrite.cluster.space import DRIVER_NODE, DriverSpace
 from pyrite.cluster.threads import FreeThreads
 from pyrite.cluster.timers import Timers
@@ -28,7 +32,6 @@ from pyrite.errors import UserError
 from pyrite.execute.worker import Limits
 from pyrite.files import ENVIRONMENT as FILES_VARIABLE
 from pyrite.ids import BlockRef, ExecutorId, NodeId
-from pyrite.remote.errors import Address
 from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.reader import NodeReader
 from pyrite.schedule import commands as do
@@ -36,6 +39,9 @@ from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
 from pyrite.schedule.room import DRIVER
+
+if TYPE_CHECKING:
+    from pyrite.remote.process import ServerProcess
 
 
 class LocalCluster:
@@ -56,17 +62,16 @@ class LocalCluster:
         served: bool,
         send_bytes_per_s: int = 0,
     ) -> None:
-        self.local_dir = local_dir
         self.conversation = Conversation(source)
         self.threads: Threads = FreeThreads()
         self.links: dict[int, ExecutorLink] = {}
         self.by_id: dict[ExecutorId, ExecutorLink] = {}
         self.next_executor = 0
         self.timers = Timers()
+        self.watch = Watch(limits.network_timeout_s, warn)
         self.events: deque[Event] = deque()
         self.posted: deque[Event] = deque()
         self.newcomers: deque[LocalNode] = deque()
-        self.next_storage = 0
         self.closing = False
         # Sockets, not a pipe: once closed, they can't be mistaken for another file.
         self.wake_read, self.wake_write = socket.socketpair()
@@ -74,89 +79,65 @@ class LocalCluster:
         self.wake_write.setblocking(False)
         self.poll = select.epoll()
         self.poll.register(self.wake_read, select.EPOLLIN)
-        self.secret = os.urandom(32) if served else None
-        self.send_bytes_per_s = send_bytes_per_s
-        self.nodes: dict[NodeId, LocalNode] = {}
-        self.options: dict[str, Any] = {"limits": list(limits)}
-        self.environment = environment
+        self.neighbours = Neighbours(limits.network_timeout_s)
+        self.hosts = Hosts(local_dir, self.poll, self.post, self.watch, self._joined, self._left)
         try:
-            self._make_nodes(shapes, driver_pool_bytes)
+            nodes = self.hosts.plan(shapes, driver_pool_bytes, served)
+            check_descriptors(sum(shape.executors for shape in shapes), len(nodes))
+            self.driver = self.hosts.driver
+            self.folders = self.driver.folders
+            self.hosts.ways = self.ways = NodeWays(
+                {"limits": list(limits)},
+                {**environment, FILES_VARIABLE: self.files_folder()},
+                os.urandom(32) if served else None,
+                send_bytes_per_s,
+            )
+            self._start_nodes(nodes)
         except BaseException:
-            self._remove_nodes()
-            self._close_sockets()
+            self._end()
             raise
-        self.folders = self.driver.folders
-        self.neighbours = Neighbours()
         self.reader = NodeReader(self.folders, self.neighbours)
         self.space = DriverSpace(SegmentWriter, self.folders, self.post, self.threads)
-        self.environment = {**environment, FILES_VARIABLE: self.files_folder()}
-        self._tell_nodes()
-        for node in self.nodes.values():
-            self._start_executors(node)
 
-    def _make_nodes(self, shapes: Sequence[NodeShape], driver_pool_bytes: int) -> None:
-        if self.secret is not None:
-            self._make_node(DRIVER_NODE, NodeShape(0, driver_pool_bytes))
-        hosts = [shape for shape in shapes if shape.executors]
-        for number, shape in enumerate(hosts):
-            self._make_node(NodeId(f"node-{number}"), shape)
-        for shape in shapes:
-            if not shape.executors:
-                self._make_node(self._storage_name(), shape)
-        self.driver = next(iter(self.nodes.values()))
+    def _start_nodes(self, nodes: Sequence[LocalNode]) -> None:
+        """Starts all of them at once, and waits until all are there."""
+        for node in nodes:
+            self.hosts.begin(node)
+        while not all(node.listens for node in self.hosts.starting.values()):
+            self._poll(self._timeout_s())
+        self.hosts.open = True
+        for node in nodes:
+            self.hosts.admit(self.hosts.starting[node.id])
 
-    def _storage_name(self) -> NodeId:
-        self.next_storage += 1
-        return NodeId(f"storage-{self.next_storage - 1}")
-
-    def _make_node(self, id: NodeId, shape: NodeShape) -> LocalNode:
-        node = LocalNode(id, shape, Scratch(self.local_dir), self.poll, self.post)
-        self.nodes[id] = node
-        node.start_server(self.secret, self.send_bytes_per_s)
-        self._tell_joined(node)
-        return node
-
-    def _tell_joined(self, node: LocalNode) -> None:
-        # The driver's memory is for what the driver puts there.
-        lends = node.id != DRIVER_NODE
-        storage_only = lends and not node.shape.executors
-        self.events.append(ev.NodeJoined(node.id, node.shape.pool_bytes, lends, storage_only))
+    @property
+    def nodes(self) -> dict[NodeId, LocalNode]:
+        """Those that take part."""
+        return self.hosts.nodes
 
     def add_node(self, pool_bytes: int) -> NodeId:
-        if self.secret is None:
+        if self.ways.secret is None:
             raise UserError(
                 "a cluster of one node can't take in storage-only nodes: "
                 "use the master local-cluster[1,2,2g] in place of local[2]"
             )
-        shape = NodeShape(0, pool_bytes)
-        node = LocalNode(self._storage_name(), shape, Scratch(self.local_dir), self.poll, self.post)
-        node.start_server(self.secret, self.send_bytes_per_s)
+        node = self.hosts.new_storage(NodeShape(0, pool_bytes))
+        try:
+            node.start(self.ways)
+            node.wait()
+        except BaseException:
+            node.end(timeout_s=1.0)
+            raise
         self.newcomers.append(node)
         self._wake()
         return node.id
 
-    def _admit(self, node: LocalNode) -> None:
-        self.nodes[node.id] = node
-        self._tell_joined(node)
-        self._tell_nodes()
-        for other in self.nodes.values():
-            if other.launcher is not None:
-                other.launcher.adopt(node.orphans())
-
-    def _remove_nodes(self) -> None:
-        for node in (*self.nodes.values(), *self.newcomers):
-            node.end(timeout_s=5.0)
-
     def _tell_nodes(self) -> None:
         """Everyone who reads blocks knows where each node's block server is."""
-        if self.secret is None:
+        if self.ways.secret is None:
             return
-        self.neighbours.meet(self.secret, self._addresses())
+        self.neighbours.meet(self.ways.secret, self.hosts.addresses())
         for executor in self.by_id.values():
-            executor.put(("nodes", self.secret, self._addresses()))
-
-    def _addresses(self) -> dict[NodeId, Address]:
-        return {node.id: node.address for node in self.nodes.values() if node.address}
+            executor.put(("nodes", self.ways.secret, self.hosts.addresses()))
 
     def now_s(self) -> float:
         return time.monotonic()
@@ -183,14 +164,14 @@ class LocalCluster:
 
     def release(self) -> None:
         """Ends all processes and removes the scratch folders; after the loop has ended."""
-        for executor in self.by_id.values():
-            executor.link.close()
         self.reader.close()
         self.space.release()
-        self._remove_nodes()
-        self._close_sockets()
+        self._end()
 
-    def _close_sockets(self) -> None:
+    def _end(self) -> None:
+        for executor in self.by_id.values():
+            executor.link.close()
+        self.hosts.remove(self.newcomers)
         self.poll.close()
         self.wake_read.close()
         self.wake_write.close()
@@ -207,7 +188,7 @@ class LocalCluster:
             if self.closing:
                 return None
             while self.newcomers:
-                self._admit(self.newcomers.popleft())
+                self.hosts.admit(self.newcomers.popleft())
             if self.events:
                 return self.events.popleft()
             if self.posted:
@@ -216,8 +197,11 @@ class LocalCluster:
             self._poll(self._timeout_s())
 
     def _timeout_s(self) -> float:
-        next_s = self.timers.next_s()
-        return -1 if next_s is None else max(0.0, next_s - self.now_s())
+        next_s = self.watch.next_s()
+        timer_s = self.timers.next_s()
+        if timer_s is not None and timer_s < next_s:
+            next_s = timer_s
+        return max(0.0, next_s - self.now_s())
 
     def _poll(self, timeout_s: float) -> None:
         wake = self.wake_read.fileno()
@@ -229,13 +213,17 @@ class LocalCluster:
                 self._hear_executor(self.links[fd])
             else:
                 self._hear_node(fd)
-        self.events.extend(self.timers.take_due(self.now_s()))
+        now_s = self.now_s()
+        # After what was said meanwhile: it may have been heard late.
+        for pid in self.watch.tend(self.hosts.asked, now_s):
+            send_signal(pid, signal.SIGKILL)
+        self.events.extend(self.timers.take_due(now_s))
 
     def _hear_executor(self, executor: ExecutorLink) -> None:
         for message in executor.link.read():
             if message[0] == "ready":
                 executor.pid = message[1]
-                executor.joined = True
+                executor.joined = executor.host.proven = True
             self.events.extend(heard(executor, message))
         if executor.link.closed:
             # How it ended, the forge will say in a moment.
@@ -243,27 +231,47 @@ class LocalCluster:
             del self.links[executor.link.sock.fileno()]
 
     def _hear_node(self, fd: int) -> None:
-        for node in list(self.nodes.values()):
-            if fd not in node.fds():
-                continue
+        for node in self.hosts.all:
             if node.server is not None and fd == node.server.control.fileno():
-                self.events.extend(node.hear())
-                if node.server.closed:
-                    self._lose_node(node, "its block server was killed")
-            elif node.launcher is not None:
+                self._hear_server(node, node.server)
+                return
+            if node.launcher is not None and fd == node.launcher.link.sock.fileno():
                 self._hear_forge(node, node.launcher)
+                return
+
+    def _hear_server(self, node: LocalNode, server: ServerProcess) -> None:
+        self.watch.hears(server.process.pid)
+        self.events.extend(node.hear())
+        if server.closed:
+            self.hosts.lose_server(node)
+        elif node.id in self.hosts.starting:
+            self.hosts.admit_if_ready(node)
 
     def _hear_forge(self, node: LocalNode, launcher: Launcher) -> None:
-        for message in launcher.link.read():
-            match message:
-                case ("forked", executor, pid):
-                    if executor in self.by_id:
-                        self.by_id[executor].pid = pid
-                case ("exited", executor, code):
-                    if executor in self.by_id:
-                        self._bury(self.by_id[executor], describe_exit(code))
+        self.watch.hears(launcher.process.pid)
+        for message in launcher.read():
+            executor = self.by_id.get(message[1])
+            if executor is not None:
+                self._hear_of(executor, message)
         if launcher.link.closed and not self.closing:
             self._lose_forge(node, launcher)
+
+    def _hear_of(self, executor: ExecutorLink, message: Message) -> None:
+        """What the forge says of an executor."""
+        match message:
+            case ("forked", _, pid):
+                executor.pid = pid
+            case ("not forked", _, reason):
+                self._bury(executor, f"could not be forked: {reason}")
+            case ("stopped", _) if executor.pid is not None:
+                self.watch.stops(executor.pid, f"executor {executor.id}", self.now_s())
+            case ("continued", _) if executor.pid is not None:
+                self.watch.continues(executor.pid)
+            case ("exited", _, code):
+                end = describe_exit(code)
+                if not executor.joined and code > 0:
+                    end += "; see its error output"
+                self._bury(executor, end)
 
     def _bury(self, executor: ExecutorLink, reason: str) -> None:
         """The executor has ended: its last words first, then the news."""
@@ -275,9 +283,13 @@ class LocalCluster:
         executor.link.close()
         del self.by_id[executor.id]
         del self.conversation.peers[executor.id]
+        # Its folder may have gone, with its node.
         with contextlib.suppress(FileNotFoundError):
+            remove_spills(executor.host.folders.disk, executor.pid)
             os.unlink(executor.word.path)
-        remove_spills(executor.host.folders.disk, executor.pid)
+        if executor.pid is not None:
+            reason = self.watch.end_of(executor.pid, reason)
+            self.watch.forget(executor.pid)
         reason = f"{reason} ({executor.kill_reason})" if executor.kill_reason else reason
         if executor.joined:
             self.events.append(ev.ExecutorLost(executor.id, reason))
@@ -297,7 +309,7 @@ class LocalCluster:
                 executor = self.by_id.get(command.executor)
                 if executor is not None and executor.pid is not None:
                     executor.kill_reason = command.reason
-                    send_signal(executor.pid, signal.SIGKILL)
+                    kill_tree(executor.pid)
             case do.StartExecutor():
                 node = self.nodes.get(command.node)
                 # One that died before its whole node did has been replaced with that.
@@ -311,7 +323,7 @@ class LocalCluster:
                 self._fetch(command)
             case do.ReleaseNode():
                 if command.node in self.nodes:
-                    self._end_node(self.nodes[command.node], "it was asked to leave")
+                    self.hosts.end(self.nodes[command.node], "it was asked to leave")
             case do.DropSegments():
                 self._remove_segments(command)
                 self.conversation.tell(command)
@@ -357,67 +369,69 @@ class LocalCluster:
 
     # Processes
 
+    def _joined(self, node: LocalNode) -> None:
+        """A node takes part from now on."""
+        # The driver's memory is for what the driver puts there.
+        lends = node.id != DRIVER_NODE
+        storage_only = lends and not node.shape.executors
+        self.events.append(ev.NodeJoined(node.id, node.shape.pool_bytes, lends, storage_only))
+        self._tell_nodes()
+        for _ in range(node.shape.executors):
+            self._start_executor(node)
+
+    def _left(self, node: LocalNode, reason: str) -> None:
+        """A node has gone, with its executors."""
+        self._end_executors(node, reason)
+        self.events.append(ev.NodeLost(node.id, reason))
+        self._tell_nodes()
+
     def _lose_forge(self, node: LocalNode, launcher: Launcher) -> None:
         """The forge was killed; its executors die with it. Another starts when one is wanted."""
-        self.poll.unregister(launcher.link.sock)
-        launcher.close(timeout_s=1.0)
-        if self.secret is not None:
-            self._lose_node(node, "the process that its executors are forked from was killed")
+        pid = launcher.process.pid
+        what = "the process that executors are forked from was killed"
+        reason = self.watch.end_of(pid, what)
+        self.watch.forget(pid)
+        if self.ways.secret is not None:
+            self.hosts.lose(node, reason)
             return
-        self._end_executors(node, "the process that executors are forked from was killed")
+        launcher.close(timeout_s=1.0)
+        self._end_executors(node, reason)
 
     def _executors_of(self, node: LocalNode) -> list[ExecutorLink]:
         return [each for each in self.by_id.values() if each.host is node]
 
     def _end_executors(self, node: LocalNode, reason: str) -> None:
+        pids = {each.pid for each in self._executors_of(node) if each.pid is not None}
+        for pid in pids:
+            send_signal(pid, signal.SIGKILL)
         for executor in self._executors_of(node):
-            if executor.pid is not None:
-                send_signal(executor.pid, signal.SIGKILL)
             self._bury(executor, reason)
-
-    def _lose_node(self, node: LocalNode, reason: str) -> None:
-        """All of a node goes with a part of it; it starts anew, with nothing."""
-        self._end_node(node, reason)
-        again = self._make_node(node.id, node.shape)
-        self._tell_nodes()
-        self._start_executors(again)
-
-    def _end_node(self, node: LocalNode, reason: str) -> None:
-        del self.nodes[node.id]
-        self._end_executors(node, reason)
-        for fd in node.fds():
-            self.poll.unregister(fd)
-        node.end(timeout_s=1.0)
-        self.events.append(ev.NodeLost(node.id, reason))
-        self._tell_nodes()
-
-    def _orphans(self) -> list[str]:
-        """Folders of nodes without a forge that would clean up after a driver that was killed."""
-        idle = [node for node in self.nodes.values() if not node.shape.executors]
-        return [path for node in idle for path in node.orphans()]
-
-    def _start_executors(self, node: LocalNode) -> None:
-        for _ in range(node.shape.executors):
-            self._start_executor(node)
+        if pids:
+            # A forge that was killed could not end what their tasks had started.
+            kill_all(lambda: in_sessions(pids))
 
     def _start_executor(self, node: LocalNode) -> None:
         id = ExecutorId(self.next_executor)
         self.next_executor += 1
-        launcher = node.start_forge(self.options, self.environment, self._orphans())
-        executor = ExecutorLink(id, node, launcher.fork(id), self.poll)
+        try:
+            executor = ExecutorLink(id, node, node.start_forge(self.ways).fork(id), self.poll)
+        except OSError as error:
+            self.events.append(ev.StartFailed(id, node.id, f"could not be forked: {error}"))
+            return
         self.by_id[id] = self.conversation.peers[id] = executor
         self.links[executor.link.sock.fileno()] = executor
         self.poll.register(executor.link.sock, select.EPOLLIN)
-        if self.secret is not None:
-            executor.put(("nodes", self.secret, self._addresses()))
+        if self.ways.secret is not None:
+            executor.put(("nodes", self.ways.secret, self.hosts.addresses()))
+
+
+def warn(text: str) -> None:
+    import logging
+
+    logging.getLogger("pyrite").warning(text)
 
 
 def describe_exit(code: int) -> str:
     if code < 0:
         return f"killed by {signal.Signals(-code).name}"
     return f"exited with code {code}"
-
-
-def send_signal(pid: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, number)

@@ -23,7 +23,11 @@ class ExecutorLink(Peer):
         super().__init__(id, host.id)
         self.host = host
         self.link = Link(sock)
-        self.word = CancelWord(host.folders, id)
+        try:
+            self.word = CancelWord(host.folders, id)
+        except OSError:
+            sock.close()
+            raise
         self.poll = poll
         self.pid: int | None = None
         self.joined = False

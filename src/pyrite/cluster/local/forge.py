@@ -19,13 +19,25 @@ import sys
 from typing import Any
 
 from pyrite.alias import install_if_wanted
-from pyrite.blocks.segments import Folders
+from pyrite.blocks.segments import Folders, remove_folders
+from pyrite.cluster.local.kin import (
+    adopt_orphans,
+    children,
+    descendants,
+    in_sessions,
+    kill_all,
+    send_signal,
+)
 from pyrite.cluster.local.wire import SocketChannel, Unpacker, pack
-from pyrite.cluster.scratch import lock
 from pyrite.descriptors import print_to_errors
+from pyrite.remote.unsent import Unsent
 
 PR_SET_PDEATHSIG = 1
 STACK_BYTES = 64 << 20
+# What is asked of children: who was stopped or continues, and who has ended and is still to be
+# waited for.
+HALTED = os.WSTOPPED | os.WCONTINUED | os.WNOHANG
+ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT
 # A young collection every so many allocations: batches of rows are no garbage.
 GC_THRESHOLD = (50_000, 20, 50)
 
@@ -35,72 +47,86 @@ def main(fd: int, options: dict[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # As PySpark's workers do: the output of a program is what the driver prints, and nothing else.
     print_to_errors()
-    control = socket.socket(fileno=fd)
-    folders = Folders(*options["folders"])
-    locks = [lock(folder) for folder in (folders.memory, folders.disk)]
-    install_if_wanted()
-    from pyrite.execute import worker
+    # What tasks start, and leave behind, can be found and ended in the end.
+    adopt_orphans()
+    with socket.socket(fileno=fd) as control:
+        install_if_wanted()
+        from pyrite.execute import worker
 
-    assert worker and locks
-    gc.collect()
-    gc.freeze()
-    Forge(control, folders, options).serve()
+        assert worker
+        gc.collect()
+        gc.freeze()
+        Forge(control, options).serve()
 
 
 class Forge:
     """Forks, reaps and reports; cleans up when the driver is gone."""
 
-    def __init__(self, control: socket.socket, folders: Folders, options: dict[str, Any]) -> None:
+    def __init__(self, control: socket.socket, options: dict[str, Any]) -> None:
+        # Neither side waits for the other to read: both could wait for ever.
+        control.setblocking(False)
         self.control = control
-        self.folders = folders
         self.options = options
         self.children: dict[int, int] = {}
-        self.dismissed = False
         self.unpacker = Unpacker()
+        self.unsent = Unsent(control)
         self.wake, wake_end = os.pipe()
         os.set_blocking(wake_end, False)
         os.set_blocking(self.wake, False)
         signal.set_wakeup_fd(wake_end, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        self.poll = select.poll()
+        self.poll.register(self.wake, select.POLLIN)
 
     def serve(self) -> None:
         try:
             while True:
-                ready, _, _ = select.select([self.control.fileno(), self.wake], [], [])
+                wanted = select.POLLIN | (select.POLLOUT if self.unsent else 0)
+                self.poll.register(self.control, wanted)
+                ready = [fd for fd, _ in self.poll.poll()]
                 if self.wake in ready:
                     self.reap()
                 if self.control.fileno() in ready and not self.listen():
                     break
+                self.unsent.send()
         finally:
             self.end_executors()
-        if not self.dismissed:
-            self.remove_folders()
+        # The driver has ended, or has no more use for them.
+        remove_folders(self.options["traces"])
 
     def listen(self) -> bool:
+        """Does what the driver says; False where it has gone."""
         try:
             data, fds, _, _ = socket.recv_fds(self.control, 4096, 8)
+        except BlockingIOError:
+            return True
         except ConnectionResetError:
-            return False
-        if not data:
             return False
         for message in self.unpacker.feed(data):
             match message:
                 case ("fork", executor):
                     self.fork(executor, fds.pop(0))
-                case ("adopt", paths):
-                    self.options["orphans"] += paths
-                case ("dismiss",):
-                    self.dismissed = True
-                    return False
-        return True
+                case ("ping",):
+                    self.tell("pong")
+        return bool(data)
 
     def fork(self, executor: int, fd: int) -> None:
-        pid = os.fork()
+        forge = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            os.close(fd)
+            self.tell("not forked", executor, error.strerror)
+            return
         if pid == 0:
             status = 1
             try:
                 self.control.close()
-                status = run_executor(executor, fd, self.folders, self.options)
+                status = run_executor(executor, fd, forge, self.options)
+            except BaseException:
+                import traceback
+
+                traceback.print_exc()
             finally:
                 os._exit(status)
         os.close(fd)
@@ -111,65 +137,83 @@ class Forge:
         with contextlib.suppress(BlockingIOError):
             while os.read(self.wake, 512):
                 pass
-        while self.children:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
-            executor = self.children.pop(pid, None)
-            if executor is not None:
-                code = os.waitstatus_to_exitcode(status)
-                self.tell("exited", executor, code)
+        # Who has ended is no child for the first question: the second is asked in any case.
+        with contextlib.suppress(ChildProcessError):
+            while (news := os.waitid(os.P_ALL, 0, HALTED)) is not None:
+                if news.si_pid in self.children:
+                    word = "stopped" if news.si_code == os.CLD_STOPPED else "continued"
+                    self.tell(word, self.children[news.si_pid])
+        with contextlib.suppress(ChildProcessError):
+            while (news := os.waitid(os.P_ALL, 0, ENDED)) is not None:
+                self.bury(news.si_pid)
+
+    def bury(self, pid: int) -> None:
+        """Tells of an executor's end; what its tasks started ends with it."""
+        executor = self.children.get(pid)
+        if executor is not None:
+            # Before it is waited for: until then its session's id is no other's.
+            self.end_session(pid)
+            del self.children[pid]
+        _, status = os.waitpid(pid, 0)
+        if executor is not None:
+            self.tell("exited", executor, os.waitstatus_to_exitcode(status))
+
+    def end_session(self, leader: int) -> None:
+        """Kills what an executor's tasks have left in its session: it is adopted, if there is
+        anything."""
+        if children() - self.children.keys():
+            kill_all(lambda: in_sessions({leader}))
 
     def tell(self, *words: Any) -> None:
         """Tells the driver something; what it said before it went is heard all the same."""
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.control.sendall(pack(words))
+        self.unsent.send(pack(words))
 
     def end_executors(self) -> None:
+        """Ends executors, and whatever their tasks started: by now all of it descends from here."""
         for pid in self.children:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            send_signal(pid, signal.SIGKILL)
         for pid in self.children:
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, 0)
-
-    def remove_folders(self) -> None:
-        """Removes what the driver could not, if it was killed."""
-        import shutil
-
-        for folder in (self.folders.memory, self.folders.disk, *self.options["orphans"]):
-            shutil.rmtree(folder, ignore_errors=True)
+            os.waitpid(pid, 0)
+        try:
+            while os.waitid(os.P_ALL, 0, ENDED & ~os.WNOWAIT) is not None:
+                pass
+        except ChildProcessError:
+            return
+        kill_all(lambda: descendants(os.getpid()))
 
 
-def run_executor(executor: int, fd: int, folders: Folders, options: dict[str, Any]) -> int:
+def run_executor(executor: int, fd: int, forge: int, options: dict[str, Any]) -> int:
     """The life of an executor, in its own process."""
     from pyrite.cluster.local.cancel import CancelWord
     from pyrite.execute.store import Store
     from pyrite.execute.worker import Limits, Stopped, Worker
 
+    # What its tasks start is in its session, unless it leaves that, and ends with it.
+    os.setsid()
     # An executor must not outlive the forge, whatever happens to it.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != forge:
+        return 0
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Lineages may be thousands of generators deep.
     sys.setrecursionlimit(100_000)
     gc.set_threshold(*GC_THRESHOLD)
-    limits = Limits(*options["limits"])
+    folders, limits = Folders(*options["folders"]), Limits(*options["limits"])
     raise_limits(limits.memory_bytes)
-    worker = Worker(f"e{executor}", SocketChannel(socket.socket(fileno=fd)), Store(folders), limits)
+    channel = SocketChannel(socket.socket(fileno=fd))
+    store = Store(folders, limits.network_timeout_s)
+    worker = Worker(f"e{executor}", channel, store, limits)
     word = CancelWord(folders, executor)
     worker.cancelled = word.get
     signal.signal(signal.SIGUSR1, lambda *_: worker.interrupt(word.get()))
-    worker.channel.send(("ready", os.getpid()))
     try:
+        worker.channel.send(("ready", os.getpid()))
         worker.serve()
     except (Stopped, EOFError, BrokenPipeError, ConnectionResetError):
-        return 0
+        pass
     return 0
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections import deque
 from typing import Any
 
 from pyrite.cluster.local.link import Link
-from pyrite.cluster.local.wire import pack
+from pyrite.cluster.local.wire import Message, pack
 from pyrite.descriptors import hold_standard_descriptors
+from pyrite.remote.ending import wait_or_kill
 
 BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[3]); "
@@ -22,58 +24,95 @@ BOOT = (
 
 
 class Launcher:
-    """The forge process and the link to it."""
+    """The forge process and the link to it, which the driver's poll listens to."""
 
-    def __init__(self, options: dict[str, Any], environment: dict[str, str]) -> None:
+    def __init__(
+        self, options: dict[str, Any], environment: dict[str, str], poll: select.epoll
+    ) -> None:
         hold_standard_descriptors()
         ours, theirs = socket.socketpair()
         with theirs:
-            self.process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-c",
-                    BOOT,
-                    str(theirs.fileno()),
-                    json.dumps(options),
-                    json.dumps([path or os.getcwd() for path in sys.path]),
-                ],
-                pass_fds=(theirs.fileno(),),
-                # Equal keys hash equally in all executors.
-                env={**os.environ, **environment, "PYTHONHASHSEED": "0"},
-                # Ctrl-C in the terminal is the driver's to handle.
-                start_new_session=True,
-                stdin=subprocess.DEVNULL,
-            )
+            try:
+                self.process = subprocess.Popen(
+                    [
+                        sys.executable,
+                        "-c",
+                        BOOT,
+                        str(theirs.fileno()),
+                        json.dumps(options),
+                        json.dumps([path or os.getcwd() for path in sys.path]),
+                    ],
+                    pass_fds=(theirs.fileno(),),
+                    # Equal keys hash equally in all executors.
+                    env={**os.environ, **environment, "PYTHONHASHSEED": "0"},
+                    # Ctrl-C in the terminal is the driver's to handle.
+                    start_new_session=True,
+                    stdin=subprocess.DEVNULL,
+                )
+            except BaseException:
+                ours.close()
+                raise
         self.link = Link(ours)
+        # Words, each with the socket that goes with it: the driver never waits for the forge.
+        self.unsent: deque[tuple[bytes, socket.socket | None]] = deque()
+        self.waits_to_send = False
+        self.poll = poll
+        poll.register(ours, select.EPOLLIN)
 
     def fork(self, executor: int) -> socket.socket:
         """Asks for an executor; gives the driver's end of its socket."""
         ours, theirs = socket.socketpair()
-        # A forge that has just died took its executors along, and this one with them.
-        with theirs, contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.link.sock.setblocking(True)
-            socket.send_fds(self.link.sock, [pack(("fork", executor))], [theirs.fileno()])
-            self.link.sock.setblocking(False)
+        self._say(("fork", executor), theirs)
         return ours
 
-    def adopt(self, folders: Sequence[str]) -> None:
-        """Has these folders removed too when the driver is gone."""
-        self._say("adopt", list(folders))
+    def ping(self) -> None:
+        """Asks for an answer; `read` says nothing of it, but there is something to read."""
+        self._say(("ping",))
 
-    def _say(self, *words: Any) -> None:
-        """Tells the forge something, if it is there to hear it."""
-        with contextlib.suppress(OSError):
-            self.link.sock.setblocking(True)
-            self.link.sock.sendall(pack(words))
-            self.link.sock.setblocking(False)
+    def read(self) -> list[Message]:
+        """What it has said of executors; `link.closed` is set when it has gone."""
+        self.flush()
+        return [message for message in self.link.read() if message != ("pong",)]
+
+    def _say(self, message: Message, theirs: socket.socket | None = None) -> None:
+        self.unsent.append((pack(message), theirs))
+        if len(self.unsent) == 1:
+            self.flush()
+
+    def flush(self) -> None:
+        """Sends what the socket takes."""
+        try:
+            while self.unsent:
+                data, theirs = self.unsent[0]
+                socket.send_fds(self.link.sock, [data], [] if theirs is None else [theirs.fileno()])
+                self._take_unsent()
+        except BlockingIOError:
+            pass
+        except (BrokenPipeError, ConnectionResetError):
+            # A forge that has just died took its executors along, and these with them.
+            self._drop_unsent()
+        if bool(self.unsent) != self.waits_to_send:
+            self.waits_to_send = bool(self.unsent)
+            room = select.EPOLLOUT if self.waits_to_send else 0
+            self.poll.modify(self.link.sock, select.EPOLLIN | room)
+
+    def _take_unsent(self) -> None:
+        _, theirs = self.unsent.popleft()
+        if theirs is not None:
+            theirs.close()
+
+    def _drop_unsent(self) -> None:
+        while self.unsent:
+            self._take_unsent()
+
+    def hang_up(self) -> None:
+        """Tells the forge that it is not wanted any more: it ends, with the executors."""
+        self._drop_unsent()
+        with contextlib.suppress(OSError, ValueError):
+            self.poll.unregister(self.link.sock)
+        self.link.close()
 
     def close(self, timeout_s: float) -> None:
-        """Ends the forge, and with it the executors."""
-        # Without this word it takes the driver to have gone, and removes what others still use.
-        self._say("dismiss")
-        self.link.close()
-        try:
-            self.process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        """Ends the forge, and with it the executors; waits until it has gone."""
+        self.hang_up()
+        wait_or_kill(self.process, timeout_s)

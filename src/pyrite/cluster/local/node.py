@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import select
-from collections.abc import Callable, Mapping
+import socket
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyrite.cluster.local.launcher import Launcher
+from pyrite.cluster.local.watch import Asked
 from pyrite.cluster.scratch import Scratch
+from pyrite.cluster.space import DRIVER_NODE
 from pyrite.ids import NodeId
 from pyrite.schedule.commands import FetchParts, MoveSegment
 from pyrite.schedule.events import (
@@ -24,11 +28,26 @@ if TYPE_CHECKING:
     from pyrite.remote.process import ServerProcess
 
 
+# So many clients wait for the next block server.
+BACKLOG = 128
+
+
 class NodeShape(NamedTuple):
     """How large a node is; a storage-only one has no executors."""
 
     executors: int
     pool_bytes: int
+
+
+class NodeWays(NamedTuple):
+    """How all nodes of a cluster are started."""
+
+    # What executors are told as they start.
+    options: dict[str, Any]
+    environment: dict[str, str]
+    # What block servers demand; None where there are none, as no other node would read.
+    secret: bytes | None
+    send_bytes_per_s: int
 
 
 class LocalNode:
@@ -38,48 +57,79 @@ class LocalNode:
         self,
         id: NodeId,
         shape: NodeShape,
-        scratch: Scratch,
+        local_dir: str,
         poll: select.epoll,
         post: Callable[[Event], None],
     ) -> None:
         self.id = id
         self.shape = shape
-        self.scratch = scratch
-        self.folders = scratch.folders(id)
+        self.scratch = Scratch(local_dir)
+        self.folders = self.scratch.folders(id)
         self.poll = poll
         self.post = post
         self.mover: Mover | None = None
         self.launcher: Launcher | None = None
         self.server: ServerProcess | None = None
+        self.address: Address | None = None
+        # The driver's node outlives its block server: clients come to a socket of its own, and wait
+        # there for the next one.
+        self.listener: socket.socket | None = None
+        # Whether it has been of use: one that never is can't be started for ever.
+        self.proven = False
 
-    @property
-    def address(self) -> Address | None:
-        return None if self.server is None else self.server.address
+    def start(self, ways: NodeWays) -> None:
+        """Starts its processes, then makes its folders: whenever the driver is killed, there is
+        somebody to remove what there is."""
+        self._start_server(ways)
+        if self.shape.executors:
+            self.start_forge(ways)
+        self.scratch.make()
+        self._open_server(ways)
 
-    def orphans(self) -> tuple[str, str]:
-        """What must be removed when the driver could not do it."""
-        return self.folders.memory, self.folders.disk
-
-    def start_forge(
-        self, options: Mapping[str, Any], environment: dict[str, str], orphans: list[str]
-    ) -> Launcher:
+    def start_forge(self, ways: NodeWays) -> Launcher:
         """The process that executors are forked from; another one if the last has died."""
         if self.launcher is None or self.launcher.link.closed:
-            whole = {**options, "folders": list(self.folders), "orphans": orphans}
-            self.launcher = Launcher(whole, environment)
-            self.poll.register(self.launcher.link.sock, select.EPOLLIN)
+            told = {"folders": list(self.folders), "traces": self.scratch.traces()}
+            self.launcher = Launcher({**ways.options, **told}, ways.environment, self.poll)
         return self.launcher
 
-    def start_server(self, secret: bytes | None, send_bytes_per_s: int) -> None:
-        """The block server, for who knows the secret; none where there are no other nodes."""
-        if secret is None:
+    def restart_server(self, ways: NodeWays) -> None:
+        """Has another block server serve the folders, after the last has gone."""
+        assert self.server is not None
+        self._hang_up_server(self.server)
+        self.server.stop(timeout_s=0.0)
+        self._start_server(ways)
+        self._open_server(ways)
+
+    def _start_server(self, ways: NodeWays) -> None:
+        from pyrite.remote.process import LOOPBACK, ServerProcess
+
+        if ways.secret is None:
             return
-        from pyrite.remote.process import ServerProcess
+        if self.id == DRIVER_NODE and self.listener is None:
+            self.listener = socket.create_server(LOOPBACK, backlog=BACKLOG)
+        traces = self.scratch.traces()
+        self.server = ServerProcess(self.folders, ways.secret, traces, self.listener)
+        self.poll.register(self.server.control, select.EPOLLIN)
+
+    def _open_server(self, ways: NodeWays) -> None:
+        from pyrite.remote.process import LOOPBACK
         from pyrite.remote.server import Limits
 
-        limits = Limits(segment_bytes=self.shape.pool_bytes, send_bytes_per_s=send_bytes_per_s)
-        self.server = ServerProcess.start(self.folders, secret, limits=limits)
-        self.poll.register(self.server.control, select.EPOLLIN)
+        if self.server is not None:
+            pool_bytes, rate = self.shape.pool_bytes, ways.send_bytes_per_s
+            limits = Limits(segment_bytes=pool_bytes, send_bytes_per_s=rate)
+            self.server.open(LOOPBACK, limits)
+
+    def wait(self) -> None:
+        """Waits until its block server listens."""
+        assert self.server is not None
+        self.address = self.server.wait()
+
+    @property
+    def listens(self) -> bool:
+        """Whether others can read its blocks, where there are others."""
+        return self.server is None or self.server.address is not None
 
     def move(self, command: MoveSegment, address: Address | None) -> None:
         """Copies a segment: by the block server, or, on the only node, by this process."""
@@ -120,27 +170,44 @@ class LocalNode:
         from pyrite.remote.words import Moved
 
         assert self.server is not None
-        return [
-            (moved if isinstance(done, Moved) else fetched)(*done) for done in self.server.hear()
-        ]
+        done = self.server.hear()
+        self.address = self.server.address or self.address
+        return [(moved if isinstance(each, Moved) else fetched)(*each) for each in done]
 
-    def fds(self) -> list[int]:
-        """What is heard of while the node lives."""
-        found = []
+    def asked(self) -> dict[int, Asked]:
+        """Its processes that are asked whether they live, by their ids."""
+        found = {}
         if self.launcher is not None and not self.launcher.link.closed:
-            found.append(self.launcher.link.sock.fileno())
+            what = f"the process that executors on {self.id} are forked from"
+            found[self.launcher.process.pid] = Asked(what, self.launcher.ping)
         if self.server is not None:
-            found.append(self.server.control.fileno())
+            what = f"the block server of {self.id}"
+            found[self.server.process.pid] = Asked(what, self.server.ping)
         return found
+
+    def hang_up(self) -> None:
+        """Tells all of its processes to end."""
+        if self.launcher is not None:
+            self.launcher.hang_up()
+        if self.server is not None:
+            self._hang_up_server(self.server)
+
+    def _hang_up_server(self, server: ServerProcess) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self.poll.unregister(server.control)
+        server.hang_up()
 
     def end(self, timeout_s: float) -> None:
         """Ends all of its processes and removes its folders."""
+        self.hang_up()
         if self.launcher is not None:
             self.launcher.close(timeout_s)
         if self.server is not None:
-            self.server.stop()
+            self.server.stop(timeout_s)
         if self.mover is not None:
             self.mover.close()
+        if self.listener is not None:
+            self.listener.close()
         self.scratch.remove()
 
 
