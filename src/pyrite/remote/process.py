@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from pyrite.blocks.segments import Folders
+from pyrite.descriptors import hold_standard_descriptors
 from pyrite.errors import ClusterError
 from pyrite.remote.ending import wait_or_kill
 from pyrite.remote.errors import Address, unpacked
