@@ -29,7 +29,7 @@ class TestOneVersion:
         version = 1
         kept = sc.range(8 * ROWS, numSlices=8).map(lambda x: (version, x, "x" * 50)).cache()
         assert kept.count() == 8 * ROWS
-        in_memory = sum(len(each) for each in sc._engine.scheduler.kept.live.values())
+        in_memory = sum(len(each) for each in sc._engine.scheduler.storage.kept._live.values())
         assert 0 < in_memory < 8
         version = 2
         assert kept.keys().countByValue() == {1: 8 * ROWS}

@@ -25,7 +25,7 @@ print(sc.range(80, numSlices=80).count(), resource.getrlimit(resource.RLIMIT_NOF
 def test_six_hundred(start: Start) -> None:
     """The fork server's answers alone fill a socket several times."""
     sc = start("local[600]", spark__executor__memory="16m")
-    wait_until(lambda: len(sc._engine.scheduler.executors) == 600, "600 executors")
+    wait_until(lambda: len(sc._engine.scheduler.fleet) == 600, "600 executors")
     assert sc.range(1200, numSlices=1200).sum() == sum(range(1200))
 
 
