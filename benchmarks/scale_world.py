@@ -108,14 +108,13 @@ class World:
             self._tell(ev.TaskFailed(launch.attempt, ev.Failure("ValueError", "bad")))
             return
         rdd = self._keeps.get(launch.stage)
-        stored = () if rdd is None else (ev.Stored(Partition(rdd, launch.partition), None, 0),)
+        stored = () if rdd is None else (ev.Stored(Partition(rdd, launch.partitions[0]), None, 0),)
         writes = self._writes[launch.stage]
-        first, *more = (
+        made = [
             ev.Made(None, self._block(launch.executor)) if writes else ev.Made(b"result")
             for _ in launch.partitions
-        )
-        done = ev.TaskSucceeded(launch.attempt, first.result, first.output, more=tuple(more))
-        self._tell(done._replace(kept=ev.KeptNews(stored)))
+        ]
+        self._tell(ev.TaskSucceeded(launch.attempt, tuple(made), ev.KeptNews(stored)))
 
     def _block(self, executor: ExecutorId) -> BlockRef:
         """A map output, packed into the executor's segment with others."""

@@ -191,7 +191,7 @@ class MapOutputs:
     def listen(self, now_s: float, event: Any, commands: list[Any]) -> None:
         match event:
             case TaskSucceeded():
-                self.add(*(made.output for made in event.made() if made.output is not None))
+                self.add(*(made.output for made in event.made if made.output is not None))
             case OutputGrew():
                 # An executor that has no room left for its map output pays an installment.
                 self.add(event.ref)

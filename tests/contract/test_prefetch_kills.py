@@ -16,8 +16,9 @@ from test_deaths import executor_pids, wait_for_executors
 from test_local_cluster import agree, nodes_of
 
 from pyrite import RDD, SparkContext
+from pyrite.ids import BlockRef
 from pyrite.schedule.commands import LaunchTask
-from pyrite.schedule.events import PartsFetched, TaskSucceeded
+from pyrite.schedule.events import Made, PartsFetched, TaskSucceeded
 
 Start = Callable[..., SparkContext]
 
@@ -45,13 +46,13 @@ class Watch:
 
     def listen(self, now_s: float, event: Any, commands: list[Any]) -> None:
         match event:
-            case TaskSucceeded(output=ref) if ref is not None:
+            case TaskSucceeded(made=(Made(output=BlockRef() as ref), *_)):
                 self.made.setdefault(self.partitions[event.attempt], []).append(ref)
             case PartsFetched():
                 self.fetched.append(f"m-fetched-{event.fetch}")
         for command in commands:
             if isinstance(command, LaunchTask):
-                self.partitions[command.attempt] = command.partition
+                self.partitions[command.attempt] = command.partitions[0]
                 self.used += len(command.parcels)
 
     def again(self) -> set[int]:

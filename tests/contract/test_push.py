@@ -16,8 +16,9 @@ from test_deaths import wait_for_executors
 from test_local_cluster import agree, nodes_of
 
 from pyrite import RDD, SparkContext
+from pyrite.ids import BlockRef
 from pyrite.schedule.commands import FetchParts, LaunchTask
-from pyrite.schedule.events import ExecutorLost, OutputGrew, PartsFetched, TaskSucceeded
+from pyrite.schedule.events import ExecutorLost, Made, OutputGrew, PartsFetched, TaskSucceeded
 
 Start = Callable[..., SparkContext]
 
@@ -52,7 +53,7 @@ class Watch:
         match event:
             case OutputGrew():
                 self.grown[event.attempt] += 1
-            case TaskSucceeded(output=ref) if ref is not None:
+            case TaskSucceeded(made=(Made(output=BlockRef()), *_)):
                 self.done += 1
             case PartsFetched() if not self.done:
                 # Something of what is kept may still be on its way.

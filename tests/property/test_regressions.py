@@ -139,8 +139,8 @@ def test_one_shuffle_made_by_two_stages_at_once() -> None:
         tell(ev.JobSubmitted(JobSpec(JobId(id), last, (0,))))
     for attempt in (0, 1):
         output = BlockRef(NODE, f"d-{attempt}", 0, 8)
-        tell(ev.TaskSucceeded(AttemptId(attempt), None, output))
+        tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(None, output),)))
     for attempt in (2, 3):
-        tell(ev.TaskSucceeded(AttemptId(attempt), b""))
+        tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(b""),)))
     assert [each.job for each in commands if isinstance(each, do.FinishJob)] == [0, 1]
     assert do.DropSegments(NODE, ("d-1",)) in commands

@@ -105,15 +105,14 @@ class Conversation:
                 "task",
                 command.attempt,
                 command.stage,
-                command.partition,
+                command.partitions,
                 command.number,
                 [each.shuffle for each in command.inputs],
                 [(*partition, *ref) for partition, ref in command.blocks],
                 [(each.shuffle, list(each.segments)) for each in command.parcels],
-                command.also,
                 None if command.divided is None else in_words(command.divided),
                 command.buffer_bytes,
-                [slices_for(program, index) for index in (command.partition, *command.also)],
+                [slices_for(program, index) for index in command.partitions],
             )
         )
         peer.flush()
@@ -148,19 +147,10 @@ def in_words(divided: do.Divided) -> Message:
 def heard(peer: Peer, message: Message) -> Iterator[Event]:
     """An executor's message as events: what it found lost, then what became of its task."""
     match message:
-        case ("ok", attempt, result, output, sizes, accumulators, more, *report):
+        case ("ok", attempt, answers, *report):
             yield from losses(report)
-            first = made(result, output, sizes, accumulators)
-            news, others = kept_news(report), tuple(made(*each) for each in more)
-            yield ev.TaskSucceeded(
-                AttemptId(attempt),
-                first.result,
-                first.output,
-                first.accumulators,
-                news,
-                first.sizes,
-                others,
-            )
+            everything = tuple(made(*each) for each in answers)
+            yield ev.TaskSucceeded(AttemptId(attempt), everything, kept_news(report))
         case ("failed", attempt, kind, text, trace, error, *report):
             yield from losses(report)
             failure = ev.Failure(kind, text, trace, error)

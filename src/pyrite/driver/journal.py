@@ -150,10 +150,8 @@ def plain(event: Event, commands: list[Command]) -> tuple[int, Sequence[Any]]:
     fields: Sequence[Any] = event
     if isinstance(event, TaskSucceeded):
         passed = passed_on(commands)
-        more = event.more and tuple(Made(*without(each, passed)) for each in event.more)
-        kept = None if event.kept == NO_NEWS else event.kept
-        result, output, updates, sizes = without(event, passed)
-        fields = event.attempt, result, output, updates, kept, sizes, more
+        made = tuple(without(each, passed) for each in event.made)
+        fields = event.attempt, made, None if event.kept == NO_NEWS else event.kept
     elif isinstance(event, TaskFailed):
         fields = event._replace(failure=event.failure._replace(error=None))
     return NUMBERS[type(event)], tuple(fields)
@@ -179,11 +177,11 @@ def passed_on(commands: list[Command]) -> set[int]:
     return passed
 
 
-def without(made: TaskSucceeded | Made, passed: set[int]) -> tuple[Any, Any, Any, Any]:
+def without(made: Made, passed: set[int]) -> Made:
     """What was made of a partition, without those bytes that have been passed on."""
-    result = None if id(made.result) in passed else made.result
-    updates = None if id(made.accumulators) in passed else made.accumulators
-    return result, made.output, updates, made.sizes
+    if id(made.result) in passed:
+        made = made._replace(result=None)
+    return made._replace(accumulators=None) if id(made.accumulators) in passed else made
 
 
 def write_all(file: int, data: bytes) -> None:

@@ -107,7 +107,7 @@ class Tally:
         match command:
             case do.LaunchTask():
                 stage = self.stage_tallies.get(command.stage) or self._add_stage(now_s, command)
-                partitions = len(command.partitions)
+                partitions = len(command.completes)
                 stage.active += partitions
                 stage.ended = False
                 if not self.work.is_set():

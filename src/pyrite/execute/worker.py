@@ -117,14 +117,13 @@ class Task(NamedTuple):
 
     attempt: int
     stage: int
-    partition: int
+    partitions: tuple[int, ...]
     number: int
     inputs: list[ShuffleId]
     blocks: list[tuple[int, int, NodeId, str, int, int]]
     # The segments on this node with parts of shuffles that were fetched ahead.
     parcels: list[tuple[ShuffleId, list[str]]]
     # Tiny partitions that are computed with the first, one after another.
-    also: list[int]
     # Where it does a piece of a heavy reducer's work, or the whole after its pieces.
     divided: tuple[int, ShuffleId, tuple[int, int] | None, list[Any]] | None
     # How much of a map output makes an installment; 0 where all of it is written at the end.
@@ -204,12 +203,11 @@ class Worker:
         try:
             # The signal may have come before the task did.
             self.interrupt(self.cancelled())
-            indices = (task.partition, *task.also)
-            first, *more = [
+            made = [
                 self._make(task, stage, index, slices)
-                for index, slices in zip(indices, task.slices, strict=True)
+                for index, slices in zip(task.partitions, task.slices, strict=True)
             ]
-            answer: tuple[Any, ...] = ("ok", task.attempt, *first, more)
+            answer: tuple[Any, ...] = ("ok", task.attempt, made)
             self.running = None
         except MissingMapOutput as error:
             self.running = None

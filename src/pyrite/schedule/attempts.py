@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Attempt:
-    """One try at one partition on one executor, or at several tiny ones."""
+    """One try at a task on one executor: at one partition, or at several tiny ones."""
 
     id: AttemptId
     # The tasks that it is one of; None once nobody wants its result.
     tasks: TaskSet | None
-    partition: int
+    partitions: tuple[int, ...]
     executor: ExecutorId
     number: int
     started_s: float
@@ -33,9 +33,7 @@ class Attempt:
     blocks: tuple[tuple[Partition, BlockRef], ...] = ()
     # What was prefetched for it.
     parcels: tuple[Parcels, ...] = ()
-    # The partitions that are computed after the first.
-    also: tuple[int, ...] = ()
-    # Those of all its partitions that no copy has done meanwhile.
+    # Those of its partitions that no copy has done meanwhile.
     wanted: list[int] = field(init=False)
     # What it has written of its map output so far, by number, if anything.
     partials: dict[int, PartialOutput] | None = None
@@ -44,7 +42,7 @@ class Attempt:
     counts: bool = False
 
     def __post_init__(self) -> None:
-        self.wanted = [self.partition, *self.also]
+        self.wanted = list(self.partitions)
 
     def segments(self) -> list[str]:
         """Those that it was told to read."""

@@ -51,14 +51,13 @@ class LaunchTask(NamedTuple):
     attempt: AttemptId
     executor: ExecutorId
     stage: StageId
-    partition: int
+    # Computed one after another; most tasks have one.
+    partitions: tuple[int, ...]
     number: int
     job: JobId
     inputs: tuple[Snapshot, ...] = ()
     blocks: tuple[tuple[Partition, BlockRef], ...] = ()
     parcels: tuple[Parcels, ...] = ()
-    # Tiny partitions that are computed in the same attempt, one after another.
-    also: tuple[int, ...] = ()
     # Where it does a piece of a heavy reducer's work, or the whole after its pieces.
     divided: Divided | None = None
     # Whether the map output is awaited while it is made: a block is written, and told of, whenever
@@ -66,11 +65,10 @@ class LaunchTask(NamedTuple):
     buffer_bytes: int = 0
 
     @property
-    def partitions(self) -> tuple[int, ...]:
-        """Those that are done when it is; none where it does a piece of one."""
-        if self.divided is not None and self.divided.maps is not None:
-            return ()
-        return self.partition, *self.also
+    def completes(self) -> tuple[int, ...]:
+        """The partitions that are done when it is; none where it does a piece of one."""
+        is_piece = self.divided is not None and self.divided.maps is not None
+        return () if is_piece else self.partitions
 
 
 class CancelTask(NamedTuple):

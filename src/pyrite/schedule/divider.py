@@ -170,9 +170,11 @@ class Divider:
                 self.undivide(run, tasks, index)
                 tasks.add(index)
 
-    def is_divided(self, run: StageRun, attempt: Attempt) -> bool:
-        """Whether the attempt is at a piece of a reducer, or at the whole after its pieces."""
-        return attempt.partition in run.pieces or attempt.partition in run.divisions
+    def is_whole(self, run: StageRun, attempt: Attempt) -> bool:
+        """Whether the attempt is at one partition, and at all of it from its inputs."""
+        first = attempt.partitions[0]
+        is_divided = first in run.pieces or first in run.divisions
+        return len(attempt.partitions) == 1 and not is_divided
 
     def forget(self, run: StageRun) -> None:
         """Nobody waits for the stage any more."""

@@ -76,29 +76,16 @@ class Made(NamedTuple):
 
 
 class TaskSucceeded(NamedTuple):
-    """An attempt is done, with what it made of its partition, and of those computed with it."""
+    """An attempt is done, with what it made of each of its partitions, in the order of the
+    launch."""
 
     attempt: AttemptId
-    result: bytes | BlockRef | None = None
-    output: BlockRef | None = None
-    accumulators: bytes | None = None
+    made: tuple[Made, ...]
     kept: KeptNews = KeptNews()
-    sizes: bytes | None = None
-    # In the order in which the launch names them.
-    more: tuple[Made, ...] = ()
-
-    def first(self) -> Made:
-        """What was made of the first partition, or of the only one."""
-        return Made(self.result, self.output, self.accumulators, self.sizes)
-
-    def made(self) -> list[Made]:
-        """What was made of each partition."""
-        return [self.first(), *self.more]
 
     def blocks(self) -> list[BlockRef]:
         """Where its results or its map outputs lie, as far as they are blocks."""
-        first = [each for each in (self.output, self.result) if isinstance(each, BlockRef)]
-        return first + [ref for each in self.more for ref in each.blocks()] if self.more else first
+        return [ref for each in self.made for ref in each.blocks()]
 
 
 class TaskFailed(NamedTuple):

@@ -55,22 +55,23 @@ class Grouping:
         self.storage = storage
         self.prefetcher = prefetcher
 
-    def companions(
+    def group(
         self, run: StageRun, tasks: TaskSet, executor: Executor, first: int, own: bool
     ) -> tuple[int, ...]:
-        """Takes further partitions for the executor's task: of its own, or of what any may take."""
+        """The partitions of the executor's task: the first, and further ones that are taken with
+        it, of its own, or of what any may take."""
         if not run.spec.shape.shuffles:
-            return ()
+            return (first,)
         most = self._most_together(run, tasks)
         inputs = self._inputs(run, tasks) if most > 1 else None
         if inputs is None:
-            return ()
+            return (first,)
         group = Group(self.rules, self.prefetcher, run, tasks, inputs, executor.node)
         if not group.takes(first):
-            return ()
+            return (first,)
         slot = executor.slot if own else None
-        also = tuple(tasks.queue.take_more(slot, most - 1, group.takes))
-        if also and not tasks.together.is_told:
+        found = first, *tasks.queue.take_more(slot, most - 1, group.takes)
+        if len(found) > 1 and not tasks.together.is_told:
             rare("tiny reducers are computed as one task")
             tasks.together.is_told = True
             self.turn.add(
@@ -78,13 +79,13 @@ class Grouping:
                     run.spec.id,
                     inputs.how,
                     inputs.total_bytes,
-                    len(tasks.pending) + 1 + len(also),
-                    1 + len(also),
+                    len(tasks.pending) + len(found),
+                    len(found),
                     group.bytes,
                     tasks.together.pace_s or 0.0,
                 )
             )
-        return also
+        return found
 
     def _most_together(self, run: StageRun, tasks: TaskSet) -> int:
         """How many partitions may go together: half of an executor's share of those that wait, so

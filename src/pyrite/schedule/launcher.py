@@ -112,8 +112,8 @@ class Launcher:
                     executor.id, executor.slot, self.turn.now_s, refused
                 )
                 if partition is not None:
-                    also = self.grouping.companions(run, tasks, executor, partition, own=True)
-                    self._start(run, tasks, executor, partition, also)
+                    group = self.grouping.group(run, tasks, executor, partition, own=True)
+                    self._start(run, tasks, executor, group)
                     yield
         tasks.queue.all_asked(self.fleet.freed)
 
@@ -139,8 +139,8 @@ class Launcher:
                 refused = self.health.refused(run.spec.id, executor.id)
                 partition = tasks.take_any(executor.id, self.turn.now_s, refused)
                 if partition is not None:
-                    also = self.grouping.companions(run, tasks, executor, partition, own=False)
-                    self._start(run, tasks, executor, partition, also)
+                    group = self.grouping.group(run, tasks, executor, partition, own=False)
+                    self._start(run, tasks, executor, group)
                     yield
         tasks.queue.all_offered(self.fleet.freed, self.turn.now_s)
 
@@ -192,53 +192,49 @@ class Launcher:
                 list(tasks.pending), list(self.fleet.free.values()), strict=False
             ):
                 tasks.queue.take(partition)
-                self._start(run, tasks, executor, partition)
+                self._start(run, tasks, executor, (partition,))
 
     def _start(
-        self,
-        run: StageRun,
-        tasks: TaskSet,
-        executor: Executor,
-        partition: int,
-        also: tuple[int, ...] = (),
+        self, run: StageRun, tasks: TaskSet, executor: Executor, partitions: tuple[int, ...]
     ) -> None:
+        first = partitions[0]
+        number = tasks.next_number(first)
+        for each in partitions[1:]:
+            tasks.next_number(each)
         attempt = Attempt(
             self.attempts.next_id(),
             tasks,
-            partition,
+            partitions,
             executor.id,
-            tasks.next_number(partition),
+            number,
             self.turn.now_s,
-            also=also,
             writes=run.spec.writes,
         )
-        for each in also:
-            tasks.next_number(each)
         self.attempts.add(attempt)
         self.fleet.occupy(executor, attempt)
         tasks.launch(attempt)
-        index = run.pieces.get(partition, partition)
-        attempt.blocks = self._kept_blocks(run.spec, index)
+        whole = (run.pieces[first],) if first in run.pieces else partitions
+        attempt.blocks = self._kept_blocks(run.spec, whole[0])
         if run.plan is not None:
-            attempt.parcels = self.prefetcher.prefetched_for(run, index, executor.node)
-            for each in (index, *also):
+            attempt.parcels = self.prefetcher.prefetched_for(run, whole[0], executor.node)
+            for each in whole:
                 self.prefetcher.reducer_launched(run, each)
         for segment in attempt.segments():
             self.storage.ledger.use(segment)
-        divided = self.divider.divided(run, partition) if run.divisions else None
-        announces = divided is None and not also and self._announces(run, tasks, partition)
+        divided = self.divider.divided(run, first) if run.divisions else None
+        is_alone = divided is None and len(partitions) == 1
+        announces = is_alone and self._announces(run, tasks, first)
         self.turn.add(
             LaunchTask(
                 attempt.id,
                 executor.id,
                 run.spec.id,
-                index,
-                attempt.number,
+                whole,
+                number,
                 run.job,
                 self.outputs.snapshots(run.spec.shape.shuffles),
                 attempt.blocks,
                 attempt.parcels,
-                also,
                 divided,
                 self.rules.buffer_bytes if announces else 0,
             )

@@ -129,7 +129,7 @@ class Outcomes:
             self.storage.release([event.ref])
             return
         outputs = self.outputs.of(run.spec)
-        partial = PartialOutput(attempt.partition, event.ref, event.sizes)
+        partial = PartialOutput(attempt.partitions[0], event.ref, event.sizes)
         if attempt.partials is None:
             attempt.partials = {}
         attempt.partials[outputs.grow(partial)] = partial
@@ -137,9 +137,9 @@ class Outcomes:
 
     def _wanted_of(self, attempt: Attempt, event: ev.TaskSucceeded) -> dict[int, ev.Made]:
         """What was made of the partitions that no copy has done meanwhile."""
-        if not attempt.also:
-            return {attempt.partition: event.first()}
-        made = dict(zip((attempt.partition, *attempt.also), event.made(), strict=True))
+        made = dict(zip(attempt.partitions, event.made, strict=True))
+        if len(made) == len(attempt.wanted):
+            return made
         wanted = {partition: made.pop(partition) for partition in attempt.wanted}
         for late in made.values():
             rare("a partition of a group was done by a copy")
@@ -178,18 +178,19 @@ class Outcomes:
         if ended is None:
             return
         attempt, run, tasks = ended
-        if attempt.also or self.divider.is_divided(run, attempt):
+        if not self.divider.is_whole(run, attempt):
             # Each is tried alone now, and as a whole: the one that is to blame fails again.
             rare("a task of several tiny reducers, or of a piece of one, fails")
             self.retry(run, tasks, attempt)
             return
-        self.health.failed(run.spec.id, attempt.partition, attempt.executor, self.turn.now_s)
-        count = tasks.failures.get(attempt.partition, 0) + 1
-        tasks.failures[attempt.partition] = count
+        (partition,) = attempt.partitions
+        self.health.failed(run.spec.id, partition, attempt.executor, self.turn.now_s)
+        count = tasks.failures.get(partition, 0) + 1
+        tasks.failures[partition] = count
         if count >= self.rules.max_failures:
             rare("a task fails for good")
             report = reports.task_failed(
-                run.spec, attempt.partition, attempt.executor, count, event.failure
+                run.spec, partition, attempt.executor, count, event.failure
             )
             self.jobs.fail(run, report)
         else:
@@ -286,7 +287,7 @@ class Outcomes:
         if run is None or run.tasks is None:
             return
         run.barrier[event.attempt] = event.message
-        together = sorted(run.tasks.running(), key=lambda each: each.partition)
+        together = sorted(run.tasks.running(), key=lambda each: each.partitions)
         if all(each.id in run.barrier for each in together):
             messages = tuple(run.barrier[each.id] for each in together)
             attempts = tuple((each.id, each.executor) for each in together)

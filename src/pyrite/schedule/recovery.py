@@ -179,18 +179,17 @@ class Recovery:
         run = self.stages.of(tasks)
         if run is None:
             return
-        if attempt.also or self.divider.is_divided(run, attempt):
+        if not self.divider.is_whole(run, attempt):
             # Each is tried alone now, and as a whole: who is to blame ends an executor again.
             rare("an executor dies with a task of several tiny reducers, or of a piece of one")
             self.outcomes.retry(run, tasks, attempt)
             return
-        deaths = tasks.deaths.get(attempt.partition, 0) + blamed
-        tasks.deaths[attempt.partition] = deaths
+        (partition,) = attempt.partitions
+        deaths = tasks.deaths.get(partition, 0) + blamed
+        tasks.deaths[partition] = deaths
         if deaths >= self.rules.max_deaths:
             rare("a partition ends too many executors")
-            report = reports.executor_died(
-                run.spec, attempt.partition, attempt.executor, deaths, reason
-            )
+            report = reports.executor_died(run.spec, partition, attempt.executor, deaths, reason)
             self.jobs.fail(run, report)
         else:
             self.outcomes.retry(run, tasks, attempt)

@@ -198,7 +198,7 @@ class TaskSet:
                 if not copy.wanted:
                     useless.append(copy)
             self._move(partition, DONE)
-        each_s = (now_s - attempt.started_s) / (1 + len(attempt.also))
+        each_s = (now_s - attempt.started_s) / len(attempt.partitions)
         self.durations_s.append(each_s)
         pace_s = self.together.pace_s
         self.together.pace_s = each_s if pace_s is None else (pace_s + each_s) / 2
@@ -215,7 +215,7 @@ class TaskSet:
         self.durations_s.clear()
         limit_s = max(rule.multiplier * self.usual_s.value, rule.least_s)
         for partition, copies in self._running.items():
-            each_s = (now_s - copies[0].started_s) / (1 + len(copies[0].also))
+            each_s = (now_s - copies[0].started_s) / len(copies[0].partitions)
             if len(copies) == 1 and each_s > limit_s:
                 self.mark_slow(partition)
         return bool(self._slow)

@@ -65,7 +65,7 @@ COUNT = do.CountAccumulators(JobId(0), b"updates")
 def launch(attempt: int, partition: int = 0, stage: int = 0, **more: Any) -> do.LaunchTask:
     executor = ExecutorId(more.pop("executor", 0))
     return do.LaunchTask(
-        AttemptId(attempt), executor, StageId(stage), partition, 0, JobId(0), **more
+        AttemptId(attempt), executor, StageId(stage), (partition,), 0, JobId(0), **more
     )
 
 
@@ -74,7 +74,9 @@ def reduce_task(attempt: int, epoch: int, *refs: BlockRef) -> Chapter:
 
 
 def done(attempt: int, output: BlockRef | None = None) -> ev.TaskSucceeded:
-    return ev.TaskSucceeded(AttemptId(attempt), output=output, accumulators=COUNT.updates)
+    return ev.TaskSucceeded(
+        AttemptId(attempt), (ev.Made(output=output, accumulators=COUNT.updates),)
+    )
 
 
 def unread(attempt: int, ref: BlockRef) -> ev.FetchFailed:
@@ -134,9 +136,11 @@ def test_counting_bites_where_no_task_brought_the_updates(chapter: Chapter) -> N
         tell(Counting(), SUBMITTED, TWO_MAPS, chapter)
 
 
-GROUP = launch(0, 0, also=(1, 2))
+GROUP = launch(0)._replace(partitions=(0, 1, 2))
 OTHERS = [do.CountAccumulators(JobId(0), word) for word in (b"one", b"two")]
-GROUP_DONE = done(0)._replace(more=tuple(ev.Made(None, None, each.updates) for each in OTHERS))
+GROUP_DONE = ev.TaskSucceeded(
+    AttemptId(0), tuple(ev.Made(None, None, each.updates) for each in (COUNT, *OTHERS))
+)
 
 
 def test_counting_tells_the_partitions_of_one_task_apart() -> None:
@@ -232,7 +236,7 @@ def holding(**held: Any) -> Any:
     scheduler.storage.ledger.segments = held.get("read", {})
     if "read" in held:
         read = ((Partition(RddId(4), 2), REF),)
-        attempt = Attempt(AttemptId(9), None, 0, ExecutorId(0), 0, 0.0, blocks=read)
+        attempt = Attempt(AttemptId(9), None, (0,), ExecutorId(0), 0, 0.0, blocks=read)
         scheduler.attempts.add(attempt)
     return scheduler
 

@@ -98,7 +98,7 @@ def launch(attempt: int, executor: int = 0, epoch: int = 0, job: int = 0) -> do.
         AttemptId(attempt),
         ExecutorId(executor),
         StageId(3),
-        partition=2,
+        partitions=(2,),
         number=1,
         job=JobId(job),
         inputs=(do.Snapshot(ShuffleId(9), epoch, (REF,)),),
@@ -118,7 +118,7 @@ def test_a_task_comes_with_all_that_it_needs(
     assert peers[0].told == [
         ("stage", 3, layout, [b"link 3"], b"header 3 0"),
         ("snapshot", 9, [tuple(REF)], []),
-        ("task", 7, 3, 2, 1, [9], [(4, 2, *OTHER_REF)], [], (), None, 0, [slices]),
+        ("task", 7, 3, (2,), 1, [9], [(4, 2, *OTHER_REF)], [], None, 0, [slices]),
     ]
     assert pickle.loads(layout) == Layout([Node(RddId(4), (), 7)], [Run(0, 0, 1)])
     assert pickle.loads(slices) == {(0, 0): {2: b"two"}}
@@ -144,9 +144,10 @@ def test_a_task_hears_of_installments_and_whether_to_write_some(
 def test_partitions_that_are_computed_together_are_told_together(
     conversation: Conversation, peers: list[Listener]
 ) -> None:
-    conversation.tell(launch(7)._replace(also=(4, 6)))
-    word, attempt, stage, first, *rest = peers[0].told[-1]
-    assert (word, attempt, stage, first) == ("task", 7, 3, 2) and (4, 6) in rest
+    conversation.tell(launch(7)._replace(partitions=(2, 4, 6)))
+    *first, partitions, _ = peers[0].told[-1][:5]
+    rest = peers[0].told[-1]
+    assert (*first, partitions) == ("task", 7, 3, (2, 4, 6))
     assert [pickle.loads(each)[0, 0] for each in rest[-1]] == [
         {2: b"two"},
         {4: b"four"},
@@ -267,28 +268,38 @@ def test_what_is_not_for_executors(
         (("grown", 5, tuple(REF), b"sizes"), [ev.OutputGrew(AttemptId(5), REF, b"sizes")]),
         (("barrier", 5, "hello"), [ev.BarrierReached(AttemptId(5), "hello")]),
         (
-            ("ok", 5, b"rows", None, None, b"counts", [], *REPORT),
-            [BLOCK_LOST, ev.TaskSucceeded(AttemptId(5), b"rows", None, b"counts", NEWS)],
+            ("ok", 5, [(b"rows", None, None, b"counts")], *REPORT),
+            [
+                BLOCK_LOST,
+                ev.TaskSucceeded(AttemptId(5), (ev.Made(b"rows", None, b"counts"),), NEWS),
+            ],
         ),
         (
-            ("ok", 5, tuple(REF), None, None, None, [], *NOTHING),
-            [ev.TaskSucceeded(AttemptId(5), REF)],
+            ("ok", 5, [(tuple(REF), None, None, None)], *NOTHING),
+            [ev.TaskSucceeded(AttemptId(5), (ev.Made(REF),))],
         ),
         (
-            ("ok", 5, None, tuple(REF), b"sizes", None, [], *NOTHING),
-            [ev.TaskSucceeded(AttemptId(5), None, REF, sizes=b"sizes")],
+            ("ok", 5, [(None, tuple(REF), b"sizes", None)], *NOTHING),
+            [ev.TaskSucceeded(AttemptId(5), (ev.Made(None, REF, sizes=b"sizes"),))],
         ),
         (
             (
-                *("ok", 5, b"rows", None, None, None),
-                [(tuple(REF), None, None, b"counts"), (None, tuple(REF), b"sizes", None)],
+                *("ok", 5),
+                [
+                    (b"rows", None, None, None),
+                    (tuple(REF), None, None, b"counts"),
+                    (None, tuple(REF), b"sizes", None),
+                ],
                 *NOTHING,
             ),
             [
                 ev.TaskSucceeded(
                     AttemptId(5),
-                    b"rows",
-                    more=(ev.Made(REF, None, b"counts"), ev.Made(None, REF, None, b"sizes")),
+                    (
+                        ev.Made(b"rows"),
+                        ev.Made(REF, None, b"counts"),
+                        ev.Made(None, REF, None, b"sizes"),
+                    ),
                 )
             ],
         ),

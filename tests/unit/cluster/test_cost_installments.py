@@ -27,7 +27,7 @@ from pyrite.schedule.scheduler import Scheduler
 
 A, B, C = NodeId("node-0"), NodeId("node-1"), NodeId("node-2")
 SHUFFLE = ShuffleId(0)
-MAP = LaunchTask(AttemptId(0), ExecutorId(0), StageId(0), 0, 0, JobId(0), buffer_bytes=400_000)
+MAP = LaunchTask(AttemptId(0), ExecutorId(0), StageId(0), (0,), 0, JobId(0), buffer_bytes=400_000)
 
 
 def cluster_of(nodes: int, output_bytes: float = 1e6) -> CostedCluster:
@@ -60,12 +60,15 @@ def test_an_awaited_output_is_told_of_while_it_is_made() -> None:
     *told, (ended_s, done) = run_map(cluster_of(2))
     assert [at_s for at_s, _ in told] == pytest.approx([1.0, 2.0])
     assert ended_s == pytest.approx(3.0)
-    assert isinstance(done, TaskSucceeded) and done.output is not None
+    assert isinstance(done, TaskSucceeded) and done.made[0].output is not None
     blocks = [event.ref for _, event in told if isinstance(event, OutputGrew)]
-    assert [ref.length for ref in [*blocks, done.output]] == [333_333, 333_333, 333_334]
-    assert len({ref.offset for ref in [*blocks, done.output]}) == 3
+    assert [ref.length for ref in [*blocks, done.made[0].output]] == [333_333, 333_333, 333_334]
+    assert len({ref.offset for ref in [*blocks, done.made[0].output]}) == 3
     # Each tells of its own parts only.
-    for sizes in [done.sizes, *(each.sizes for _, each in told if isinstance(each, OutputGrew))]:
+    for sizes in [
+        done.made[0].sizes,
+        *(each.sizes for _, each in told if isinstance(each, OutputGrew)),
+    ]:
         assert sizes is not None
         assert decode(sizes) == pytest.approx([83_333, 250_000], rel=0.05)
 
@@ -75,8 +78,8 @@ def test_an_output_that_is_small_or_that_nobody_fetches_is_one_block(
     nodes: int, output_bytes: float
 ) -> None:
     ((_, done),) = run_map(cluster_of(nodes, output_bytes))
-    assert isinstance(done, TaskSucceeded) and done.output is not None
-    assert done.output.length == output_bytes
+    assert isinstance(done, TaskSucceeded) and done.made[0].output is not None
+    assert done.made[0].output.length == output_bytes
 
 
 def test_an_installment_without_room_goes_to_disk() -> None:
@@ -129,7 +132,7 @@ def test_a_reducer_finds_the_installments_that_were_fetched(
             AttemptId(1),
             ExecutorId(1),
             StageId(1),
-            1,
+            (1,),
             0,
             JobId(0),
             (snapshot,),

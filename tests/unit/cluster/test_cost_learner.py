@@ -48,7 +48,7 @@ class Story:
         """A task from its launch to its end."""
         self.attempts += 1
         launch = {"kind": "LaunchTask", "attempt": self.attempts, "stage": 0, "executor": 0}
-        launch |= {"job": 0, "partition": partitions[0], "also": partitions[1:]}
+        launch |= {"job": 0, "partitions": list(partitions)}
         launch["inputs"] = [{"shuffle": 4, "outputs": 2, "bytes": 0}]
         launch["divided"] = [0, 4, [0, 1], []] if piece else None
         self.tell({"kind": "TimerFired"}, launch)
@@ -56,10 +56,11 @@ class Story:
             ref = ["a", "m-1", 0, size]
             self.tell({"kind": "OutputGrew", "attempt": self.attempts, "ref": ref})
         self.at_s += seconds
-        done = {"kind": "TaskSucceeded", "attempt": self.attempts, "result": {"bytes": 0}}
-        done["output"] = None if output is None else ["a", "m-1", 0, output]
+        done = {"kind": "TaskSucceeded", "attempt": self.attempts}
+        made = [[{"bytes": 0}, None, None, None] for _ in partitions]
+        made[0][1] = None if output is None else ["a", "m-1", 0, output]
+        done["made"] = made
         done["kept"] = [[[[KEPT, index], None, 10] for index in stored], []]
-        done["more"] = [[{"bytes": 0}, None, None, None] for _ in partitions[1:]]
         self.tell(done)
 
 

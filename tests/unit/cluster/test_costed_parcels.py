@@ -70,7 +70,7 @@ class Play:
                 AttemptId(self.attempts),
                 ExecutorId(executor),
                 StageId(1),
-                part,
+                (part,),
                 0,
                 JobId(0),
                 (Snapshot(SHUFFLE, 0, tuple(refs)),),
@@ -90,7 +90,7 @@ class Play:
 def test_map_tasks_tell_how_large_the_parts_are() -> None:
     play = Play()
     play.cluster.perform(
-        LaunchTask(AttemptId(0), ExecutorId(0), StageId(0), 0, 0, JobId(0)),
+        LaunchTask(AttemptId(0), ExecutorId(0), StageId(0), (0,), 0, JobId(0)),
     )
     # It waits for a segment, which the scheduler would grant.
     play.hear()
@@ -98,8 +98,8 @@ def test_map_tasks_tell_how_large_the_parts_are() -> None:
     assert run is not None
     run.granted("m-e0-1", A)
     done = play.hear_one(TaskSucceeded)
-    assert isinstance(done, TaskSucceeded) and done.sizes is not None
-    assert decode(done.sizes) == pytest.approx([250_000, 750_000], rel=0.05)
+    assert isinstance(done, TaskSucceeded) and done.made[0].sizes is not None
+    assert decode(done.made[0].sizes) == pytest.approx([250_000, 750_000], rel=0.05)
 
 
 def test_a_parcel_that_is_dropped_on_its_way_is_stopped() -> None:
@@ -241,9 +241,9 @@ def test_partitions_of_one_attempt_are_computed_one_after_another() -> None:
     play.reduce(1, 0, refs)
     first = play.cluster.executors[ExecutorId(1)].run
     assert first is not None
-    first.command = first.command._replace(also=(1,))
+    first.command = first.command._replace(partitions=(0, 1))
     done = play.hear_one(TaskSucceeded)
-    assert isinstance(done, TaskSucceeded) and len(done.made()) == 2
+    assert isinstance(done, TaskSucceeded) and len(done.made) == 2
     # Two of three outputs are elsewhere; each reducer takes a second.
     assert play.sent_bytes == pytest.approx(2e6)
     assert play.cluster.now_s() == pytest.approx(2.0 + 2 * 1.0, rel=1e-3)

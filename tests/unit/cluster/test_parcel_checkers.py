@@ -35,7 +35,7 @@ ORDER = do.FetchParts(1, HERE, "m-fetched-1", parcel_bytes(1, 1, 60), THERE, (1,
 PARCELS = do.Parcels(SHUFFLE, ("m-fetched-1",))
 SNAPSHOT = do.Snapshot(SHUFFLE, 0, (REF,))
 LAUNCH = do.LaunchTask(
-    AttemptId(0), ExecutorId(0), StageId(1), 1, 0, JobId(0), (SNAPSHOT,), (), (PARCELS,)
+    AttemptId(0), ExecutorId(0), StageId(1), (1,), 0, JobId(0), (SNAPSHOT,), (), (PARCELS,)
 )
 JOINED = ev.ExecutorJoined(ExecutorId(0), HERE)
 
@@ -163,7 +163,7 @@ def test_a_parcel_stays_for_its_reader(tmp_path: Path) -> None:
     drop = do.DropSegments(HERE, ("m-fetched-1",))
     with pytest.raises(CheckFailed, match="while attempt 0 reads them"):
         tell(bench.checker, drop)
-    tell(bench.checker, drop, event=ev.TaskSucceeded(AttemptId(0)))
+    tell(bench.checker, drop, event=ev.TaskSucceeded(AttemptId(0), (ev.Made(),)))
 
 
 def test_an_installment_is_never_another(tmp_path: Path) -> None:

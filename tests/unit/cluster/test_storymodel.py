@@ -71,7 +71,7 @@ def test_what_was_written_before_the_end_counts(tmp_path: Path) -> None:
     lines = path.read_text().splitlines()
     place = next(i for i, line in enumerate(lines) if '"kind":"TaskSucceeded"' in line)
     ended = json.loads(lines[place])
-    node, *_ = ended["event"]["output"]
+    node, *_ = ended["event"]["made"][0][1]
     attempt = ended["event"]["attempt"]
     grew = {"kind": "OutputGrew", "attempt": attempt, "ref": [node, "m-e0-9", 0, 500]}
     lines.insert(place, json.dumps({"at_s": ended["at_s"], "event": grew, "commands": []}))

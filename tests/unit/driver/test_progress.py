@@ -12,7 +12,7 @@ STAGE = StageSpec(StageId(4), "map at x.py:1", 3, Shape([]), {})
 
 
 def launch(attempt: int) -> do.LaunchTask:
-    return do.LaunchTask(AttemptId(attempt), ExecutorId(0), StageId(4), attempt, 0, JobId(7))
+    return do.LaunchTask(AttemptId(attempt), ExecutorId(0), StageId(4), (attempt,), 0, JobId(7))
 
 
 def test_numbers_follow_the_tasks() -> None:
@@ -22,14 +22,14 @@ def test_numbers_follow_the_tasks() -> None:
     tally.tell(0.0, ev.JobSubmitted(job), [launch(0), launch(1)])
     assert status.getActiveJobsIds() == [7] and status.getJobIdsForGroup("g") == [7]
     assert status.getActiveStageIds() == [4]
-    tally.tell(1.0, ev.TaskSucceeded(AttemptId(0), b""), [])
+    tally.tell(1.0, ev.TaskSucceeded(AttemptId(0), (ev.Made(b""),)), [])
     tally.tell(1.0, ev.TaskFailed(AttemptId(1), ev.Failure("E", "e")), [launch(2)])
     info = status.getStageInfo(4)
     assert info is not None
     assert (info.numTasks, info.numActiveTasks) == (2, 1)
     assert (info.numCompletedTasks, info.numFailedTasks) == (1, 1)
     finish = [do.ForgetStage(StageId(4)), do.FinishJob(JobId(7))]
-    tally.tell(2.0, ev.TaskSucceeded(AttemptId(2), b""), list(finish))
+    tally.tell(2.0, ev.TaskSucceeded(AttemptId(2), (ev.Made(b""),)), list(finish))
     assert status.getActiveStageIds() == [] and status.getActiveJobsIds() == []
     assert status.getJobInfo(7) == (7, [4], "SUCCEEDED")
     assert status.getJobInfo(8) is None and status.getStageInfo(8) is None
@@ -39,16 +39,16 @@ def test_partitions_of_one_task_count_each() -> None:
     tally = Tally(lambda _: STAGE)
     status = StatusTracker(tally)
     job = JobSpec(JobId(7), STAGE, (0, 1, 2))
-    tally.tell(0.0, ev.JobSubmitted(job), [launch(0)._replace(also=(1, 2))])
+    tally.tell(0.0, ev.JobSubmitted(job), [launch(0)._replace(partitions=(0, 1, 2))])
     info = status.getStageInfo(4)
     assert info is not None and info.numActiveTasks == 3
     alone = [launch(each) for each in (1, 2)]
     tally.tell(1.0, ev.TaskFailed(AttemptId(0), ev.Failure("E", "e")), list(alone))
     info = status.getStageInfo(4)
     assert info is not None and (info.numActiveTasks, info.numFailedTasks) == (2, 1)
-    group = launch(3)._replace(also=(1, 2))
+    group = launch(3)._replace(partitions=(3, 1, 2))
     tally.tell(2.0, ev.TimerFired("t"), [group])
-    tally.tell(3.0, ev.TaskSucceeded(AttemptId(3), b"", more=(ev.Made(), ev.Made())), [])
+    tally.tell(3.0, ev.TaskSucceeded(AttemptId(3), (ev.Made(b""), *(ev.Made(), ev.Made()))), [])
     info = status.getStageInfo(4)
     assert info is not None and (info.numActiveTasks, info.numCompletedTasks) == (2, 3)
 

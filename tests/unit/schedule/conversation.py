@@ -81,13 +81,11 @@ class Talk:
         run = self.scheduler.stages._runs.get(launched.stage)
         writes = run is not None and run.spec.writes is not None
         result = None if writes else b"r"
-        outputs = [
-            BlockRef(NODE, f"d-{attempt}", 10 * place, 10) if writes else None
+        made = [
+            ev.Made(result, BlockRef(NODE, f"d-{attempt}", 10 * place, 10) if writes else None)
             for place in range(len(launched.partitions))
         ]
-        more = tuple(ev.Made(result, output) for output in outputs[1:])
-        event = ev.TaskSucceeded(AttemptId(attempt), result, outputs[0], more=more)
-        return self.tell(event._replace(**news))
+        return self.tell(ev.TaskSucceeded(AttemptId(attempt), tuple(made), **news))
 
     def fail(self, attempt: int, message: str = "ValueError: bad") -> list[do.Command]:
         del self.running[AttemptId(attempt)]
@@ -109,7 +107,7 @@ class Talk:
 
 def launched(answer: list[do.Command]) -> list[tuple[int, int, int]]:
     """The launches as (stage, partition, executor)."""
-    return [(c.stage, c.partition, c.executor) for c in answer if isinstance(c, do.LaunchTask)]
+    return [(c.stage, c.partitions[0], c.executor) for c in answer if isinstance(c, do.LaunchTask)]
 
 
 def stored(rdd: int, index: int, ref: BlockRef | None = None) -> ev.KeptNews:

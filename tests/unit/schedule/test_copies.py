@@ -99,7 +99,7 @@ def copied(**rules: object) -> Copied:
 
 
 def maps_launched(answer: list[do.Command]) -> list[int]:
-    return [each.partition for each in of_type(answer, do.LaunchTask) if each.stage == 0]
+    return [each.partitions[0] for each in of_type(answer, do.LaunchTask) if each.stage == 0]
 
 
 def dropped(answer: list[do.Command]) -> list[tuple[NodeId, str]]:

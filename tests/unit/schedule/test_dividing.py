@@ -44,7 +44,9 @@ def pieces(talk: Nodes) -> dict[int, do.LaunchTask]:
 def end_piece(talk: Nodes, attempt: int, updates: bytes | None = None) -> list[do.Command]:
     launch = talk.running.pop(AttemptId(attempt))
     block = BlockRef(NODES[launch.executor], f"d-e{launch.executor}-{attempt}", 0, 50)
-    return talk.tell(ev.TaskSucceeded(AttemptId(attempt), output=block, accumulators=updates))
+    return talk.tell(
+        ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=block, accumulators=updates),))
+    )
 
 
 def end_pieces(talk: Nodes) -> list[do.Command]:
@@ -58,7 +60,7 @@ def wholes(talk: Nodes) -> dict[int, do.LaunchTask]:
     return {
         attempt: launch
         for attempt, launch in talk.running.items()
-        if launch.stage == 1 and launch.partition == 2 and launch.partitions
+        if launch.stage == 1 and launch.completes == (2,)
     }
 
 
@@ -87,7 +89,7 @@ def test_a_heavy_reducer_is_divided_along_its_maps() -> None:
         if not pieces(talk):
             talk.finish()
         for attempt, launch in pieces(talk).items():
-            assert launch.partition == 2 and launch.partitions == ()
+            assert launch.partitions == (2,) and launch.completes == ()
             assert launch.divided is not None and launch.divided.maps is not None
             if launch.divided.maps not in ranges:
                 ranges.append(launch.divided.maps)
@@ -182,7 +184,7 @@ def test_what_pieces_read_again_is_weighed(
         else:
             del talk.running[attempt]
             half = BlockRef(NODES[launch.executor], f"d-{attempt}", 0, other_mib * MIB // 2)
-            talk.tell(ev.TaskSucceeded(attempt, output=half))
+            talk.tell(ev.TaskSucceeded(attempt, (ev.Made(output=half),)))
     assert [each.pieces for each in of_type(talk.log, do.ReducerDivided)] == expected
 
 
@@ -194,7 +196,7 @@ def runs_as_a_whole(talk: Nodes) -> None:
     assert not talk.scheduler.stages._runs[1].divisions
     finish_all(talk)
     assert talk.ended() == {0: None}
-    launches = [each for each in of_type(talk.log, do.LaunchTask) if each.partition == 2]
+    launches = [each for each in of_type(talk.log, do.LaunchTask) if each.partitions == (2,)]
     assert launches[-1].divided is None
     talk.tell(ev.ShuffleForgotten(SHUFFLE))
     assert not talk.scheduler.storage.ledger.segments
@@ -280,7 +282,7 @@ def test_a_whole_that_runs_without_one_of_its_pieces_begins_anew() -> None:
     # It may have read the piece before, but what that added is forgotten: all counts, or nothing.
     assert attempt in [each.attempt for each in of_type(talk.log, do.CancelTask)]
     del talk.running[AttemptId(attempt)]
-    talk.tell(ev.TaskSucceeded(AttemptId(attempt), b"late", accumulators=b"late"))
+    talk.tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(b"late", accumulators=b"late"),)))
     assert not of_type(talk.log, do.CountAccumulators)
     runs_as_a_whole(talk)
     results = {each.partition: each.result for each in of_type(talk.log, do.DeliverResult)}

@@ -43,7 +43,7 @@ def keep(talk: Nodes, node: NodeId, partitions: int) -> None:
         segment = f"m-{writer}-k{index}"
         talk.tell(ev.SpaceWanted(node, writer, segment, 100, rdd=KEPT))
         stored.append(ev.Stored(Partition(KEPT, index), BlockRef(node, segment, 0, 100), 100))
-    talk.tell(ev.TaskSucceeded(attempt, b"r", kept=ev.KeptNews(tuple(stored), ())))
+    talk.tell(ev.TaskSucceeded(attempt, (ev.Made(b"r"),), ev.KeptNews(tuple(stored), ())))
 
 
 def run_maps(talk: Nodes, *sizes: int, until: int = 0) -> None:
@@ -98,7 +98,7 @@ def in_memory(talk: Nodes, *sizes: int) -> None:
     segment = f"m-{writer}-{attempt}"
     talk.tell(ev.SpaceWanted(node, writer, segment, sum(sizes)))
     output = BlockRef(node, segment, 0, sum(sizes))
-    talk.tell(ev.TaskSucceeded(AttemptId(attempt), output=output, sizes=encode(sizes)))
+    talk.tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=output, sizes=encode(sizes)),)))
 
 
 def test_what_lies_in_the_nodes_own_memory_is_not_missing() -> None:

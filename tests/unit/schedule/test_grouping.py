@@ -30,7 +30,7 @@ class Quick(Talk):
 
     def group(self) -> do.LaunchTask:
         """The first that runs of several partitions."""
-        return next(each for each in self.running.values() if each.also)
+        return next(each for each in self.running.values() if len(each.partitions) > 1)
 
     def started(self) -> list[do.LaunchTask]:
         return of_type(self.log, do.LaunchTask)
@@ -47,7 +47,9 @@ def begun(reducers: int = 40, executors: int = 2, **rules: Any) -> Quick:
     talk = Quick(executors, **rules)
     talk.submit(result_stage(1, reducers, map_stage(0, 1)))
     talk.succeed(0)
-    assert not any(each.also for each in talk.running.values()), "nothing is known of the first"
+    assert not any(len(each.partitions) > 1 for each in talk.running.values()), (
+        "nothing is known of the first"
+    )
     return talk
 
 
@@ -115,7 +117,7 @@ def test_what_takes_long_is_computed_alone() -> None:
     for _ in range(40):
         attempt = next(iter(talk.running))
         talk.running.pop(attempt)
-        talk.tell(ev.TaskSucceeded(attempt, b"r"), at_s=talk.now_s + 0.2)
+        talk.tell(ev.TaskSucceeded(attempt, (ev.Made(b"r"),)), at_s=talk.now_s + 0.2)
     assert talk.ended() == {0: None} and len(talk.reduce_launches()) == 40
 
 
@@ -123,7 +125,7 @@ def test_a_group_takes_no_longer_than_a_moment() -> None:
     talk = begun(400)
     attempt = next(iter(talk.running))
     talk.running.pop(attempt)
-    answer = talk.tell(ev.TaskSucceeded(attempt, b"r"), at_s=talk.now_s + 0.03)
+    answer = talk.tell(ev.TaskSucceeded(attempt, (ev.Made(b"r"),)), at_s=talk.now_s + 0.03)
     [launch] = of_type(answer, do.LaunchTask)
     assert len(launch.partitions) == 3
 
@@ -162,7 +164,9 @@ def test_barriers_kept_rows_and_files_beside_a_shuffle_are_left_alone() -> None:
     beside.succeed_all()
     for each in (talk, kept, beside):
         assert each.ended() == {0: None}
-        assert len(each.reduce_launches()) == 40 and not any(it.also for it in each.started())
+        assert len(each.reduce_launches()) == 40 and not any(
+            len(it.partitions) > 1 for it in each.started()
+        )
 
 
 # What goes wrong
@@ -175,7 +179,7 @@ def alone_from_then_on(talk: Quick, group: do.LaunchTask) -> None:
     again = [
         each for each in talk.started()[before:] if set(each.partitions) & set(group.partitions)
     ]
-    assert all(not each.also for each in again)
+    assert all(len(each.partitions) == 1 for each in again)
     assert sorted(talk.delivered()) == list(range(40)) and talk.ended() == {0: None}
 
 
@@ -252,8 +256,11 @@ def test_a_copy_that_is_done_leaves_the_others_to_the_group() -> None:
     talk, group, copy = slow_copy()
     answer = talk.succeed(copy.attempt)
     assert not of_type(answer, do.CancelTask), "the group has others to do"
-    [attempt] = [each for each in talk.scheduler.attempts if each.also]
-    assert copy.partition not in attempt.wanted and len(attempt.wanted) == len(group.also)
+    [attempt] = [each for each in talk.scheduler.attempts if len(each.partitions) > 1]
+    assert (
+        copy.partitions[0] not in attempt.wanted
+        and len(attempt.wanted) == len(group.partitions) - 1
+    )
     talk.succeed(group.attempt)
     assert sorted(talk.delivered()) == list(range(40)) and talk.ended() == {0: None}
 
@@ -281,7 +288,7 @@ def test_a_group_that_fails_leaves_what_copies_do_to_them() -> None:
     talk, group, copy = slow_copy()
     talk.fail(group.attempt)
     tasks = talk.scheduler.stages._runs[1].tasks
-    assert tasks is not None and copy.partition not in tasks.pending
+    assert tasks is not None and copy.partitions[0] not in tasks.pending
     assert set(tasks.pending) | set(tasks._running) == set(group.partitions)
     alone_from_then_on(talk, group)
 
@@ -298,7 +305,7 @@ def test_outputs_and_counts_of_a_group_are_kept_one_by_one() -> None:
     refs = [BlockRef(NODE, f"d-made-{each}", 0, 10) for each in group.partitions]
     counts = [b"count %d" % each for each in group.partitions]
     made = [ev.Made(None, ref, count) for ref, count in zip(refs, counts, strict=True)]
-    first = ev.TaskSucceeded(group.attempt, None, refs[0], counts[0], more=tuple(made[1:]))
+    first = ev.TaskSucceeded(group.attempt, (ev.Made(None, refs[0], counts[0]), *made[1:]))
     answer = talk.tell(first)
     assert [each.updates for each in of_type(answer, do.CountAccumulators)] == counts
     outputs = talk.scheduler.outputs._shuffles[ShuffleId(1)]
@@ -312,7 +319,7 @@ def test_what_a_group_made_for_nobody_is_released() -> None:
     group = talk.running.pop(talk.group().attempt)
     talk.tell(ev.CancelRequested("enough"))
     refs = [BlockRef(NODE, f"d-late-{each}", 0, 10) for each in group.partitions]
-    late = ev.TaskSucceeded(group.attempt, refs[0], more=tuple(ev.Made(ref) for ref in refs[1:]))
+    late = ev.TaskSucceeded(group.attempt, (ev.Made(refs[0]), *(ev.Made(ref) for ref in refs[1:])))
     dropped = of_type(talk.tell(late), do.DropSegments)
     assert [name for each in dropped for name in each.segments] == [ref.segment for ref in refs]
 
@@ -344,7 +351,7 @@ def on_two_nodes(sizes: list[int], **rules: Any) -> Quick:
     [attempt] = talk.running
     del talk.running[attempt]
     output = BlockRef(NODE, "d-map", 0, sum(sizes))
-    talk.tell(ev.TaskSucceeded(AttemptId(attempt), output=output, sizes=encode(sizes)))
+    talk.tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=output, sizes=encode(sizes)),)))
     return talk
 
 
@@ -356,7 +363,7 @@ def test_those_that_are_known_to_be_large_are_alone_among_tiny_ones() -> None:
     assert sorted(talk.delivered()) == list(range(80))
     [told] = of_type(talk.log, do.ReducersGrouped)
     assert told.how == "known" and told.total_bytes > 7 * large
-    groups = [each.partitions for each in talk.reduce_launches() if each.also]
+    groups = [each.partitions for each in talk.reduce_launches() if len(each.partitions) > 1]
     assert groups and all(sizes[index] == 100 for group in groups for index in group)
 
 

@@ -42,8 +42,8 @@ class Growing(Nodes):
             del self.running[attempt]
             node = NODES[launch.executor]
             ref = BlockRef(node, f"d-e{launch.executor}-kept", 0, 100)
-            news = stored(KEPT, launch.partition, ref)
-            self.tell(ev.TaskSucceeded(attempt, b"r", kept=news))
+            news = stored(KEPT, launch.partitions[0], ref)
+            self.tell(ev.TaskSucceeded(attempt, (ev.Made(b"r"),), news))
 
     @property
     def outputs(self) -> ShuffleOutputs:
@@ -51,7 +51,7 @@ class Growing(Nodes):
 
     def map_of(self, partition: int) -> do.LaunchTask:
         """The attempt that makes a map output, the last where there are several."""
-        return [each for each in self.running.values() if each.partition == partition][-1]
+        return [each for each in self.running.values() if each.partitions[0] == partition][-1]
 
     def grow(self, attempt: int, *sizes: int) -> list[do.Command]:
         """A running map task has written a block of these parts."""
@@ -218,7 +218,7 @@ def test_what_an_attempt_wrote_goes_with_it(ending: object) -> None:
     assert len(mine) == 2 and parts(talk).isdisjoint(mine) and parts(talk)
     # Another attempt's blocks have other numbers: those that travelled stand for nothing.
     numbers = list(talk.outputs.partials)
-    if again := [each for each in talk.running.values() if each.partition == 0]:
+    if again := [each for each in talk.running.values() if each.partitions[0] == 0]:
         talk.grow(again[-1].attempt, *[MIB] * REDUCERS)
         assert max(talk.outputs.partials) > max(numbers)
     finish_all(talk)
@@ -231,8 +231,8 @@ def finish_all(talk: Growing) -> None:
         node = talk.scheduler.fleet._executors[launch.executor].node
         del talk.running[attempt]
         output = BlockRef(node, f"d-e{launch.executor}-{attempt}", 0, 3 * MIB)
-        made = ev.TaskSucceeded(attempt, output=output, sizes=encode([MIB] * REDUCERS))
-        talk.tell(made if launch.stage == 0 else ev.TaskSucceeded(attempt, b"r"))
+        made = ev.TaskSucceeded(attempt, (ev.Made(output=output, sizes=encode([MIB] * REDUCERS)),))
+        talk.tell(made if launch.stage == 0 else ev.TaskSucceeded(attempt, (ev.Made(b"r"),)))
     talk.arrive_all()
     assert talk.ended()[1] is None
     talk.tell(ev.ShuffleForgotten(SHUFFLE))
@@ -334,7 +334,7 @@ def test_losing_a_block_loses_the_whole_output(which: int) -> None:
     answer = talk.tell(ev.FetchFailed(attempt, SHUFFLE, lost, "gone"))
     assert {ref.segment for ref in blocks} <= dropped(answer)
     assert talk.outputs.missing() == [0] and not talk.outputs.partials
-    assert [(each.stage, each.partition) for each in of_type(answer, do.LaunchTask)] == [(0, 0)]
+    assert [(each.stage, *each.partitions) for each in of_type(answer, do.LaunchTask)] == [(0, 0)]
     assert set(talk.scheduler.stages._runs[talk.stage.id].fetch_failures.values()) == {1}
     # Late words of the same loss change nothing.
     [attempt] = [a for a, each in talk.running.items() if each.stage != 0][:1]

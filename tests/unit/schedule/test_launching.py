@@ -21,7 +21,7 @@ def keeping(talk: Talk, tasks: int) -> None:
     talk.submit(result_stage(1, tasks), id=100)
     while talk.running:
         attempt, launch = next(iter(talk.running.items()))
-        talk.succeed(attempt, kept=stored(10, launch.partition))
+        talk.succeed(attempt, kept=stored(10, launch.partitions[0]))
 
 
 def join(talk: Talk, executors: range) -> None:
@@ -51,7 +51,7 @@ def questions(idle: int, monkeypatch: pytest.MonkeyPatch) -> int:
         # Within the wait for locality.
         while talk.running:
             launch = talk.running.pop(next(iter(talk.running)))
-            talk.tell(ev.TaskSucceeded(launch.attempt, b"r"), at_s=talk.now_s)
+            talk.tell(ev.TaskSucceeded(launch.attempt, (ev.Made(b"r"),)), at_s=talk.now_s)
     assert talk.ended()[101] is None
     return asked
 
@@ -103,7 +103,7 @@ def test_an_executor_that_is_forgiven_gets_its_own_task() -> None:
     on_second = next(iter(talk.running))
     later = talk.now_s + 60.0
     launch = talk.running.pop(on_second)
-    answer = talk.tell(ev.TaskSucceeded(launch.attempt, b"r"), at_s=later)
+    answer = talk.tell(ev.TaskSucceeded(launch.attempt, (ev.Made(b"r"),)), at_s=later)
     assert sorted(executor for _, _, executor in launched(answer)) == [0, 1]
 
 
@@ -115,7 +115,7 @@ def test_an_executor_that_is_forgiven_gets_what_any_may_take() -> None:
     on_first = next(a for a, each in talk.running.items() if each.executor == 0)
     assert not launched(talk.fail(on_first)), "executor 0 is left out"
     launch = talk.running.pop(next(iter(talk.running)))
-    answer = talk.tell(ev.TaskSucceeded(launch.attempt, b"r"), at_s=talk.now_s + 60.0)
+    answer = talk.tell(ev.TaskSucceeded(launch.attempt, (ev.Made(b"r"),)), at_s=talk.now_s + 60.0)
     assert sorted(executor for _, _, executor in launched(answer)) == [0, 1]
 
 
@@ -165,7 +165,7 @@ def test_nobody_is_idle_who_could_work(seed: int) -> None:
             talk.fail(attempt)
         else:
             rdd = talk.scheduler.stages._runs[talk.running[attempt].stage].spec.shape.nodes[0].rdd
-            index = talk.running[attempt].partition
+            index = talk.running[attempt].partitions[0]
             talk.succeed(attempt, kept=stored(rdd, index) if rdd == 10 else ev.KeptNews())
     talk.succeed_all()
     assert talk.ended().keys() == {100, 0, 1, 2, 3}

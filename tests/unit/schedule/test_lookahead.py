@@ -181,7 +181,7 @@ class TestReservations:
         talk.tell(ev.RddPersisted(RddId(1)))
         talk.submit(chain(1, 1, 10, partitions=partitions))
         for index, size in enumerate(sizes):
-            attempt = next(a for a, each in talk.running.items() if each.partition == index)
+            attempt = next(a for a, each in talk.running.items() if each.partitions[0] == index)
             talk.succeed(attempt, kept=stored(1, index, BlockRef(NODE, f"d-{index}", 0, size)))
         return talk
 

@@ -210,7 +210,7 @@ def test_orders_are_for_reducers_that_wait_once_the_others_run() -> None:
     while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(*[MIB // 8] * 6)
     before = len(talk.orders())
-    launched = {launch.partition for launch in talk.running.values()}
+    launched = {launch.partitions[0] for launch in talk.running.values()}
     talk.arrive_all()
     fresh = talk.orders()[before:]
     assert fresh and all(len(order.parts) == 1 for order in fresh)
@@ -228,11 +228,13 @@ def test_a_reducer_is_told_of_parcels_that_have_its_part() -> None:
     again = failed
     while again.attempt == failed.attempt:
         talk.finish()
-        running = [each for each in talk.running.values() if each.partition == failed.partition]
+        running = [
+            each for each in talk.running.values() if each.partitions[0] == failed.partitions[0]
+        ]
         again = running[0] if running else failed
     told = [name for each in again.parcels for name in each.segments]
     here = [each for each in talk.orders() if each.node == NODES[again.executor]]
-    assert told == [each.segment for each in here if again.partition in each.parts]
+    assert told == [each.segment for each in here if again.partitions[0] in each.parts]
     assert 0 < len(told) < len(here)
 
 

@@ -180,17 +180,8 @@ class Walk(World):
             run = self.scheduler.stages._runs.get(launch.stage)
             writes = launch.stage < 100_000
             assert run is None or writes == (run.spec.writes is not None)
-            first, *more = (self.make(launch, each, writes) for each in launch.partitions)
-            self.tell(
-                ev.TaskSucceeded(
-                    attempt,
-                    first.result,
-                    first.output,
-                    kept=news,
-                    sizes=first.sizes,
-                    more=tuple(more),
-                )
-            )
+            made = tuple(self.make(launch, each, writes) for each in launch.partitions)
+            self.tell(ev.TaskSucceeded(attempt, made, news))
 
     def make(self, launch: do.LaunchTask, partition: int, writes: bool) -> ev.Made:
         """A map output, or a result."""
@@ -199,7 +190,7 @@ class Walk(World):
             self.fetching.made[output] = ShuffleId(launch.stage), partition
             if launch.attempt in self.grown:
                 self.fetching.installments.add(output)
-                assert not launch.also
+                assert len(launch.partitions) == 1
             return ev.Made(output=output, sizes=encode(self.dice.choices([0, 1, 2, 20], k=PARTS)))
         return ev.Made(b"r" if self.dice.random() < 0.5 else self.output(launch.executor))
 
@@ -208,14 +199,14 @@ class Walk(World):
         launch = self.running[attempt]
         ref = self.output(launch.executor)
         self.grown.setdefault(attempt, []).append(ref)
-        self.fetching.made[ref] = ShuffleId(launch.stage), launch.partition
+        self.fetching.made[ref] = ShuffleId(launch.stage), launch.partitions[0]
         self.fetching.installments.add(ref)
         self.tell(ev.OutputGrew(attempt, ref, encode(self.dice.choices([0, 1, 20], k=PARTS))))
 
     def news(self, launch: do.LaunchTask) -> ev.KeptNews:
         """What the task has kept: in the room that it was given, on disk, and as live rows."""
         stored = [
-            ev.Stored(Partition(each.rdd, launch.partition), each.ref(0), each.bytes)
+            ev.Stored(Partition(each.rdd, launch.partitions[0]), each.ref(0), each.bytes)
             for each in self.written(launch.executor)
             if each.rdd is not None and self.dice.random() < 0.8
         ]
@@ -223,7 +214,7 @@ class Walk(World):
         if run is not None and self.dice.random() < 0.5:
             rdd = self.dice.choice(run.spec.shape.nodes).rdd
             ref = self.on_disk(launch.executor) if self.dice.random() < 0.5 else None
-            stored.append(ev.Stored(Partition(rdd, launch.partition), ref, 10))
+            stored.append(ev.Stored(Partition(rdd, launch.partitions[0]), ref, 10))
         computed = tuple(each.partition for each in stored)
         return ev.KeptNews(tuple(stored), found=(1, 0, 0, 0), computed=computed)
 

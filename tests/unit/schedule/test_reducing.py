@@ -27,16 +27,18 @@ class Nodes(Talk):
         node = NODES[launch.executor]
         output = BlockRef(node, f"d-{attempt}", 0, sum(sizes or [1]))
         code = None if sizes is None else encode(sizes)
-        return self.tell(ev.TaskSucceeded(AttemptId(attempt), output=output, sizes=code))
+        return self.tell(
+            ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=output, sizes=code),))
+        )
 
 
 def reduced(talk: Nodes, *sizes: list[int] | None) -> dict[int, int]:
     """Which executor gets which of three reducers, after maps whose outputs have these sizes."""
     talk.submit(result_stage(1, 3, map_stage(0, 3)))
-    maps = {launch.partition: attempt for attempt, launch in talk.running.items()}
+    maps = {launch.partitions[0]: attempt for attempt, launch in talk.running.items()}
     answers = [talk.make(maps[partition], each) for partition, each in enumerate(sizes)]
     launches = [each for each in answers[-1] if isinstance(each, do.LaunchTask)]
-    return {each.partition: each.executor for each in launches}
+    return {each.partitions[0]: each.executor for each in launches}
 
 
 def test_reducers_go_where_their_input_lies() -> None:
@@ -68,8 +70,8 @@ def test_no_node_gets_all_though_it_has_all() -> None:
     launch = talk.running.pop(attempt)
     output = BlockRef(NODES[0], "d-0", 0, 3 * MIB)
     sizes = encode([MIB] * 3)
-    answer = talk.tell(ev.TaskSucceeded(attempt, output=output, sizes=sizes))
-    assert launch.partition == 0
+    answer = talk.tell(ev.TaskSucceeded(attempt, (ev.Made(output=output, sizes=sizes),)))
+    assert launch.partitions[0] == 0
     executors = [each.executor for each in answer if isinstance(each, do.LaunchTask)]
     assert sorted(executors) == [0, 1, 2]
 

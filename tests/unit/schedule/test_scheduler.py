@@ -162,7 +162,7 @@ def test_late_words_of_a_lost_attempt_are_ignored() -> None:
     talk.submit(result_stage(0, 1))
     talk.lose(0)
     talk.tell(ev.ExecutorJoined(ExecutorId(1), "node-0"))
-    assert talk.tell(ev.TaskSucceeded(AttemptId(0), b"late")) == []
+    assert talk.tell(ev.TaskSucceeded(AttemptId(0), (ev.Made(b"late"),))) == []
     talk.succeed_all()
     assert of_type(talk.log, do.DeliverResult) == [do.DeliverResult(0, 0, b"r")]
 
@@ -178,7 +178,7 @@ def test_a_lost_map_output_is_made_again_and_only_that() -> None:
     assert launched(answer) == [(1, 1, reader.executor)]
     assert of_type(answer, do.DropSegments) == [do.DropSegments(NODE, ("d-1",))]
     again = talk.succeed(5)
-    assert launched(again) == [(2, reader.partition, reader.executor)]
+    assert launched(again) == [(2, reader.partitions[0], reader.executor)]
     snapshot = of_type(again, do.LaunchTask)[0].inputs[0]
     assert snapshot.epoch == 1 and snapshot.refs[1] == BlockRef(NODE, "d-5", 0, 10)
     talk.succeed_all()
@@ -316,7 +316,7 @@ def test_stragglers_get_a_copy_and_the_first_to_finish_counts() -> None:
     assert launched(answer) == [(0, 1, 0)]
     end = talk.succeed(2)
     assert of_type(end, do.CancelTask) == [do.CancelTask(AttemptId(1), ExecutorId(1))]
-    talk.tell(ev.TaskSucceeded(AttemptId(1), b"slow"))
+    talk.tell(ev.TaskSucceeded(AttemptId(1), (ev.Made(b"slow"),)))
     assert len(of_type(talk.log, do.DeliverResult)) == 2
     assert talk.ended() == {0: None}
 

@@ -70,7 +70,7 @@ def test_tasks_that_prefer_someone_else_are_given_away_after_the_wait() -> None:
 def test_a_lost_executor_is_preferred_by_nobody() -> None:
     three = tasks(3, {0: [A], 1: [A, B], 2: [B]})
     assert three.queue.take_own(A, 0, 0.0) == 0
-    first = Attempt(AttemptId(0), three, 0, A, 0, 0.0)
+    first = Attempt(AttemptId(0), three, (0,), A, 0, 0.0)
     three.launch(first)
     three.finish(first)
     three.queue.forget_executor(A)
@@ -90,7 +90,7 @@ def test_owners_are_those_who_keep_its_rows_or_hold_its_home() -> None:
 
 def test_the_load_counts_tasks_not_their_copies() -> None:
     one = tasks(1)
-    first, copy = (Attempt(AttemptId(i), one, 0, ExecutorId(i), i, 0.0) for i in range(2))
+    first, copy = (Attempt(AttemptId(i), one, (0,), ExecutorId(i), i, 0.0) for i in range(2))
     launch(one, first)
     launch(one, copy)
     assert one.load.running == 1
@@ -103,8 +103,8 @@ def test_the_load_counts_tasks_not_their_copies() -> None:
 
 def test_a_group_counts_as_one_task_and_a_copy_takes_its_place() -> None:
     three = tasks(3)
-    group = Attempt(AttemptId(0), three, 0, A, 0, 0.0, also=(1, 2))
-    copies = [Attempt(AttemptId(i), three, i, B, 1, 0.0) for i in (1, 2)]
+    group = Attempt(AttemptId(0), three, (0, 1, 2), A, 0, 0.0)
+    copies = [Attempt(AttemptId(i), three, (i,), B, 1, 0.0) for i in (1, 2)]
     for each in (group, *copies):
         launch(three, each)
     assert three.load.running == three.count == 1
@@ -114,8 +114,8 @@ def test_a_group_counts_as_one_task_and_a_copy_takes_its_place() -> None:
 
 def test_a_group_goes_on_without_what_a_copy_has_done() -> None:
     two = tasks(2)
-    group = Attempt(AttemptId(0), two, 0, A, 0, 0.0, also=(1,))
-    copies = [Attempt(AttemptId(1 + i), two, i, B, 1, 0.0) for i in range(2)]
+    group = Attempt(AttemptId(0), two, (0, 1), A, 0, 0.0)
+    copies = [Attempt(AttemptId(1 + i), two, (i,), B, 1, 0.0) for i in range(2)]
     for each in (group, *copies):
         launch(two, each)
     for copy, useless, wanted in zip(copies, ([], [group]), ([1], []), strict=True):
@@ -141,7 +141,7 @@ def test_more_is_taken_from_the_slot_or_from_the_far_end() -> None:
 def test_a_group_is_slow_if_its_partitions_are() -> None:
     four = tasks(4)
     four.done, four.durations_s = 2, [1.0, 1.0]
-    launch(four, Attempt(AttemptId(0), four, 0, A, 0, 0.0, also=(1, 2)))
+    launch(four, Attempt(AttemptId(0), four, (0, 1, 2), A, 0, 0.0))
     rule = SpeculationRule(1.5, 0.25, 0.0)
     assert not four.find_slow(rule, 4.0)
     assert four.find_slow(rule, 5.0) and list(four._slow) == [0, 1, 2]
@@ -158,7 +158,7 @@ def test_who_took_nothing_is_offered_again_once_the_wait_is_over() -> None:
 
 def test_who_took_nothing_is_offered_what_comes_later() -> None:
     two = tasks(2, {0: [A]})
-    first = Attempt(AttemptId(0), two, 0, A, 0, 0.0)
+    first = Attempt(AttemptId(0), two, (0,), A, 0, 0.0)
     launch(two, first)
     two.queue.all_offered(5, now_s=9.0)
     two.finish(first)
@@ -172,7 +172,7 @@ def test_who_took_nothing_is_offered_what_comes_later() -> None:
 def test_a_task_moves_as_the_table_says() -> None:
     one = tasks(1)
     states = [one.state(0)]
-    first, copy, again = (Attempt(AttemptId(i), one, 0, ExecutorId(i), i, 0.0) for i in range(3))
+    first, copy, again = (Attempt(AttemptId(i), one, (0,), ExecutorId(i), i, 0.0) for i in range(3))
 
     def see() -> None:
         states.append(one.state(0))
@@ -205,9 +205,9 @@ def test_every_state_can_be_reached_and_left() -> None:
 
 def test_a_task_that_is_done_can_not_be_launched() -> None:
     one = tasks(1)
-    first = Attempt(AttemptId(0), one, 0, A, 0, 0.0)
+    first = Attempt(AttemptId(0), one, (0,), A, 0, 0.0)
     launch(one, first)
     one.finish(first)
     one.succeed(first, 1.0)
     with pytest.raises(AssertionError, match="task 0 is done and can't be running"):
-        one.launch(Attempt(AttemptId(1), one, 0, B, 1, 0.0))
+        one.launch(Attempt(AttemptId(1), one, (0,), B, 1, 0.0))

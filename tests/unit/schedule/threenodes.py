@@ -27,12 +27,14 @@ class Nodes(Talk):
         attempt = next(iter(self.running)) if attempt is None else attempt
         launch = self.running.pop(AttemptId(attempt))
         output = BlockRef(NODES[launch.executor], f"d-e{launch.executor}-{attempt}", 0, sum(sizes))
-        return self.tell(ev.TaskSucceeded(AttemptId(attempt), output=output, sizes=encode(sizes)))
+        return self.tell(
+            ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=output, sizes=encode(sizes)),))
+        )
 
     def finish(self, attempt: int | None = None) -> list[do.Command]:
         attempt = next(iter(self.running)) if attempt is None else attempt
         self.running.pop(AttemptId(attempt))
-        return self.tell(ev.TaskSucceeded(AttemptId(attempt), b"r"))
+        return self.tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(b"r"),)))
 
     def orders(self) -> list[do.FetchParts]:
         return of_type(self.log, do.FetchParts)

@@ -186,7 +186,7 @@ class CostedCluster:
     def _launch(self, command: do.LaunchTask) -> None:
         if command.divided is not None:
             raise AssertionError(
-                f"attempt {command.attempt} does a piece of reducer {command.partition}: the "
+                f"attempt {command.attempt} does a piece of reducer {command.partitions[0]}: the "
                 "cluster by cost knows whole tasks only; let its rules have divide_bytes=0"
             )
         self._driver_free_s += self.model.driver_launch_s

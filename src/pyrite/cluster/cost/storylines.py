@@ -76,5 +76,4 @@ def size_of(told: Any) -> float:
 def made_bytes(event: Line) -> list[float]:
     """The bytes that a task made of each of its partitions; those after the first were tiny, and
     computed with it."""
-    first = size_of(event["output"] or event["result"])
-    return [first, *(size_of(output or result) for result, output, *_ in event.get("more", ()))]
+    return [size_of(output or result) for result, output, *_ in event["made"]]

@@ -185,7 +185,7 @@ class Learner:
             # The story may begin after it had joined.
             self._join(at_s, executor, "somewhere")
         # Tiny ones may have been computed together, and a heavy one in pieces.
-        partitions = [command["partition"], *command.get("also", ())]
+        partitions = command["partitions"]
         _, _, maps, _ = command.get("divided") or (None,) * 4
         if stage == self.jobs[command["job"]].stage:
             self.jobs[command["job"]].partitions.update(dict.fromkeys(partitions))

@@ -44,7 +44,7 @@ class TaskRun:
         self.began_s = 0.0
         self._times = StageTimes(0.0)
         # Of several partitions, which are computed one after another, the one that is its turn.
-        self._partition = command.partition
+        self._partition = command.partitions[0]
         self._turn_s = 0.0
         self._made: list[ev.Made] = []
         self.pulls: list[tuple[Digest, Sources]] = []
@@ -362,9 +362,7 @@ class TaskRun:
             return
         self._times.ended_s = self.cluster.timeline.now_s
         news = ev.KeptNews(tuple(self._stored), tuple(self._dropped))
-        (result, output, _, sizes), *more = self._made
-        attempt = self.command.attempt
-        self._end(ev.TaskSucceeded(attempt, result, output, None, news, sizes, tuple(more)))
+        self._end(ev.TaskSucceeded(self.command.attempt, tuple(self._made), news))
 
     def _what_was_made(self) -> ev.Made:
         if self.stage.writes is None:

@@ -40,7 +40,7 @@ class Counting:
         shuffle = self.writes[launch.stage]
         brought = [
             (partition, made.accumulators)
-            for partition, made in zip(launch.partitions, event.made(), strict=True)
+            for partition, made in zip(launch.completes, event.made, strict=True)
         ]
         for count in counts:
             # In the order of the task's partitions, of which some may not count.

@@ -37,7 +37,7 @@ class Economy:
                     self.stages[stage.id] = stage
             case ev.OutputGrew():
                 self.grown.setdefault(event.attempt, []).append(event.ref)
-            case ev.TaskSucceeded() if event.output is not None:
+            case ev.TaskSucceeded() if event.blocks():
                 self._make(event)
             case ev.FetchFailed():
                 for index, ref in event.lost:
@@ -61,14 +61,14 @@ class Economy:
     def _make(self, event: ev.TaskSucceeded) -> None:
         launch = self.launches.pop(event.attempt, None)
         # A piece of a reducer's work makes no partition.
-        if launch is None or not launch.partitions:
+        if launch is None or not launch.completes:
             return
         stage = self.stages[launch.stage]
         # Outputs of a barrier stage count only once all of its tasks have succeeded.
         if stage.writes is not None and not stage.barrier:
             outputs = self.made.setdefault(stage.writes, {})
             earlier = self.grown.pop(event.attempt, [])
-            for partition, made in zip(launch.partitions, event.made(), strict=True):
+            for partition, made in zip(launch.completes, event.made, strict=True):
                 if made.output is not None:
                     outputs.setdefault(partition, Made(launch.stage, (*earlier, made.output)))
 
@@ -93,7 +93,7 @@ class Economy:
         stage = self.stages[launch.stage]
         if stage.writes is None:
             return
-        for partition in launch.partitions:
+        for partition in launch.completes:
             made = self.made.get(stage.writes, {}).get(partition)
             # After a checkpoint another stage may make the same shuffle.
             if made is not None and made.stage == launch.stage:
