@@ -76,15 +76,16 @@ class Talk:
         partitions = flags.pop("partitions", tuple(range(stage.partitions)))
         return self.tell(ev.JobSubmitted(JobSpec(JobId(id), stage, partitions, **flags)))
 
-    def succeed(self, attempt: int, **news: Any) -> list[do.Command]:
+    def succeed(
+        self, attempt: int, accumulators: bytes | None = None, **news: Any
+    ) -> list[do.Command]:
         launched = self.running.pop(AttemptId(attempt))
         run = self.scheduler.stages._runs.get(launched.stage)
         writes = run is not None and run.spec.writes is not None
         result = None if writes else b"r"
-        made = [
-            ev.Made(result, BlockRef(NODE, f"d-{attempt}", 10 * place, 10) if writes else None)
-            for place in range(len(launched.partitions))
-        ]
+        places = range(len(launched.partitions))
+        outputs = [BlockRef(NODE, f"d-{attempt}", 10 * place, 10) for place in places]
+        made = [ev.Made(result, output if writes else None, accumulators) for output in outputs]
         return self.tell(ev.TaskSucceeded(AttemptId(attempt), tuple(made), **news))
 
     def fail(self, attempt: int, message: str = "ValueError: bad") -> list[do.Command]:
