@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from pyrite.accumulators import Accumulator, AccumulatorParam, param_for
+from pyrite.blocks.codec import encode
 from pyrite.broadcast import Broadcast
 from pyrite.conf import SparkConf
 from pyrite.driver.bars import watch
@@ -30,6 +31,7 @@ from pyrite.execute.keeper import KeepPlan
 from pyrite.files import SparkFiles
 from pyrite.ids import BroadcastId, NodeId, RddId
 from pyrite.memory import MemoryReport
+from pyrite.rdd.base import require_context
 from pyrite.rdd.dependency import ShuffleDependency
 from pyrite.rdd.partitioner import Router
 from pyrite.rdd.rdd import RDD
@@ -91,8 +93,7 @@ class SparkContext(Sources, Jobs, JobControl):
         other = SparkContext._active_spark_context
         if other is not None and other._engine.pid == os.getpid():
             raise ValueError(
-                "Cannot run multiple SparkContexts at once; existing SparkContext("
-                f"app={other.appName}, master={other.master}) created at {other._site}: "
+                f"Cannot run multiple SparkContexts at once; existing {other._described()}: "
                 "stop() it first, or use SparkContext.getOrCreate()"
             )
 
@@ -188,6 +189,14 @@ class SparkContext(Sources, Jobs, JobControl):
 
     def __repr__(self) -> str:
         return f"<SparkContext master={self.master} appName={self.appName}>"
+
+    def _described(self) -> str:
+        """The context as errors name it."""
+        return f"SparkContext(app={self.appName}, master={self.master}) created at {self._site}"
+
+    def _ending(self) -> str | None:
+        """Why nothing of this context can be used any more; None while it can."""
+        return self._engine.ending()
 
     def _repr_html_(self) -> str:
         return f"<p><b>Pyrite</b> {__version__}, master <code>{self.master}</code></p>"
@@ -299,10 +308,11 @@ class SparkContext(Sources, Jobs, JobControl):
         >>> sc.broadcast([1, 2, 3]).value
         [1, 2, 3]
         """
-        ref = self._engine.put(value)
+        name = os.urandom(8).hex()
+        ref = self._engine.put(encode([value, name]))
         id = BroadcastId(self._broadcast_ids)
         self._broadcast_ids += 1
-        broadcast = Broadcast(self, id, value, ref)
+        broadcast = Broadcast(self, id, name, value, ref)
         broadcast._free = self._engine.release_when_gone(broadcast, [ref])
         self._engine.forget_when_gone(broadcast, BroadcastForgotten(id))
         return broadcast
@@ -335,6 +345,7 @@ class SparkContext(Sources, Jobs, JobControl):
         >>> sc.runJob(sc.parallelize(range(6), 3), lambda part: [x * x for x in part], [0, 2])
         [0, 1, 16, 25]
         """
+        require_context(self, [rdd])
         results = self._run(rdd, lambda _, rows: list(partitionFunc(rows)), partitions)
         return [each for result in results for each in result]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyrite import accumulators
-from pyrite.blocks.codec import CorruptBlock, decode, encode, frame_size
+from pyrite.blocks.codec import CorruptBlock, decode, frame_size
 from pyrite.cluster.port import Cluster, drive
 from pyrite.driver.desk import Desk, Result, Waiter
 from pyrite.driver.flags import JobFlags
@@ -123,15 +123,16 @@ class Engine:
             self.journal.close(keep=self.broken)
         self.cluster.release()
 
-    def check_usable(self) -> None:
+    def ending(self) -> str | None:
+        """Why nothing of this engine can be used any more; None while it can."""
         if self.pid != os.getpid():
+            return f"belongs to process {self.pid}, and this is process {os.getpid()}, a fork of it"
+        return "was stopped" if self.stopped else None
+
+    def check_usable(self) -> None:
+        if ending := self.ending():
             raise ContextStopped(
-                f"this SparkContext belongs to process {self.pid}, and this is process "
-                f"{os.getpid()}, a fork of it: make a SparkContext of its own here"
-            )
-        if self.stopped:
-            raise ContextStopped(
-                "this SparkContext was stopped: make a new one, SparkContext.getOrCreate()"
+                f"this SparkContext {ending}: make a new one, SparkContext.getOrCreate()"
             )
         if self.broken:
             raise EngineError(
@@ -350,12 +351,8 @@ class Engine:
 
     # Blocks, shuffles and kept RDDs
 
-    def put(self, value: Any) -> BlockRef:
-        """Lays a value into the pool."""
-        buffers = encode([value])
-        return self.put_frames(buffers)
-
-    def put_frames(self, buffers: Sequence[Any]) -> BlockRef:
+    def put(self, buffers: Sequence[Any]) -> BlockRef:
+        """Lays encoded rows into the pool, as one block."""
         self.check_usable()
         try:
             return self.cluster.put(buffers, frame_size(buffers))

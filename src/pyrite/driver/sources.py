@@ -80,7 +80,7 @@ class Sources:
         ]
         if sum(map(frame_size, encoded)) <= SMALL_BYTES:
             return RDD(self._me(), Slices([b"".join(buffers) for buffers in encoded]))
-        refs: list[bytes | BlockRef] = [self._engine.put_frames(buffers) for buffers in encoded]
+        refs: list[bytes | BlockRef] = [self._engine.put(buffers) for buffers in encoded]
         op = Slices(refs)
         # The rows live as long as somebody can compute with them.
         self._engine.release_when_gone(op, [ref for ref in refs if isinstance(ref, BlockRef)])
@@ -92,7 +92,7 @@ class Sources:
         >>> sc.union([sc.parallelize([1]), sc.parallelize([2, 3])]).collect()
         [1, 2, 3]
         """
-        return unite(list(rdds))
+        return unite(self._me(), list(rdds))
 
     def textFile(
         self, name: str, minPartitions: int | None = None, use_unicode: bool = True

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
-from pyrite.errors import ReferencedInTask, UserError
+from pyrite.errors import ContextStopped, ReferencedInTask, UserError
 from pyrite.rdd.dependency import Dependency, NarrowDependency, ShuffleDependency
 from pyrite.rdd.narrow import PartitionOp, RecordOp
 from pyrite.rdd.op import Op
@@ -37,6 +37,7 @@ class Lineage(Generic[T]):
         dependencies: Sequence[Dependency] = (),
         partitioner: Partitioner | None = None,
     ) -> None:
+        require_context(ctx, [each.rdd for each in dependencies])
         self.ctx = ctx
         self.op = op
         self.dependencies = tuple(dependencies)
@@ -244,6 +245,23 @@ class Lineage(Generic[T]):
         return self._derive(
             PartitionOp(function, name), partitioner=self.partitioner if keep else None
         )
+
+
+def require_context(ctx: SparkContext, rdds: Sequence[Lineage[Any]]) -> None:
+    """Refuses RDDs of another context: their ids mean something else there."""
+    others = [rdd for rdd in rdds if rdd.ctx is not ctx]
+    if not others:
+        return
+    culprit = next((rdd for rdd in rdds if rdd.ctx._ending()), None)
+    if culprit is None:
+        ctx._engine.check_usable()
+        culprit = others[0]
+    theirs = culprit.ctx
+    raise ContextStopped(
+        f"{culprit!r} belongs to {theirs._described()}, which {theirs._ending() or 'is another'}; "
+        "it can't be used in another context: make it again there, or save it while its own "
+        "context runs and read it there"
+    )
 
 
 def call_site() -> tuple[str, str]:
