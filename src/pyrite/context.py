@@ -15,7 +15,7 @@ from pyrite.accumulators import Accumulator, AccumulatorParam, param_for
 from pyrite.blocks.codec import encode
 from pyrite.broadcast import Broadcast
 from pyrite.conf import SparkConf
-from pyrite.driver.bars import watch
+from pyrite.driver.bars import Bars, NoBars, watch
 from pyrite.driver.checkpoints import Checkpoints
 from pyrite.driver.distributed import DistributedFiles
 from pyrite.driver.flags import Flags
@@ -30,6 +30,7 @@ from pyrite.errors import ReferencedInTask
 from pyrite.execute.keeper import KeepPlan
 from pyrite.files import SparkFiles
 from pyrite.ids import BroadcastId, NodeId, RddId
+from pyrite.interrupts import Interruptible, Uninterrupted
 from pyrite.memory import MemoryReport
 from pyrite.rdd.base import require_context
 from pyrite.rdd.dependency import ShuffleDependency
@@ -82,7 +83,7 @@ class SparkContext(Sources, Jobs, JobControl):
         udf_profiler_cls: Any = None,
         memory_profiler_cls: Any = None,
     ) -> None:
-        with SparkContext._lock:
+        with SparkContext._lock, Uninterrupted():
             self._refuse_second()
             self._start(master, appName, pyFiles, environment, conf)
             SparkContext._active_spark_context = self
@@ -127,8 +128,21 @@ class SparkContext(Sources, Jobs, JobControl):
         self._conf.set("spark.app.id", self._application_id)
         self._flags = Flags()
         self._broadcast_ids = 0
-        self._engine = start_engine(parsed, self._settings)
         self._checkpoints = Checkpoints(self)
+        self._bars: Bars | NoBars = NoBars()
+        self._story_file: StoryFile | None = None
+        self._engine = start_engine(parsed, self._settings)
+        try:
+            self._equip()
+            with Interruptible():
+                # An interrupt of the start comes here, and undoes it.
+                self._add_files(python_files)
+        except BaseException:
+            self._close()
+            raise
+
+    def _equip(self) -> None:
+        """Gives the engine what watches it, and its files a place."""
         if folder := self._settings.str("spark.checkpoint.dir"):
             self._checkpoints.set_folder(folder)
         self._files_added = DistributedFiles(self._engine.cluster.files_folder())
@@ -136,7 +150,6 @@ class SparkContext(Sources, Jobs, JobControl):
         SparkFiles._root_directory = self._files_added.root
         self._tally = Tally(self._engine.find_stage)
         self._engine.story.listeners.append(self._tally.tell)
-        self._story_file: StoryFile | None = None
         if self._settings.bool("spark.eventLog.enabled"):
             folder = self._settings.str("spark.eventLog.dir").removeprefix("file://")
             self._story_file = StoryFile(folder, self._application_id)
@@ -146,6 +159,8 @@ class SparkContext(Sources, Jobs, JobControl):
         shown = self._settings.bool("spark.ui.showConsoleProgress")
         self._bars = watch(self._tally, self._engine.story, shown)
         atexit.register(self.stop)
+
+    def _add_files(self, python_files: Iterable[str] | None) -> None:
         for path in split_list(self._settings.str("spark.files")):
             self.addFile(path)
         wanted = [*(python_files or ()), *split_list(self._settings.str("spark.submit.pyFiles"))]
@@ -163,18 +178,22 @@ class SparkContext(Sources, Jobs, JobControl):
 
     def stop(self) -> None:
         """Ends all jobs and executors and removes their scratch files; more calls do nothing."""
-        with SparkContext._lock:
+        with SparkContext._lock, Uninterrupted():
             if self._engine.stopped or self._engine.pid != os.getpid():
                 return
-            self._checkpoints.finish()
-            self._bars.stop()
-            self._engine.stop()
-            if self._story_file is not None:
-                self._story_file.close()
-            atexit.unregister(self.stop)
-            SparkFiles._root_directory = None
-            if SparkContext._active_spark_context is self:
-                SparkContext._active_spark_context = None
+            with Interruptible():
+                self._checkpoints.finish()
+            self._close()
+
+    def _close(self) -> None:
+        self._bars.stop()
+        self._engine.stop()
+        if self._story_file is not None:
+            self._story_file.close()
+        atexit.unregister(self.stop)
+        SparkFiles._root_directory = None
+        if SparkContext._active_spark_context is self:
+            SparkContext._active_spark_context = None
 
     def __enter__(self) -> SparkContext:
         return self
@@ -309,12 +328,14 @@ class SparkContext(Sources, Jobs, JobControl):
         [1, 2, 3]
         """
         name = os.urandom(8).hex()
-        ref = self._engine.put(encode([value, name]))
-        id = BroadcastId(self._broadcast_ids)
-        self._broadcast_ids += 1
-        broadcast = Broadcast(self, id, name, value, ref)
-        broadcast._free = self._engine.release_when_gone(broadcast, [ref])
-        self._engine.forget_when_gone(broadcast, BroadcastForgotten(id))
+        buffers = encode([value, name])
+        with Uninterrupted():
+            ref = self._engine.put(buffers)
+            id = BroadcastId(self._broadcast_ids)
+            self._broadcast_ids += 1
+            broadcast = Broadcast(self, id, name, value, ref)
+            broadcast._free = self._engine.release_when_gone(broadcast, [ref])
+            self._engine.forget_when_gone(broadcast, BroadcastForgotten(id))
         return broadcast
 
     def _drop_broadcast(self, id: BroadcastId) -> None:

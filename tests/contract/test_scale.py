@@ -137,7 +137,7 @@ class TestManyJobs:
         wait_until(lambda: not scheduler.kept and not scheduler.persisted, "no kept rows")
         wait_until(lambda: len(scheduler.ledger.segments) <= 3, "only open segments")
         assert not scheduler.jobs and not scheduler.runs and not scheduler.attempts
-        assert not engine.plans and not engine.flags and not engine.result_stages
+        assert not engine.kept and not engine.flags and not engine.result_stages
         assert not engine.desk.waiters and not engine.map_stages
         names = os.listdir(engine.cluster.folders.memory)
         assert len([name for name in names if name.startswith("m-")]) <= 3

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pyrite.driver.desk import Waiter
+from pyrite.driver.eachpartition import EachPartition
 from pyrite.driver.engine import Engine, ResultLost
 from pyrite.driver.flags import Flags, JobFlags
 from pyrite.errors import UserError
+from pyrite.interrupts import Interruptible, Uninterrupted
 
 if TYPE_CHECKING:
     from pyrite.driver.checkpoints import Checkpoints
@@ -39,8 +41,9 @@ class Jobs:
     ) -> list[R]:
         """One result per partition, in the order asked for."""
         self._engine.check_usable()
-        self._checkpoints.before_job(rdd)
-        wanted = checked_partitions(rdd, partitions)
+        with Interruptible():
+            self._checkpoints.before_job(rdd)
+            wanted = checked_partitions(rdd, partitions)
         results = self._engine.run(rdd, task, wanted, self._job_flags())
         self._checkpoints.after_job(rdd)
         return results
@@ -54,30 +57,8 @@ class Jobs:
     ) -> Iterator[R]:
         """Results of one partition after another; the next is under way where prefetched."""
         wanted = checked_partitions(rdd, partitions)
-        flags = self._job_flags()
-        engine = self._engine
-        waiting: list[Waiter] = []
-        position = 0
-        try:
-            while waiting or position < len(wanted):
-                while position < len(wanted) and len(waiting) < 1 + prefetch:
-                    waiting.append(engine.submit(rdd, task, [wanted[position]], flags))
-                    position += 1
-                waiter = waiting[0]
-                waiter.wait()
-                engine.finish(waiter)
-                index, result = waiter.results.popleft()
-                found: list[R]
-                try:
-                    found = [engine.decode(result)]
-                except ResultLost:
-                    found = engine.run(rdd, task, [index], flags._replace(counted=False))
-                engine.end(waiting.pop(0))
-                yield from found
-        finally:
-            for waiter in waiting:
-                engine.end(waiter)
-        self._checkpoints.after_job(rdd)
+        finish = partial(self._checkpoints.after_job, rdd)
+        return EachPartition(self._engine, rdd, task, wanted, self._job_flags(), prefetch, finish)
 
     def _run_approximately(
         self, rdd: RDD[Any], task: Callable[[int, Iterator[Any]], R], timeout_s: float
@@ -85,18 +66,19 @@ class Jobs:
         """The results of the partitions that finished in time; the others are cancelled."""
         engine = self._engine
         wanted = checked_partitions(rdd, None)
-        waiter = engine.submit(rdd, task, wanted, self._job_flags())
-        try:
-            if waiter.wait_until(timeout_s):
-                engine.finish(waiter)
-            results = {}
-            while waiter.results:
-                index, result = waiter.results.popleft()
-                with suppress(ResultLost):
-                    results[index] = engine.decode(result)
-            return results
-        finally:
-            engine.end(waiter)
+        with Uninterrupted():
+            waiter = engine.submit(rdd, task, wanted, self._job_flags())
+            try:
+                if waiter.wait_until(timeout_s):
+                    engine.finish(waiter)
+                results = {}
+                while waiter.results:
+                    index, result = waiter.results.popleft()
+                    with suppress(ResultLost):
+                        results[index] = engine.decode(result)
+                return results
+            finally:
+                engine.end(waiter)
 
 
 def checked_partitions(rdd: RDD[Any], partitions: Sequence[int] | None) -> Sequence[int]:

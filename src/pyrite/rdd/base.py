@@ -37,8 +37,10 @@ class Lineage(Generic[T]):
         dependencies: Sequence[Dependency] = (),
         partitioner: Partitioner | None = None,
     ) -> None:
-        require_context(ctx, [each.rdd for each in dependencies])
-        self.ctx = ctx
+        self.ctx: SparkContext = ctx
+        for each in dependencies:
+            if each.rdd.ctx is not ctx:
+                require_context(ctx, [every.rdd for every in dependencies])
         self.op = op
         self.dependencies = tuple(dependencies)
         self.partitioner = partitioner
@@ -47,6 +49,8 @@ class Lineage(Generic[T]):
         self._id: RddId = ctx._new_rdd_id()
         self._name: str | None = None
         self._level = StorageLevel.NONE
+        # How it is kept, if it is persisted.
+        self._plan: Any = None
         self._method, self._site = call_site()
         self._count: int | None = None
 
