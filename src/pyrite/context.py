@@ -18,6 +18,7 @@ from pyrite.conf import SparkConf
 from pyrite.driver.bars import Bars, NoBars, watch
 from pyrite.driver.checkpoints import Checkpoints
 from pyrite.driver.distributed import DistributedFiles
+from pyrite.driver.excepthook import hide_our_frames
 from pyrite.driver.flags import Flags
 from pyrite.driver.jobcontrol import JobControl
 from pyrite.driver.jobs import Jobs
@@ -131,6 +132,7 @@ class SparkContext(Sources, Jobs, JobControl):
         self._checkpoints = Checkpoints(self)
         self._bars: Bars | NoBars = NoBars()
         self._story_file: StoryFile | None = None
+        hide_our_frames()
         self._engine = start_engine(parsed, self._settings)
         try:
             self._equip()

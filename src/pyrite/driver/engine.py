@@ -265,7 +265,7 @@ class Engine:
     def run_blocks(
         self, rdd: Lineage[Any], task: Task, partitions: Sequence[int], flags: JobFlags
     ) -> list[BlockRef]:
-        """Runs a job whose results stay in the pool; the caller, who is uninterrupted, owns them."""
+        """Runs a job whose results stay in the pool; the uninterrupted caller owns their blocks."""
         waiter = self.submit(rdd, task, partitions, flags)
         try:
             waiter.wait()
