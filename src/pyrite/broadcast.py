@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Generic, TypeVar
 
-from pyrite.errors import BroadcastDestroyed, UserError
+from pyrite.errors import BroadcastDestroyed, ReferencedInTask, UserError
 from pyrite.ids import BlockRef, BroadcastId, NodeId
 
 if TYPE_CHECKING:
@@ -50,12 +50,16 @@ class Broadcast(Generic[T]):
     """
 
     # Set in executors: reads a broadcast's block and decodes it.
-    _load: ClassVar[Callable[[BlockRef], Any] | None] = None
-    _loaded: ClassVar[dict[BroadcastId, Any]] = {}
+    _load: ClassVar[Callable[[BlockRef], list[Any]] | None] = None
+    _loaded: ClassVar[dict[BroadcastId, tuple[str, Any]]] = {}
 
-    def __init__(self, sc: SparkContext, id: BroadcastId, value: T, ref: BlockRef) -> None:
+    def __init__(
+        self, sc: SparkContext, id: BroadcastId, name: str, value: T, ref: BlockRef
+    ) -> None:
         self._sc: SparkContext | None = sc
         self._id = id
+        # Ids and blocks of another application may be the same; this is not.
+        self._name = name
         self._value = value
         self._ref = ref
         self._destroyed = False
@@ -127,28 +131,47 @@ class Broadcast(Generic[T]):
     def _require_usable(self) -> None:
         if self._destroyed:
             raise BroadcastDestroyed(self._id)
+        if self._sc is not None and (ending := self._sc._ending()):
+            raise ReferencedInTask(
+                f"broadcast {self._id} of {self._sc._described()}, which {ending},",
+                "Broadcast its value again, with the context whose tasks are to use it.",
+            )
 
     def __reduce__(self) -> Any:
         self._require_usable()
         if _capturing.found is not None:
             _capturing.found.append(self)
-        return RemoteBroadcast, (self._id, tuple(self._ref))
+        return RemoteBroadcast, (self._id, self._name, tuple(self._ref))
 
 
 class RemoteBroadcast(Broadcast[T]):
     """A broadcast as a task sees it: decoded when it is first read, once per executor."""
 
-    def __init__(self, id: BroadcastId, ref: tuple[NodeId, str, int, int]) -> None:
+    def __init__(self, id: BroadcastId, name: str, ref: tuple[NodeId, str, int, int]) -> None:
         self._sc = None
         self._id = id
+        self._name = name
         self._ref = BlockRef(*ref)
         self._destroyed = False
 
     @property
     def value(self) -> T:
-        loaded = Broadcast._loaded
-        if self._id not in loaded:
-            assert Broadcast._load is not None, "broadcasts are read inside tasks"
-            loaded[self._id] = Broadcast._load(self._ref)
-        value: T = loaded[self._id]
-        return value
+        name, value = Broadcast._loaded.get(self._id, ("", None))
+        if name != self._name:
+            value = self._read()
+            Broadcast._loaded[self._id] = self._name, value
+        found: T = value
+        return found
+
+    def _read(self) -> T:
+        if Broadcast._load is None:
+            raise UserError(
+                f"this copy of broadcast {self._id} was made for tasks: use what sc.broadcast gave"
+            )
+        value, *name = Broadcast._load(self._ref)
+        if not all(isinstance(each, str) for each in name) or name != [self._name]:
+            raise UserError(
+                f"broadcast {self._id} belongs to another application: broadcast its value again"
+            )
+        found: T = value
+        return found

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from pyrite.accumulators import Accumulator, AccumulatorParam, param_for
+from pyrite.blocks.codec import encode
 from pyrite.broadcast import Broadcast
 from pyrite.conf import SparkConf
-from pyrite.driver.bars import watch
+from pyrite.driver.bars import Bars, NoBars, watch
 from pyrite.driver.checkpoints import Checkpoints
 from pyrite.driver.distributed import DistributedFiles
+from pyrite.driver.excepthook import hide_our_frames
 from pyrite.driver.flags import Flags
 from pyrite.driver.jobcontrol import JobControl
 from pyrite.driver.jobs import Jobs
@@ -29,9 +31,10 @@ from pyrite.errors import ReferencedInTask
 from pyrite.execute.keeper import KeepPlan
 from pyrite.files import SparkFiles
 from pyrite.ids import BroadcastId, NodeId, RddId
+from pyrite.interrupts import Interruptible, Uninterrupted
 from pyrite.io.uris import file_uri, with_scheme
 from pyrite.memory import MemoryReport
-from pyrite.rdd.base import require_rdds
+from pyrite.rdd.base import require_context, require_rdds
 from pyrite.rdd.callsite import call_site
 from pyrite.rdd.dependency import ShuffleDependency
 from pyrite.rdd.frozen import Frozen
@@ -84,7 +87,7 @@ class SparkContext(Sources, Jobs, JobControl):
         udf_profiler_cls: Any = None,
         memory_profiler_cls: Any = None,
     ) -> None:
-        with SparkContext._lock:
+        with SparkContext._lock, Uninterrupted():
             self._refuse_second()
             self._start(master, appName, sparkHome, pyFiles, environment, conf)
             SparkContext._active_spark_context = self
@@ -95,8 +98,7 @@ class SparkContext(Sources, Jobs, JobControl):
         other = SparkContext._active_spark_context
         if other is not None and other._engine.pid == os.getpid():
             raise ValueError(
-                "Cannot run multiple SparkContexts at once; existing SparkContext("
-                f"app={other.appName}, master={other.master}) created at {other._site}: "
+                f"Cannot run multiple SparkContexts at once; existing {other._described()}: "
                 "stop() it first, or use SparkContext.getOrCreate()"
             )
 
@@ -132,17 +134,22 @@ class SparkContext(Sources, Jobs, JobControl):
         self._conf.set("spark.app.id", self._application_id)
         self._flags = Flags()
         self._broadcast_ids = 0
+        self._checkpoints = Checkpoints(self)
+        self._bars: Bars | NoBars = NoBars()
+        self._story_file: StoryFile | None = None
+        hide_our_frames()
         self._engine = start_engine(parsed, self._settings)
         try:
-            self._equip(python_files)
+            self._equip()
+            with Interruptible():
+                # An interrupt of the start comes here, and undoes it.
+                self._add_files(python_files)
         except BaseException:
-            atexit.unregister(self.stop)
-            self._engine.stop()
+            self._close()
             raise
 
-    def _equip(self, python_files: Iterable[str] | None) -> None:
-        """Sets up what stands around the engine."""
-        self._checkpoints = Checkpoints(self)
+    def _equip(self) -> None:
+        """Gives the engine what watches it, and its files a place."""
         if folder := self._settings.str("spark.checkpoint.dir"):
             self._checkpoints.set_folder(folder)
         self._files_added = DistributedFiles(self._engine.cluster.files_folder())
@@ -150,7 +157,6 @@ class SparkContext(Sources, Jobs, JobControl):
         SparkFiles._root_directory = self._files_added.root
         self._tally = Tally(self._engine.find_stage)
         self._engine.story.listeners.append(self._tally.tell)
-        self._story_file: StoryFile | None = None
         if self._settings.bool("spark.eventLog.enabled"):
             folder = self._settings.str("spark.eventLog.dir").removeprefix("file://")
             self._story_file = StoryFile(folder, self._application_id)
@@ -160,6 +166,8 @@ class SparkContext(Sources, Jobs, JobControl):
         shown = self._settings.bool("spark.ui.showConsoleProgress")
         self._bars = watch(self._tally, self._engine.story, shown)
         atexit.register(self.stop)
+
+    def _add_files(self, python_files: Iterable[str] | None) -> None:
         for path in split_list(self._settings.str("spark.files")):
             self.addFile(path)
         wanted = [*(python_files or ()), *split_list(self._settings.str("spark.submit.pyFiles"))]
@@ -177,18 +185,22 @@ class SparkContext(Sources, Jobs, JobControl):
 
     def stop(self) -> None:
         """Ends all jobs and executors and removes their scratch files; more calls do nothing."""
-        with SparkContext._lock:
+        with SparkContext._lock, Uninterrupted():
             if self._engine.stopped or self._engine.pid != os.getpid():
                 return
-            self._checkpoints.finish()
-            self._bars.stop()
-            self._engine.stop()
-            if self._story_file is not None:
-                self._story_file.close()
-            atexit.unregister(self.stop)
-            SparkFiles._root_directory = None
-            if SparkContext._active_spark_context is self:
-                SparkContext._active_spark_context = None
+            with Interruptible():
+                self._checkpoints.finish()
+            self._close()
+
+    def _close(self) -> None:
+        self._bars.stop()
+        self._engine.stop()
+        if self._story_file is not None:
+            self._story_file.close()
+        atexit.unregister(self.stop)
+        SparkFiles._root_directory = None
+        if SparkContext._active_spark_context is self:
+            SparkContext._active_spark_context = None
 
     def __enter__(self) -> SparkContext:
         return self
@@ -203,6 +215,14 @@ class SparkContext(Sources, Jobs, JobControl):
 
     def __repr__(self) -> str:
         return f"<SparkContext master={self.master} appName={self.appName}>"
+
+    def _described(self) -> str:
+        """The context as errors name it."""
+        return f"SparkContext(app={self.appName}, master={self.master}) created at {self._site}"
+
+    def _ending(self) -> str | None:
+        """Why nothing of this context can be used any more; None while it can."""
+        return self._engine.ending()
 
     def _repr_html_(self) -> str:
         return f"<p><b>Pyrite</b> {__version__}, master <code>{self.master}</code></p>"
@@ -319,12 +339,15 @@ class SparkContext(Sources, Jobs, JobControl):
         >>> sc.broadcast([1, 2, 3]).value
         [1, 2, 3]
         """
-        ref = self._engine.put(value)
-        id = BroadcastId(self._broadcast_ids)
-        self._broadcast_ids += 1
-        broadcast = Broadcast(self, id, value, ref)
-        broadcast._free = self._engine.release_when_gone(broadcast, [ref])
-        self._engine.forget_when_gone(broadcast, BroadcastForgotten(id))
+        name = os.urandom(8).hex()
+        buffers = encode([value, name])
+        with Uninterrupted():
+            ref = self._engine.put(buffers)
+            id = BroadcastId(self._broadcast_ids)
+            self._broadcast_ids += 1
+            broadcast = Broadcast(self, id, name, value, ref)
+            broadcast._free = self._engine.release_when_gone(broadcast, [ref])
+            self._engine.forget_when_gone(broadcast, BroadcastForgotten(id))
         return broadcast
 
     def _drop_broadcast(self, id: BroadcastId) -> None:
@@ -356,6 +379,7 @@ class SparkContext(Sources, Jobs, JobControl):
         [0, 1, 16, 25]
         """
         require_rdds(rdd)
+        require_context(self, [rdd])
         results = self._run(rdd, lambda _, rows: list(partitionFunc(rows)), partitions)
         return [each for result in results for each in result]
 

@@ -138,6 +138,17 @@ class TestRefusedStarts:
         with pytest.raises(PyriteError, match=r"spark\.local\.dir"):
             SparkContext(conf=conf)
 
+    @pytest.mark.parametrize("name", ["spark.files", "spark.submit.pyFiles", "spark.eventLog.dir"])
+    def test_a_file_that_is_not_there(self, tmp_path: Path, name: str) -> None:
+        (tmp_path / "file").touch()
+        conf = SparkConf(False).setMaster("local[1]").set("spark.eventLog.enabled", "true")
+        conf.set("spark.eventLog.dir", str(tmp_path)).set(name, str(tmp_path / "file" / "in"))
+        before = len(alive(descendants(os.getpid())))
+        with pytest.raises((PyriteError, OSError), match="file/in"):
+            SparkContext(conf=conf)
+        assert len(alive(descendants(os.getpid()))) == before
+        assert SparkContext._active_spark_context is None
+
     def test_local_dir_that_others_can_enter(self, tmp_path: Path) -> None:
         home = tmp_path / f"pyrite-{os.getuid()}"
         home.mkdir()

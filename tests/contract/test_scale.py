@@ -143,7 +143,7 @@ class TestManyJobs:
             and not scheduler.stages._runs
             and not scheduler.attempts._attempts
         )
-        assert not engine.plans and not engine.flags and not engine.result_stages
+        assert not engine.kept and not engine.flags and not engine.result_stages
         assert not engine.desk.waiters and not engine.map_stages
         names = os.listdir(engine.cluster.folders.memory)
         assert len([name for name in names if name.startswith("m-")]) <= 3

@@ -470,7 +470,7 @@ class TestTraces:
         assert not sc._engine.scheduler.storage.kept
         assert not sc._engine.scheduler.outputs._shuffles
         assert not sc._engine.scheduler.storage.persisted
-        assert not sc._engine.plans
+        assert not sc._engine.kept
 
     def test_destroyed_broadcasts_free_their_bytes(self, start: Start) -> None:
         sc = start()

@@ -6,7 +6,6 @@ import gc
 import re
 import shutil
 import tempfile
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from plain_rows import Plain
 from pyrite import RDD, SparkConf, SparkContext
 from pyrite.cluster.sim.checkers.leaks import what_is_left
 from pyrite.cluster.sim.cluster import SimCluster
+from pyrite.cluster.waitqueue import WaitQueue
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
 from pyrite.schedule.story import readable
@@ -136,7 +136,7 @@ class Trial:
         if engine.broken:
             return
         left = partial(what_is_left, engine.scheduler, cluster)
-        if not engine.threads.wait(threading.Condition(), lambda: not left(), IDLE_S):
+        if not engine.threads.wait(WaitQueue(), lambda: not left(), IDLE_S):
             self._fail(f"left behind: {left()}")
 
 

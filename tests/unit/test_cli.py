@@ -206,17 +206,18 @@ def test_classes_of_the_program_travel_both_ways(run: Run, script: Callable[[str
     assert (done.stdout, done.stderr) == ("[Point(x=1), Point(x=2)] True\n", "")
 
 
+@pytest.mark.parametrize("command", [["-m", "pyrite", "run"], []], ids=["pyrite run", "python"])
 def test_ctrl_c_ends_a_program_and_its_executors(
-    script: Callable[[str], str], tmp_path: Path
+    script: Callable[[str], str], tmp_path: Path, command: list[str]
 ) -> None:
     path = script(
         "import time\n"
-        "from pyspark import SparkContext\n"
+        "from pyrite import SparkContext\n"
         "task = lambda _: (print('running', flush=True), time.sleep(3600))\n"
         "SparkContext('local[1]').range(1).foreach(task)\n"
     )
     with subprocess.Popen(
-        [sys.executable, "-m", "pyrite", "run", path],
+        [sys.executable, *command, path],
         env=environment(tmp_path),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -230,7 +231,13 @@ def test_ctrl_c_ends_a_program_and_its_executors(
         # Its output ends only when nobody can write to it any more, executors neither.
         _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == -signal.SIGINT
-    assert errors.endswith("KeyboardInterrupt\n")
+    # The program's own line, and none of ours.
+    assert errors.splitlines() == [
+        "Traceback (most recent call last):",
+        f'  File "{path}", line 4, in <module>',
+        "    SparkContext('local[1]').range(1).foreach(task)",
+        "KeyboardInterrupt",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -437,8 +444,10 @@ def test_ctrl_c_cancels_the_job_and_keeps_the_prompt(shell: tuple[Terminal, str]
     terminal.wait_for("running")
     terminal.wait_for("running")
     terminal.type("\x03")
-    terminal.wait_for("KeyboardInterrupt")
-    terminal.wait_for(prompt)
+    shown = terminal.wait_for("KeyboardInterrupt")
+    shown += terminal.wait_for(prompt)
+    assert os.path.dirname(pyrite.__file__) not in shown
+    assert "actions.py" not in shown and "interrupts.py" not in shown
     terminal.type("print('sum:', sc.range(5).sum(), len(sc.statusTracker().getActiveJobsIds()))\n")
     terminal.wait_for("sum: 10 0")
 

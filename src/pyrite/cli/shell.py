@@ -49,9 +49,14 @@ def banner(spark: Any) -> str:
 
 
 def ipython_prompt(names: dict[str, Any]) -> int:
-    import IPython
+    from IPython.terminal.ipapp import TerminalIPythonApp
 
-    IPython.start_ipython(argv=["--no-banner"], user_ns=names)
+    from pyrite.driver.excepthook import hide_in_ipython
+
+    app: Any = TerminalIPythonApp.instance(user_ns=names)
+    app.initialize(["--no-banner"])
+    hide_in_ipython(app.shell)
+    app.start()
     return 0
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Condition
 from typing import Any, Protocol
 
+from pyrite.cluster.waitqueue import WaitQueue
 from pyrite.ids import BlockRef, JobId, NodeId, StageId
 from pyrite.plan.program import Program
 from pyrite.schedule.commands import Command, ForDesk, ForStory
@@ -28,9 +28,9 @@ class Threads(Protocol):
         """Runs the work in a thread of its own."""
 
     def wait(
-        self, changed: Condition, ready: Callable[[], object], timeout_s: float | None = None
+        self, changed: WaitQueue, ready: Callable[[], object], timeout_s: float | None = None
     ) -> bool:
-        """Waits until it is ready, which whoever notifies `changed` may have made it."""
+        """Waits until it is ready, which whoever wakes `changed` may have made it."""
 
 
 class World(Protocol):
@@ -53,6 +53,12 @@ class Cluster(World, Protocol):
 
     def post(self, event: Event) -> None:
         """Tells of something that happened in the driver; callable from any thread."""
+
+    def post_when_gone(self, owner: Any, event: Event) -> Callable[[], None]:
+        """Posts an event when an object goes, or when what is given is called."""
+
+    def call_when_gone(self, owner: Any, call: Callable[[], None]) -> None:
+        """Calls it in the loop's thread when an object goes."""
 
     def put(self, buffers: Sequence[Any], size: int) -> BlockRef:
         """Writes a block of the driver's own into the pool; callable from any thread."""

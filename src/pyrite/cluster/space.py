@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import Condition
 from typing import Any
 
 from pyrite.blocks.segments import Folders
 from pyrite.blocks.writer import Lease, SegmentWriter, Want
 from pyrite.cluster.port import Threads
+from pyrite.cluster.waitqueue import WaitQueue
 from pyrite.errors import ContextStopped
 from pyrite.ids import BlockRef, NodeId
 from pyrite.schedule.events import BlockPut, Event, SpaceWanted
@@ -36,7 +36,8 @@ class DriverSpace:
         self.node = folders.node
         self.post = post
         self.threads = threads
-        self.changed = Condition()
+        # Who asked for room has to take the answer: the next one would take it for its own.
+        self.changed = WaitQueue(is_interruptible=False)
         self.answers: deque[NodeId | None] = deque()
         self.writing = False
         self.closed = False
@@ -58,9 +59,8 @@ class DriverSpace:
         try:
             yield
         finally:
-            with self.changed:
-                self.writing = False
-                self.changed.notify_all()
+            self.writing = False
+            self.changed.wake_all()
 
     def _begin(self) -> bool:
         """True for one thread at a time."""
@@ -69,15 +69,13 @@ class DriverSpace:
         return free
 
     def answer(self, place: NodeId | None) -> None:
-        with self.changed:
-            self.answers.append(place)
-            self.changed.notify_all()
+        self.answers.append(place)
+        self.changed.wake_all()
 
     def close(self) -> None:
         """Nobody answers any more: who asks is told so instead of waiting for ever."""
-        with self.changed:
-            self.closed = True
-            self.changed.notify_all()
+        self.closed = True
+        self.changed.wake_all()
 
     def release(self) -> None:
         """Nobody writes any more, after the one who does just now."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from pyrite.cluster.waitqueue import WaitQueue
+
 
 class FreeThreads:
-    """Threads that run at once, and wait for each other by condition variables."""
+    """Threads that run at once, and wait for each other."""
 
     def start(self, work: Callable[[], None], name: str) -> threading.Thread:
         thread = threading.Thread(target=work, name=name, daemon=True)
@@ -16,9 +18,8 @@ class FreeThreads:
 
     def wait(
         self,
-        changed: threading.Condition,
+        changed: WaitQueue,
         ready: Callable[[], object],
         timeout_s: float | None = None,
     ) -> bool:
-        with changed:
-            return bool(changed.wait_for(ready, timeout_s))
+        return changed.wait_for(ready, timeout_s)

@@ -14,6 +14,7 @@ from pyrite.blocks.codec import encode_all
 from pyrite.cluster.port import Joinable
 from pyrite.errors import JobCancelled, UserError
 from pyrite.execute.worker import Frames
+from pyrite.interrupts import Uninterrupted
 from pyrite.io.uris import with_scheme
 from pyrite.rare import rare
 from pyrite.rdd.sources import Files, Slices
@@ -104,9 +105,10 @@ class Checkpoints:
         """Starts to write the marked RDDs that the job computed."""
         if not self.waiting:
             return
-        for each in lineage_of(rdd):
-            if self._take(each):
-                self._start(each)
+        with Uninterrupted():
+            for each in lineage_of(rdd):
+                if self._take(each):
+                    self._start(each)
 
     def _take(self, rdd: RDD[Any]) -> bool:
         """True for the one of several threads that is to write the RDD."""
@@ -119,7 +121,12 @@ class Checkpoints:
         found = self.marked[rdd]
         # Local ones are cheap to write, and the point is that the lineage is gone.
         if found.local:
-            self._write(rdd, found, self._write_local)
+            try:
+                self._write(rdd, found, self._write_local)
+            except (JobCancelled, KeyboardInterrupt):
+                # The next job that computes it tries again.
+                self.waiting.add(rdd)
+                raise
             return
         work = partial(self._write, rdd, found, self._write_folder)
         properties, _ = self.context._flags.copy()
@@ -134,7 +141,6 @@ class Checkpoints:
                 work()
             except JobCancelled:
                 rare("a checkpoint is cancelled")
-                # The next job that computes it tries again.
                 self.waiting.add(rdd)
             except BaseException as error:
                 # Its traceback would keep the RDD, and the RDD its checkpoint, for ever.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from copy import copy
 
 from pyrite.cluster.port import Threads
+from pyrite.cluster.waitqueue import WaitQueue
 from pyrite.ids import BlockRef, JobId, StageId
 from pyrite.memory import MemoryReport
 from pyrite.schedule.commands import (
@@ -23,15 +25,19 @@ Result = bytes | BlockRef | None
 class Waiter:
     """One job's results as they come in."""
 
-    def __init__(self, job: JobId, threads: Threads) -> None:
+    def __init__(self, job: JobId, stage: StageId, counted: bool, threads: Threads) -> None:
         self.job = job
+        self.stage = stage
+        # Whether what its tasks add to accumulators counts.
+        self.counted = counted
         self.threads = threads
-        self.stage = StageId(-1)
         self.results: deque[tuple[int, Result]] = deque()
         self.updates: list[bytes] = []
         self.error: Exception | None = None
         self.ended = False
-        self.changed = threading.Condition()
+        # Whether its thread wants nothing more of it.
+        self.left = False
+        self.changed = WaitQueue()
 
     def wait(self) -> None:
         """Blocks until the job has ended."""
@@ -47,32 +53,55 @@ class Question:
 
     def __init__(self) -> None:
         self.answer: MemoryReport | Exception | None = None
-        self.changed = threading.Condition()
+        self.changed = WaitQueue()
 
     def tell(self, answer: MemoryReport | Exception) -> None:
-        with self.changed:
-            self.answer = answer
-            self.changed.notify_all()
+        self.answer = answer
+        self.changed.wake_all()
 
 
 class Desk:
     """All jobs and answers that a thread waits for."""
 
-    def __init__(self, threads: Threads) -> None:
+    def __init__(self, threads: Threads, settle: Callable[[Waiter], None]) -> None:
         self.threads = threads
+        # Forgets a job that has ended and was left.
+        self.settle = settle
+        self.leaving = threading.Lock()
         self.waiters: dict[JobId, Waiter] = {}
         self.questions: dict[int, Question] = {}
         self.end: Exception | None = None
 
-    def open(self, job: JobId) -> Waiter:
-        waiter = self.waiters[job] = Waiter(job, self.threads)
+    def open(self, waiter: Waiter) -> None:
+        self.waiters[waiter.job] = waiter
         # Jobs may come while the engine ends, in another thread.
         if self.end is not None:
-            self.perform(FinishJob(job, self.end))
-        return waiter
+            self.perform(FinishJob(waiter.job, self.end))
+
+    def leave(self, waiter: Waiter) -> bool:
+        """The thread wants nothing more of the job; gives whether it has ended already.
+
+        It is settled by whichever of the two comes second.
+        """
+        with self.leaving:
+            waiter.left = True
+            ended = waiter.ended
+        if ended:
+            self.settle(waiter)
+        return ended
 
     def close(self, job: JobId) -> None:
         self.waiters.pop(job, None)
+
+    def _end(self, waiter: Waiter, error: Exception | None) -> None:
+        # Whoever raises it adds its frames to it, and the story remembers this one.
+        waiter.error = copy(error)
+        with self.leaving:
+            waiter.ended = True
+            left = waiter.left
+        waiter.changed.wake_all()
+        if left:
+            self.settle(waiter)
 
     def ask(self, number: int) -> Question:
         question = self.questions[number] = Question()
@@ -103,11 +132,7 @@ class Desk:
             case DeliverResult():
                 waiter.results.append((command.partition, command.result))
             case FinishJob():
-                with waiter.changed:
-                    # Whoever raises it adds its frames to it, and the story remembers this one.
-                    waiter.error = copy(command.error)
-                    waiter.ended = True
-                    waiter.changed.notify_all()
+                self._end(waiter, command.error)
 
     def fail_all(self, error: Exception) -> None:
         """The engine can't go on; nobody may wait for ever."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyrite import accumulators
-from pyrite.blocks.codec import CorruptBlock, decode, encode, frame_size
+from pyrite.blocks.codec import CorruptBlock, decode, frame_size
 from pyrite.cluster.port import Cluster, drive
 from pyrite.driver.desk import Desk, Result, Waiter
 from pyrite.driver.flags import JobFlags
@@ -21,6 +21,7 @@ from pyrite.errors import ClusterError, ContextStopped, EngineError, TaskFailed,
 from pyrite.execute.keeper import KeepPlan
 from pyrite.execute.worker import Header, MapWork
 from pyrite.ids import BlockRef, JobId, NodeId, RddId, ShuffleId, StageId
+from pyrite.interrupts import Interruptible, Uninterrupted
 from pyrite.memory import MemoryReport
 from pyrite.plan.program import Program
 from pyrite.plan.stages import Cut, StageCutter, StageSpec, stale_stages
@@ -67,7 +68,8 @@ class Engine:
         self.max_result_bytes = max_result_bytes
         self.story = Story()
         self.journal: Journal | None = None
-        self.plans: dict[RddId, KeepPlan] = {}
+        # What is persisted, as long as somebody refers to it.
+        self.kept: weakref.WeakValueDictionary[RddId, Lineage[Any]] = weakref.WeakValueDictionary()
         self.rdd_ids = itertools.count()
         self.shuffle_ids = itertools.count()
         self.stage_ids = itertools.count()
@@ -86,7 +88,7 @@ class Engine:
         self.lost: ClusterError | UserError | None = None
         self.cluster = make_cluster(self)
         self.threads = self.cluster.threads
-        self.desk = Desk(self.threads)
+        self.desk = Desk(self.threads, self._settle)
         self.loop_thread = 0
         self.loop = self.threads.start(self._loop, "pyrite-driver")
 
@@ -128,15 +130,16 @@ class Engine:
             self.journal.close(keep=self.broken)
         self.cluster.release()
 
-    def check_usable(self) -> None:
+    def ending(self) -> str | None:
+        """Why nothing of this engine can be used any more; None while it can."""
         if self.pid != os.getpid():
+            return f"belongs to process {self.pid}, and this is process {os.getpid()}, a fork of it"
+        return "was stopped" if self.stopped else None
+
+    def check_usable(self) -> None:
+        if ending := self.ending():
             raise ContextStopped(
-                f"this SparkContext belongs to process {self.pid}, and this is process "
-                f"{os.getpid()}, a fork of it: make a SparkContext of its own here"
-            )
-        if self.stopped:
-            raise ContextStopped(
-                "this SparkContext was stopped: make a new one, SparkContext.getOrCreate()"
+                f"this SparkContext {ending}: make a new one, SparkContext.getOrCreate()"
             )
         if self.lost is not None:
             raise ClusterError(
@@ -159,7 +162,9 @@ class Engine:
         spec = self.find_stage(stage)
         assert spec is not None
         flags = self.flags[job]
-        plans = {rdd: plan for rdd, plan in list(self.plans.items()) if rdd in spec.shape.rdds}
+        # A list at once: other threads persist RDDs meanwhile.
+        kept = [rdd for each in self.kept.valuerefs() if (rdd := each()) is not None]
+        plans = {rdd._id: rdd._plan for rdd in kept if rdd._id in spec.shape.rdds}
         return pickle.dumps(
             Header(plans, flags.properties, flags.python_paths, spec.partitions, spec.barrier)
         )
@@ -199,44 +204,37 @@ class Engine:
         self, rdd: Lineage[Any], frozen: Frozen, partitions: Sequence[int], flags: JobFlags
     ) -> Waiter:
         """Starts a job on the RDD as it was frozen for it, with the task; the caller waits for it
-        and must call `end`."""
+        and calls `end`, all in one uninterrupted block."""
         self.check_usable()
         with self.freezer.lock:
-            stage, program = self.cutter.result_stage(rdd, frozen)
-            require_broadcasts(program)
+            with Interruptible():
+                stage, program = self.cutter.result_stage(rdd, frozen)
+                require_broadcasts(program)
             self.result_stages[stage.id] = stage, program
         job = JobId(next(self.job_ids))
         self.flags[job] = flags
-        spec = flags.spec(job, stage, partitions)
-        waiter = self.desk.open(job)
-        waiter.stage = stage.id
-        try:
-            self.cluster.post(JobSubmitted(spec))
-        except KeyboardInterrupt:
-            self._withdraw(waiter)
-            raise
+        waiter = Waiter(job, stage.id, flags.counted, self.threads)
+        self.desk.open(waiter)
+        self.cluster.post(JobSubmitted(flags.spec(job, stage, partitions)))
         return waiter
 
-    def _withdraw(self, waiter: Waiter) -> None:
-        """Ends a job of which the cluster may have been told, or not: its thread was interrupted
-        just then, and nobody else would."""
-        self.cluster.post(CancelRequested("it was interrupted", waiter.job))
-        # Its answer comes after the end of the job, if that had begun.
-        self.memory()
-        waiter.ended = True
-        self.end(waiter)
+    def end(self, *waiters: Waiter) -> None:
+        """Their thread needs nothing more of these jobs; those that still run are cancelled.
 
-    def end(self, waiter: Waiter) -> None:
-        """The job's thread needs nothing more; a job that still runs is cancelled."""
+        The driver's thread forgets a job when it ends, whether or not anyone waits for that.
+        """
         if self.pid != os.getpid():
             return
-        if not waiter.ended and threading.get_ident() == self.loop_thread:
-            # The collector found an iterator that nobody will finish, here of all places.
-            self.threads.start(lambda: self.end(waiter), "pyrite-end")
-            return
-        if not waiter.ended:
+        running = [waiter for waiter in waiters if not self.desk.leave(waiter)]
+        for waiter in running:
             self.cluster.post(CancelRequested("its results are no longer wanted", waiter.job))
-            waiter.wait()
+        # The loop ends the jobs of iterators that nobody reads any more; it must not wait itself.
+        if threading.get_ident() != self.loop_thread:
+            for waiter in running:
+                waiter.wait()
+
+    def _settle(self, waiter: Waiter) -> None:
+        """Forgets a job that has ended and that nobody reads the results of any more."""
         self.release([ref for _, ref in waiter.results if isinstance(ref, BlockRef)])
         self.desk.close(waiter.job)
         self.result_stages.pop(waiter.stage, None)
@@ -251,18 +249,19 @@ class Engine:
         found: dict[int, Any] = {}
         wanted = partitions
         for last in (*[False] * LOST_RESULTS, True):
-            waiter = self.submit(rdd, frozen, wanted, flags)
-            try:
-                waiter.wait()
-                self.finish(waiter)
-                for index, result in self._drain(waiter):
-                    try:
-                        found[index] = self.decode(result)
-                    except ResultLost:
-                        if last:
-                            raise
-            finally:
-                self.end(waiter)
+            with Uninterrupted():
+                waiter = self.submit(rdd, frozen, wanted, flags)
+                try:
+                    waiter.wait()
+                    self.finish(waiter)
+                    for index, result in self._drain(waiter):
+                        try:
+                            found[index] = self.decode(result)
+                        except ResultLost:
+                            if last:
+                                raise
+                finally:
+                    self.end(waiter)
             wanted = [index for index in dict.fromkeys(partitions) if index not in found]
             if not wanted:
                 break
@@ -274,7 +273,7 @@ class Engine:
     def run_blocks(
         self, rdd: Lineage[Any], task: Task, partitions: Sequence[int], flags: JobFlags
     ) -> list[BlockRef]:
-        """Runs a job whose results stay in the pool; the caller owns their blocks."""
+        """Runs a job whose results stay in the pool; the uninterrupted caller owns their blocks."""
         waiter = self.submit(rdd, self.freezer.copy(rdd, task), partitions, flags)
         try:
             waiter.wait()
@@ -297,7 +296,7 @@ class Engine:
 
     def finish(self, waiter: Waiter) -> None:
         """Counts accumulators, and raises what the job raised."""
-        for updates in waiter.updates if self.flags[waiter.job].counted else ():
+        for updates in waiter.updates if waiter.counted else ():
             accumulators.apply_updates(pickle.loads(updates))
         waiter.updates.clear()
         if waiter.error is not None:
@@ -314,7 +313,8 @@ class Engine:
             assert result is not None
             data = memoryview(bytearray(result))
         try:
-            return decode(data)[0]
+            with Interruptible():
+                return decode(data)[0]
         except CorruptBlock as error:
             raise ResultLost(f"a task's result is spoilt: {error}") from error
         except MemoryError:
@@ -338,15 +338,17 @@ class Engine:
     def memory(self) -> MemoryReport:
         """What lies in the pools now."""
         self.check_usable()
-        number = next(self.question_ids)
-        question = self.desk.ask(number)
-        self.post(MemoryAsked(number))
-        return self.desk.wait_for(question)
+        with Uninterrupted():
+            number = next(self.question_ids)
+            question = self.desk.ask(number)
+            self.post(MemoryAsked(number))
+            return self.desk.wait_for(question)
 
     def add_node(self, pool_bytes: int) -> NodeId:
         """Takes in a storage-only node."""
         self.check_usable()
-        return self.cluster.add_node(pool_bytes)
+        with Uninterrupted():
+            return self.cluster.add_node(pool_bytes)
 
     def remove_node(self, node: NodeId) -> None:
         """Lets a storage-only node go once its blocks are elsewhere."""
@@ -359,12 +361,8 @@ class Engine:
 
     # Blocks, shuffles and kept RDDs
 
-    def put(self, value: Any) -> BlockRef:
-        """Lays a value into the pool."""
-        buffers = encode([value])
-        return self.put_frames(buffers)
-
-    def put_frames(self, buffers: Sequence[Any]) -> BlockRef:
+    def put(self, buffers: Sequence[Any]) -> BlockRef:
+        """Lays encoded rows into the pool, as one block."""
         self.check_usable()
         try:
             return self.cluster.put(buffers, frame_size(buffers))
@@ -390,27 +388,23 @@ class Engine:
         return dependency
 
     def persist(self, rdd: Lineage[Any], plan: KeepPlan) -> None:
-        if rdd._id not in self.plans:
-            self.forget_when_gone(rdd, RddForgotten(rdd._id))
-        self.plans[rdd._id] = plan
-        self.post(RddPersisted(rdd._id))
+        with Uninterrupted():
+            rdd._plan = plan
+            if rdd._id not in self.kept:
+                self.kept[rdd._id] = rdd
+                self.forget_when_gone(rdd, RddForgotten(rdd._id))
+            self.post(RddPersisted(rdd._id))
 
     def unpersist(self, rdd: RddId) -> None:
-        if self.plans.pop(rdd, None) is not None:
-            self.post(RddForgotten(rdd))
+        with Uninterrupted():
+            if self.kept.pop(rdd, None) is not None:
+                self.post(RddForgotten(rdd))
 
-    def forget_when_gone(self, owner: Any, event: Event) -> Callable[[], Any]:
+    def forget_when_gone(self, owner: Any, event: Event) -> Callable[[], None]:
         """Posts the event when the object goes, or when the function that is given is called."""
-        finalizer = weakref.finalize(owner, self._forget, event)
-        finalizer.atexit = False
-        return finalizer
+        return self.cluster.post_when_gone(owner, event)
 
-    def _forget(self, event: Event) -> None:
-        if isinstance(event, RddForgotten):
-            self.plans.pop(event.rdd, None)
-        self.post(event)
-
-    def release_when_gone(self, owner: Any, refs: Sequence[BlockRef]) -> Callable[[], Any]:
+    def release_when_gone(self, owner: Any, refs: Sequence[BlockRef]) -> Callable[[], None]:
         """Frees blocks together with the object that they belong to, or when called."""
         return self.forget_when_gone(owner, BlocksReleased(tuple(refs)))
 

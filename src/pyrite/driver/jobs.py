@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pyrite.driver.desk import Waiter
+from pyrite.driver.eachpartition import EachPartition
 from pyrite.driver.engine import Engine, ResultLost
 from pyrite.driver.flags import Flags, JobFlags
 from pyrite.errors import UserError
+from pyrite.interrupts import Interruptible, Uninterrupted
 
 if TYPE_CHECKING:
     from pyrite.driver.checkpoints import Checkpoints
-    from pyrite.rdd.frozen import Frozen
     from pyrite.rdd.rdd import RDD
 
 R = TypeVar("R")
@@ -46,10 +47,11 @@ class Jobs:
         """
         engine = self._engine
         engine.check_usable()
-        self._checkpoints.before_job(rdd)
-        wanted = checked_partitions(rdd, partitions)
-        freezer = engine.freezer
-        work = freezer.copy_of_frozen(rdd, task) if frozen else freezer.copy(rdd, task)
+        with Interruptible():
+            self._checkpoints.before_job(rdd)
+            wanted = checked_partitions(rdd, partitions)
+            freezer = engine.freezer
+            work = freezer.copy_of_frozen(rdd, task) if frozen else freezer.copy(rdd, task)
         results = engine.run(rdd, work, wanted, self._job_flags())
         self._checkpoints.after_job(rdd)
         return results
@@ -63,35 +65,9 @@ class Jobs:
     ) -> Iterator[R]:
         """Results of one partition after another; the next is under way where prefetched."""
         frozen = self._engine.freezer.copy_of_frozen(rdd, task)
-        return self._each(rdd, frozen, checked_partitions(rdd, partitions), prefetch)
-
-    def _each(
-        self, rdd: RDD[Any], frozen: Frozen, wanted: Sequence[int], prefetch: bool
-    ) -> Iterator[Any]:
-        flags = self._job_flags()
-        engine = self._engine
-        waiting: list[Waiter] = []
-        position = 0
-        try:
-            while waiting or position < len(wanted):
-                while position < len(wanted) and len(waiting) < 1 + prefetch:
-                    waiting.append(engine.submit(rdd, frozen, [wanted[position]], flags))
-                    position += 1
-                waiter = waiting[0]
-                waiter.wait()
-                engine.finish(waiter)
-                index, result = waiter.results.popleft()
-                found: list[Any]
-                try:
-                    found = [engine.decode(result)]
-                except ResultLost:
-                    found = engine.run(rdd, frozen, [index], flags._replace(counted=False))
-                engine.end(waiting.pop(0))
-                yield from found
-        finally:
-            for waiter in waiting:
-                engine.end(waiter)
-        self._checkpoints.after_job(rdd)
+        wanted = checked_partitions(rdd, partitions)
+        finish = partial(self._checkpoints.after_job, rdd)
+        return EachPartition(self._engine, rdd, frozen, wanted, self._job_flags(), prefetch, finish)
 
     def _run_approximately(
         self, rdd: RDD[Any], task: Callable[[int, Iterator[Any]], R], timeout_s: float
@@ -100,18 +76,19 @@ class Jobs:
         engine = self._engine
         wanted = checked_partitions(rdd, None)
         work = engine.freezer.copy(rdd, task)
-        waiter = engine.submit(rdd, work, wanted, self._job_flags())
-        try:
-            if waiter.wait_until(timeout_s):
-                engine.finish(waiter)
-            results = {}
-            while waiter.results:
-                index, result = waiter.results.popleft()
-                with suppress(ResultLost):
-                    results[index] = engine.decode(result)
-            return results
-        finally:
-            engine.end(waiter)
+        with Uninterrupted():
+            waiter = engine.submit(rdd, work, wanted, self._job_flags())
+            try:
+                if waiter.wait_until(timeout_s):
+                    engine.finish(waiter)
+                results = {}
+                while waiter.results:
+                    index, result = waiter.results.popleft()
+                    with suppress(ResultLost):
+                        results[index] = engine.decode(result)
+                return results
+            finally:
+                engine.end(waiter)
 
 
 def checked_partitions(rdd: RDD[Any], partitions: Sequence[int] | None) -> Sequence[int]:

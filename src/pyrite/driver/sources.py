@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from pyrite.blocks.codec import encode_all, frame_size
 from pyrite.driver.engine import Engine
 from pyrite.errors import NotSupported
-from pyrite.ids import BlockRef
+from pyrite.interrupts import Uninterrupted
 from pyrite.rdd.rdd import RDD
 from pyrite.rdd.sets import unite
 from pyrite.rdd.sources import Files, Ranges, Slices, dealt_bounds
@@ -80,10 +80,11 @@ class Sources:
         ]
         if sum(map(frame_size, encoded)) <= SMALL_BYTES:
             return RDD(self._me(), Slices([b"".join(buffers) for buffers in encoded]))
-        refs: list[bytes | BlockRef] = [self._engine.put_frames(buffers) for buffers in encoded]
-        op = Slices(refs)
-        # The rows live as long as somebody can compute with them.
-        self._engine.release_when_gone(op, [ref for ref in refs if isinstance(ref, BlockRef)])
+        with Uninterrupted():
+            refs = [self._engine.put(buffers) for buffers in encoded]
+            op = Slices([*refs])
+            # The rows live as long as somebody can compute with them.
+            self._engine.release_when_gone(op, refs)
         return RDD(self._me(), op)
 
     def union(self, rdds: Sequence[RDD[T]]) -> RDD[T]:
@@ -92,7 +93,7 @@ class Sources:
         >>> sc.union([sc.parallelize([1]), sc.parallelize([2, 3])]).collect()
         [1, 2, 3]
         """
-        return unite(list(rdds))
+        return unite(self._me(), list(rdds))
 
     def textFile(
         self, name: str, minPartitions: int | None = None, use_unicode: bool = True

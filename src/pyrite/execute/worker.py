@@ -356,13 +356,13 @@ class Worker:
                 return message[2]
             self.hear(message)
 
-    def _load_broadcast(self, ref: BlockRef) -> Any:
+    def _load_broadcast(self, ref: BlockRef) -> list[Any]:
         try:
             try:
-                return decode(self.reader.view(ref))[0]
+                return decode(self.reader.view(ref))
             except PeerLost:
                 # Its block server may have been killed just now, and another has come since.
-                return decode(self.reader.view(ref))[0]
+                return decode(self.reader.view(ref))
         except (OSError, CorruptBlock) as error:
             raise ClusterError(
                 f"the value of a broadcast is lost ({summary(error)}): broadcast it again"

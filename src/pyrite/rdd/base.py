@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
-from pyrite.errors import ReferencedInTask, UserError
+from pyrite.errors import ContextStopped, ReferencedInTask, UserError
 from pyrite.rdd.arguments import described, require_functions, require_text
 from pyrite.rdd.callsite import call_site
 from pyrite.rdd.dependency import Dependency, NarrowDependency, ShuffleDependency
@@ -36,7 +36,10 @@ class Lineage(Generic[T]):
         dependencies: Sequence[Dependency] = (),
         partitioner: Partitioner | None = None,
     ) -> None:
-        self.ctx = ctx
+        self.ctx: SparkContext = ctx
+        for each in dependencies:
+            if each.rdd.ctx is not ctx:
+                require_context(ctx, [every.rdd for every in dependencies])
         self.op = op
         self.dependencies = tuple(dependencies)
         self.partitioner = partitioner
@@ -45,6 +48,8 @@ class Lineage(Generic[T]):
         self._id: RddId = ctx._new_rdd_id()
         self._name: str | None = None
         self._level = StorageLevel.NONE
+        # How it is kept, if it is persisted.
+        self._plan: Any = None
         self._method, self._site = call_site()
         self._count: int | None = None
         # The RDD as it was pickled for its life, once it was; and whether what is derived from it
@@ -292,3 +297,20 @@ def require_rdds(*rdds: Any) -> None:
                 f"{call_site()[0]} needs an RDD, not {described(each)}: "
                 "make one of the driver's own rows with sc.parallelize"
             )
+
+
+def require_context(ctx: SparkContext, rdds: Sequence[Lineage[Any]]) -> None:
+    """Refuses RDDs of another context: their ids mean something else there."""
+    others = [rdd for rdd in rdds if rdd.ctx is not ctx]
+    if not others:
+        return
+    culprit = next((rdd for rdd in rdds if rdd.ctx._ending()), None)
+    if culprit is None:
+        ctx._engine.check_usable()
+        culprit = others[0]
+    theirs = culprit.ctx
+    raise ContextStopped(
+        f"{culprit!r} belongs to {theirs._described()}, which {theirs._ending() or 'is another'}; "
+        "it can't be used in another context: make it again there, or save it while its own "
+        "context runs and read it there"
+    )

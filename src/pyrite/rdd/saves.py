@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from pyrite.errors import NotSupported
+from pyrite.interrupts import Interruptible, Uninterrupted
 from pyrite.rdd.base import Lineage
 from pyrite.taskcontext import TaskContext
 
@@ -90,13 +91,15 @@ class Saves(Lineage[T]):
         from pyrite.io.commit import FolderCommit
 
         commit = FolderCommit(path)
-        commit.begin()
-        try:
-            self.ctx._run(self._me(), partial(write_part, commit, write, suffix))
-            commit.commit(self.getNumPartitions())
-        except BaseException:
-            commit.abort()
-            raise
+        with Uninterrupted():
+            commit.begin()
+            try:
+                self.ctx._run(self._me(), partial(write_part, commit, write, suffix))
+                with Interruptible():
+                    commit.commit(self.getNumPartitions())
+            except BaseException:
+                commit.abort()
+                raise
 
 
 def write_part(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyrite.bounded.aggregate import Aggregator
-from pyrite.rdd.base import require_rdds
+from pyrite.rdd.base import require_context, require_rdds
 from pyrite.rdd.dependency import Columns, NarrowDependency, Rows, Stretch
 from pyrite.rdd.functions import Constant, first_of, identity
 from pyrite.rdd.layout import Layout
@@ -16,6 +16,7 @@ from pyrite.rdd.partitioner import Partitioner
 from pyrite.rdd.wide import Combined
 
 if TYPE_CHECKING:
+    from pyrite.context import SparkContext
     from pyrite.rdd import RDD
 
 T = TypeVar("T")
@@ -34,7 +35,7 @@ class Sets(Layout[T]):
         >>> rdd.union(rdd).collect()
         [1, 1, 2, 3, 1, 1, 2, 3]
         """
-        return unite([self._me(), other])
+        return unite(self.ctx, [self._me(), other])
 
     def __add__(self, other: RDD[U]) -> RDD[T | U]:
         """As `union`.
@@ -62,6 +63,7 @@ class Sets(Layout[T]):
         [1, 2, 3]
         """
         require_rdds(other)
+        require_context(self.ctx, [self, other])
         groups = self._records("map", Constant(None)).cogroup(other.map(Constant(None)))
         return groups.filter(in_both).keys()
 
@@ -73,6 +75,7 @@ class Sets(Layout[T]):
         [('a', 1), ('b', 4), ('b', 5)]
         """
         require_rdds(other)
+        require_context(self.ctx, [self, other])
         marked = self._records("map", Constant(True))
         return marked.subtractByKey(other.map(Constant(True)), numPartitions).keys()
 
@@ -113,9 +116,11 @@ def in_both(group: tuple[Any, tuple[Any, Any]]) -> bool:
     return bool(left) and bool(right)
 
 
-def unite(rdds: Sequence[RDD[Any]]) -> RDD[Any]:
+def unite(ctx: SparkContext, rdds: Sequence[RDD[Any]]) -> RDD[Any]:
     """The union of any number of RDDs, at least one."""
     require_rdds(*rdds)
+    # Those without partitions too, which the union does not depend on.
+    require_context(ctx, rdds)
     full = [rdd for rdd in rdds if rdd.getNumPartitions()]
     shared = common_partitioner(full)
     if shared is not None:

@@ -376,3 +376,72 @@ def spark_home():
         homes.append(sc.sparkHome)
         sc.stop()
     return homes
+
+
+def one_after_another(use):
+    """What comes of things of a stopped context, beside those of one that runs."""
+    old = api.SparkContext(MASTER, "old")
+    kept = {
+        "rdd": old.parallelize([(1, "a"), (2, "b")], 2),
+        "broadcast": old.broadcast("old"),
+        "accumulator": old.accumulator(1),
+    }
+    old.stop()
+    new = api.SparkContext(MASTER, "new")
+    try:
+        return use(new, **kept)
+    finally:
+        new.stop()
+
+
+@case("sc.stop", "join", "cogroup", "subtract", "intersection", "sc.runJob", context="none")
+def rdds_of_a_stopped_context_are_refused():
+    def use(sc, rdd, **_):
+        ours = sc.parallelize([(1, "c"), (3, "d")], 2)
+        return [
+            fails(lambda: ours.join(rdd).collect()),
+            fails(lambda: rdd.join(ours).collect()),
+            fails(lambda: ours.cogroup(rdd).collect()),
+            fails(lambda: ours.subtract(rdd).collect()),
+            fails(lambda: ours.intersection(rdd).collect()),
+            fails(lambda: rdd.union(ours).collect()),
+            fails(lambda: rdd.collect()),
+            fails(lambda: rdd.map(str).count()),
+            fails(lambda: sc.runJob(rdd, list)),
+            ours.count(),
+        ]
+
+    return one_after_another(use)
+
+
+@case("sc.stop", "id", "getNumPartitions", "getStorageLevel", "name", context="none")
+def what_rdds_of_a_stopped_context_still_tell():
+    def use(sc, rdd, **_):
+        levels = str(rdd.getStorageLevel()), str(rdd.cache().getStorageLevel())
+        return rdd.id(), rdd.getNumPartitions(), rdd.setName("n").name(), *levels
+
+    return one_after_another(use)
+
+
+@case("sc.stop", "sc.broadcast", context="none")
+def broadcasts_of_a_stopped_context():
+    def use(sc, broadcast, **_):
+        ours = sc.broadcast("new")
+        rows = sc.parallelize([1, 2], 2)
+        return (
+            broadcast.value,
+            fails(lambda: rows.map(lambda x: broadcast.value).collect()),
+            rows.map(lambda x: ours.value).collect(),
+        )
+
+    return one_after_another(use)
+
+
+@case("sc.stop", "sc.accumulator", context="none")
+def accumulators_of_a_stopped_context():
+    def use(sc, accumulator, **_):
+        ours = sc.accumulator(10)
+        sc.parallelize([1, 2, 3], 2).foreach(lambda x: (accumulator.add(x), ours.add(x)))
+        return accumulator.value, ours.value
+
+    return one_after_another(use)

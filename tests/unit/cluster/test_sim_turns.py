@@ -7,6 +7,7 @@ import pytest
 
 from pyrite.cluster.sim.timeline import Timeline
 from pyrite.cluster.sim.turns import Turns
+from pyrite.cluster.waitqueue import WaitQueue
 from pyrite.errors import EngineError, UserError
 
 
@@ -28,7 +29,7 @@ class Stage:
             self.timeline.step()
 
     def wait(self, ready: object, timeout_s: float | None = None) -> bool:
-        return self.turns.wait(threading.Condition(), lambda: ready, timeout_s)
+        return self.turns.wait(WaitQueue(), lambda: ready, timeout_s)
 
     def end(self) -> None:
         self.ended = True
@@ -144,4 +145,4 @@ def test_a_thread_that_nobody_gave_a_turn_is_told_how_to_start() -> None:
 def test_without_a_loop_a_wait_for_nothing_is_an_error() -> None:
     turns = Turns(Timeline(), Random(0))
     with pytest.raises(EngineError, match="every thread waits"):
-        turns.wait(threading.Condition(), lambda: False)
+        turns.wait(WaitQueue(), lambda: False)

@@ -12,7 +12,7 @@ def test_union_puts_partitions_one_after_another(sc: PlainContext) -> None:
 
 
 def test_union_of_many_is_one_step(sc: PlainContext) -> None:
-    rdd = unite([sc.parallelize([n], 1) for n in range(50)])
+    rdd = unite(sc, [sc.parallelize([n], 1) for n in range(50)])
     assert rdd.collect() == list(range(50))
     assert len(rdd.dependencies) == 50
 

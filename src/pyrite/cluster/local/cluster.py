@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import select
 import signal
 import socket
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyrite.blocks.segments import clear_segments, remove_segments
@@ -25,6 +26,7 @@ from pyrite.cluster.local.node import LocalNode, NodeShape, NodeWays
 from pyrite.cluster.local.watch import Watch
 from pyrite.cluster.local.wire import Message
 from pyrite.cluster.port import StageSource, Threads
+from pyrite.cluster.posted import Posted
 from pyrite.cluster.space import DRIVER_NODE, DriverSpace
 from pyrite.cluster.threads import FreeThreads
 from pyrite.cluster.timers import Timers
@@ -70,13 +72,14 @@ class LocalCluster:
         self.timers = Timers()
         self.watch = Watch(limits.network_timeout_s, warn)
         self.events: deque[Event] = deque()
-        self.posted: deque[Event] = deque()
         self.newcomers: deque[LocalNode] = deque()
         self.closing = False
-        # Sockets, not a pipe: once closed, they can't be mistaken for another file.
-        self.wake_read, self.wake_write = socket.socketpair()
+        self.wake_read, write = socket.socketpair()
         self.wake_read.setblocking(False)
-        self.wake_write.setblocking(False)
+        write.setblocking(False)
+        # A file object, not its number: once closed, it can't be mistaken for another file.
+        self.wake_write = io.FileIO(write.detach(), "w")
+        self.posted = Posted(self.wake_write.write)
         self.poll = select.epoll()
         self.poll.register(self.wake_read, select.EPOLLIN)
         self.neighbours = Neighbours(limits.network_timeout_s)
@@ -128,7 +131,7 @@ class LocalCluster:
             node.end(timeout_s=1.0)
             raise
         self.newcomers.append(node)
-        self._wake()
+        self.posted.wake_loop()
         return node.id
 
     def _tell_nodes(self) -> None:
@@ -143,8 +146,13 @@ class LocalCluster:
         return time.monotonic()
 
     def post(self, event: Event) -> None:
-        self.posted.append(event)
-        self._wake()
+        self.posted.post(event)
+
+    def post_when_gone(self, owner: Any, event: Event) -> Callable[[], None]:
+        return self.posted.post_when_gone(owner, event)
+
+    def call_when_gone(self, owner: Any, call: Callable[[], None]) -> None:
+        self.posted.call_when_gone(owner, call)
 
     def put(self, buffers: Sequence[Any], size: int) -> BlockRef:
         return self.space.put(buffers, size)
@@ -160,7 +168,7 @@ class LocalCluster:
 
     def close(self) -> None:
         self.closing = True
-        self._wake()
+        self.posted.wake_loop()
 
     def release(self) -> None:
         """Ends all processes and removes the scratch folders; after the loop has ended."""
@@ -172,14 +180,10 @@ class LocalCluster:
         for executor in self.by_id.values():
             executor.link.close()
         self.hosts.remove(self.newcomers)
+        self.posted.close()
         self.poll.close()
         self.wake_read.close()
         self.wake_write.close()
-
-    def _wake(self) -> None:
-        # A full buffer wakes the loop too, and a closed one has no loop to wake.
-        with contextlib.suppress(OSError):
-            self.wake_write.send(b"w")
 
     # Events
 
@@ -191,8 +195,8 @@ class LocalCluster:
                 self.hosts.admit(self.newcomers.popleft())
             if self.events:
                 return self.events.popleft()
-            if self.posted:
-                return self.posted.popleft()
+            if self.posted.has_event():
+                return self.posted.take()
             self._flush()
             self._poll(self._timeout_s())
 

@@ -14,6 +14,7 @@ from pyrite.blocks.segments import SegmentReader, clear_segments, remove_segment
 from pyrite.blocks.writer import SegmentWriter
 from pyrite.cluster.conversation import Conversation, Message, heard
 from pyrite.cluster.port import StageSource, Threads
+from pyrite.cluster.posted import Posted
 from pyrite.cluster.scratch import make_private, memory_root
 from pyrite.cluster.sim.copies import Copies
 from pyrite.cluster.sim.executor import SimExecutor
@@ -62,7 +63,7 @@ class SimCluster:
         self.conversation = Conversation(source)
         self.timers = Timers()
         self.events: deque[Event] = deque()
-        self.posted: deque[Event] = deque()
+        self.posted = Posted()
         self.closing = False
         self.told = 0
         self.reached: Counter[str] = Counter()
@@ -100,7 +101,13 @@ class SimCluster:
         return self.timeline.now_s
 
     def post(self, event: Event) -> None:
-        self.posted.append(event)
+        self.posted.post(event)
+
+    def post_when_gone(self, owner: Any, event: Event) -> Callable[[], None]:
+        return self.posted.post_when_gone(owner, event)
+
+    def call_when_gone(self, owner: Any, call: Callable[[], None]) -> None:
+        self.posted.call_when_gone(owner, call)
 
     def wait_event(self) -> Event | None:
         self.turns.become_loop()
@@ -108,10 +115,10 @@ class SimCluster:
             self.turns.give_way()
             if self.closing:
                 return None
-            if self.events or self.posted:
+            if self.events or self.posted.has_event():
                 self.told += 1
                 self.faults.after_event(self.told)
-                return (self.events or self.posted).popleft()
+                return self.events.popleft() if self.events else self.posted.take()
             if self.timeline.next_s() is None:
                 raise EngineError("the simulation is stuck: nothing will ever happen again")
             if self.told > self.world.most_events:

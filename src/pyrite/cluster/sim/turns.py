@@ -7,7 +7,9 @@ from collections.abc import Callable
 from random import Random
 
 from pyrite.cluster.sim.timeline import Timeline
+from pyrite.cluster.waitqueue import WaitQueue
 from pyrite.errors import EngineError, UserError
+from pyrite.interrupts import Interruptible, is_main, is_pending
 
 
 class Turn:
@@ -34,7 +36,7 @@ class Turn:
         return self.is_ready
 
     def join(self) -> None:
-        self.turns.wait(threading.Condition(), lambda: self.done)
+        self.turns.wait(WaitQueue(), lambda: self.done)
 
 
 class Turns:
@@ -96,7 +98,7 @@ class Turns:
 
     def wait(
         self,
-        changed: threading.Condition,
+        changed: WaitQueue,
         ready: Callable[[], object],
         timeout_s: float | None = None,
     ) -> bool:
@@ -109,10 +111,15 @@ class Turns:
         expired: list[bool] = []
         if timeout_s is not None:
             self.timeline.after(timeout_s, expired.append, True)
-        me.ready = lambda: expired or ready()
+        # A thread must have its turn when it is interrupted.
+        interruptible = changed.is_interruptible and is_main()
+        me.ready = lambda: expired or ready() or (interruptible and is_pending())
         me.is_ready = False
         while not me.check():
             self._pass(self._next())
+            if me.check() and interruptible and is_pending():
+                with Interruptible():
+                    me.is_ready = False
         me.ready = None
         return bool(ready())
 

@@ -57,6 +57,6 @@ def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
         ],
         "timers": sorted(cluster.timers.at_s),
         "words": sum(map(len, cluster.on_way.values())),
-        "events": len(cluster.events) + len(cluster.posted),
+        "events": len(cluster.events) + len(cluster.posted.items),
     }
     return {name: each for name, each in held.items() if each}

@@ -50,10 +50,12 @@ def what_is_left(engine: Any) -> dict[str, Any]:
         "persisted": set(scheduler.storage.persisted),
         "moves": dict(scheduler.storage.ledger.moves),
         "waiting": list(scheduler.room._waiting),
-        "plans": dict(engine.plans),
+        "kept": dict(engine.kept),
         "stages": dict(engine.result_stages),
         "map stages": dict(engine.map_stages),
         "flags": dict(engine.flags),
+        "waiters": dict(engine.desk.waiters),
+        "questions": dict(engine.desk.questions),
         "live blocks": {name: each.live for name, each in segments.items() if each.live},
         "files": stray_files(engine, segments),
     }

@@ -1,0 +1,48 @@
+"""Threads that wait until another one has changed something."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from pyrite.interrupts import Interruptible, Uninterrupted
+
+
+class WaitQueue:
+    """Sleeping threads, woken all at once.
+
+    Unlike a threading.Condition it survives a Ctrl-C at any moment: no lock is held while a thread
+    sleeps, and one that was interrupted leaves behind nothing but an entry that wakes nobody.
+    """
+
+    def __init__(self, is_interruptible: bool = True) -> None:
+        self.is_interruptible = is_interruptible
+        self.lock = threading.Lock()
+        self.sleepers: list[threading.Lock] = []
+
+    def wake_all(self) -> None:
+        """Has each thread look again; call it after the change."""
+        with self.lock:
+            sleepers, self.sleepers = self.sleepers, []
+        for sleeper in sleepers:
+            sleeper.release()
+
+    def wait_for(self, ready: Callable[[], object], timeout_s: float | None = None) -> bool:
+        """Sleeps until it is ready, or the time is over; gives whether it is ready.
+
+        One thread at a time asks whether it is.
+        """
+        end_s = None if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            with self.lock:
+                if ready():
+                    return True
+                sleeper = threading.Lock()
+                sleeper.acquire()
+                self.sleepers.append(sleeper)
+            left_s = -1.0 if end_s is None else end_s - time.monotonic()
+            if end_s is not None and left_s <= 0:
+                return False
+            with Interruptible() if self.is_interruptible else Uninterrupted():
+                sleeper.acquire(timeout=left_s)
