@@ -28,8 +28,9 @@ from typing import Any, NamedTuple
 FEWEST_PLAIN_ROWS = 64
 # Of so many rows the first ones are tried alone, as most rows are alike.
 _TRIED_ROWS = 4096
-# Values that take more than this on average get a memo.
+# Rows whose values take more than this on average get a memo.
 _PLAIN_BYTES = 64
+_TEXTS = {str, bytes}
 # A list of all rows of a partition is a row of a result, and with `glom` a row of such a list.
 _WRAPPED = 2
 # Below this a buffer is cheaper to copy than to align and to list.
@@ -70,7 +71,8 @@ def pickle_plain(rows: list[Any]) -> Pickled | None:
     try:
         pickler.dump(rows)
         # Only now: these are exact builtins, whose hash calls nobody, and not too deeply nested.
-        hash(tuple(bare))
+        if not _are_texts(bare):
+            hash(tuple(bare))
     except Exception:
         # Whatever it was, such as more than 48 frozensets, from which CPython's `fast` does not
         # find back: the full pickler knows better.
@@ -113,6 +115,11 @@ def _unwrapped(rows: list[Any]) -> list[Any]:
     return rows
 
 
+def _are_texts(rows: list[Any]) -> bool:
+    """Whether the rows are strings or bytes: long ones take longer to hash than their types."""
+    return type(rows[0]) in _TEXTS and set(map(type, rows)) <= _TEXTS
+
+
 class _NotPlain(Exception):
     """A value that is no plain builtin, or rows that take more than they should."""
 
@@ -147,7 +154,8 @@ class _LimitedPieces(_Pieces):
         super().__init__()
         self._rows = rows
         self._size = 0
-        self._limit = _PLAIN_BYTES * len(rows)
+        # Each row is one value and a place for it, at least.
+        self._limit = 2 * _PLAIN_BYTES * len(rows)
         self._is_counted = False
 
     def write(self, piece: bytes | memoryview) -> None:
@@ -161,13 +169,12 @@ class _LimitedPieces(_Pieces):
 
 
 def _count_values(rows: list[Any]) -> int:
-    """How many values the rows hold; those of a group, which is a tuple in a row, count too."""
-    count = 0
+    """How many values the rows have: they themselves, what they hold, and what that holds."""
+    count = 2 * len(rows)
     for row in rows:
         if type(row) is tuple:
             for value in row:
                 count += len(value) if type(value) is tuple else 1
-        count += 1
     return count
 
 

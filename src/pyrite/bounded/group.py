@@ -33,7 +33,7 @@ _FEW_PART = 10
 Values = Collection[V]
 
 # What a map task knows of a key: one value, or several in place of the third.
-LocalGroup = tuple[K, V] | tuple[K, None, tuple[V, ...]]
+LocalGroup = tuple[K, V] | tuple[K, None, list[V]]
 
 
 def group_locally(rows: Iterable[tuple[K, V]], space: Space) -> Iterator[LocalGroup[K, V]]:
@@ -65,8 +65,7 @@ def _local_groups(groups: dict[K, list[V]]) -> Iterator[LocalGroup[K, V]]:
         if len(values) == 1:
             yield key, values[0]
         else:
-            # A tuple of values that can't change is encoded faster than a list.
-            yield key, None, tuple(values)
+            yield key, None, values
 
 
 def group_values(
@@ -142,14 +141,16 @@ def _add_local_groups(held: _Groups[K, V], rows: Iterable[LocalGroup[K, V]]) -> 
             if key in held:
                 held[key].extend(values)
             else:
+                # A copy, since whoever made the list may give it to others too.
                 held[key] = ResultIterable(values)
 
 
-def _add_tuples(held: _Groups[K, V], rows: Iterable[tuple[K, tuple[V, ...]]]) -> None:
+def _add_lists(held: _Groups[K, V], rows: Iterable[tuple[K, list[V]]]) -> None:
     for key, values in rows:
         if key in held:
             held[key].extend(values)
         else:
+            # A copy, since whoever made the list may give it to others too.
             held[key] = ResultIterable(values)
 
 
@@ -165,7 +166,7 @@ def _gather(
     sides: Sequence[Iterable[Iterable[Any]]],
     space: Space,
     split: int,
-    add: Callable[[_Groups[K, V], Iterable[Any]], None] = _add_tuples,
+    add: Callable[[_Groups[K, V], Iterable[Any]], None] = _add_lists,
 ) -> "_Gathered[K, V]":
     """The groups of each side, in memory if they fit there."""
     groups: list[_Groups[K, V]] = [defaultdict(ResultIterable) for _ in sides]
@@ -242,7 +243,7 @@ class _SpilledGroups(Generic[K, V]):
             yield key, self._with_large(key, tuple([] for _ in self._sides), reader)
 
     def _read_bucket(
-        self, sides: list[Iterator[list[tuple[K, tuple[V, ...]]]]]
+        self, sides: list[Iterator[list[tuple[K, list[V]]]]]
     ) -> Iterator[tuple[K, tuple[Collection[V], ...]]]:
         gathered: _Gathered[K, V] = _gather(sides, self._space, self._split + 1)
         if isinstance(gathered, _SpilledGroups):
@@ -267,7 +268,8 @@ class _SpilledGroups(Generic[K, V]):
                 self._writer.write_all(_own_bucket(side, key), values, batch_values)
                 large[key] = large.get(key, 0) + len(values)
             else:
-                buckets.add(bucket_of(key, self._split), key, tuple(values))
+                # A plain list is encoded faster than a subclass of it.
+                buckets.add(bucket_of(key, self._split), key, [*values])
         buckets.flush()
 
     def _with_large(
@@ -292,10 +294,10 @@ class _Buckets:
         self._writer = writer
         self._side = side
         self._batch_values = batch_values
-        self._rows: list[list[tuple[Any, tuple[Any, ...]]]] = [[] for _ in range(BUCKETS)]
+        self._rows: list[list[tuple[Any, list[Any]]]] = [[] for _ in range(BUCKETS)]
         self._counts = [0] * BUCKETS
 
-    def add(self, bucket: int, key: Any, values: tuple[Any, ...]) -> None:
+    def add(self, bucket: int, key: Any, values: list[Any]) -> None:
         self._rows[bucket].append((key, values))
         self._counts[bucket] += len(values)
         if self._counts[bucket] >= self._batch_values:
