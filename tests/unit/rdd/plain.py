@@ -18,7 +18,7 @@ from pyrite.rdd.dependency import NarrowDependency, ShuffleDependency
 from pyrite.rdd.frozen import Frozen, Pipeline
 from pyrite.rdd.op import Op
 from pyrite.rdd.partitioner import Router
-from pyrite.rdd.sources import Ranges, slice_bounds
+from pyrite.rdd.sources import Ranges, dealt_bounds
 from pyrite.settings import Settings
 from pyrite.storagelevel import StorageLevel
 
@@ -85,6 +85,9 @@ class Marks:
     def mark_local(self, rdd: RDD[Any]) -> None:
         self.local.add(rdd.id())
 
+    def before_job(self, rdd: RDD[Any]) -> None:
+        return None
+
     def is_done(self, rdd: RDD[Any]) -> bool:
         return False
 
@@ -113,7 +116,7 @@ class PlainContext:
     def parallelize(self, rows: Iterable[Any], numSlices: int | None = None) -> RDD[Any]:
         held = list(rows)
         count = numSlices or self.defaultParallelism
-        bounds = [slice_bounds(len(held), count, index) for index in range(count)]
+        bounds = [dealt_bounds(len(held), count, index) for index in range(count)]
         return RDD(self, Held([held[start:end] for start, end in bounds]))  # type: ignore[arg-type]
 
     def range(self, end: int, numSlices: int | None = None) -> RDD[int]:
