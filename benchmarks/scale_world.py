@@ -4,12 +4,12 @@ It computes nothing: every task takes a second of virtual time and then succeeds
 wants it to fail. Only the scheduler's answers are timed, by the processor's time.
 """
 
-import heapq
 import time
 from array import array
 from collections import deque
 from collections.abc import Iterator
 
+from pyrite.cluster.timers import Timers
 from pyrite.ids import BlockRef, ExecutorId, JobId, NodeId, Partition, RddId, ShuffleId, StageId
 from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec
@@ -37,8 +37,7 @@ class World:
         self.jobs: set[JobId] = set()
         self.fails_every = fails_every
         self._running: deque[tuple[float, do.LaunchTask]] = deque()
-        self._timers: list[tuple[float, str]] = []
-        self._set: set[str] = set()
+        self._timers = Timers()
         self._writes: dict[StageId, bool] = {}
         self._keeps: dict[StageId, RddId] = {}
         self._nodes: dict[ExecutorId, NodeId] = {}
@@ -70,7 +69,8 @@ class World:
         """Everything happens, until all jobs have ended; gives the count of tasks that ended."""
         ended = 0
         while self.jobs:
-            timer_s = self._timers[0][0] if self._timers else float("inf")
+            due_s = self._timers.next_s()
+            timer_s = float("inf") if due_s is None else due_s
             if self._running and self._running[0][0] <= timer_s:
                 due_s, launch = self._running.popleft()
                 if launch.executor in self._nodes:
@@ -129,10 +129,9 @@ class World:
         return BlockRef(node, segment, place * BLOCK_BYTES, BLOCK_BYTES)
 
     def _fire(self) -> None:
-        at_s, name = heapq.heappop(self._timers)
-        self._set.remove(name)
-        self.now_s = max(self.now_s, at_s)
-        self._tell(ev.TimerFired(name))
+        self.now_s = max(self.now_s, self._timers.next_s() or 0.0)
+        for fired in self._timers.take_due(self.now_s):
+            self._tell(fired)
 
     def _tell(self, event: ev.Event, times_s: "array[float] | None" = None) -> None:
         began_s = time.thread_time()
@@ -142,10 +141,8 @@ class World:
             match command:
                 case do.LaunchTask():
                     self._running.append((self.now_s + TASK_S, command))
-                # Of several times asked for under one name the first counts.
-                case do.SetTimer() if command.name not in self._set:
-                    self._set.add(command.name)
-                    heapq.heappush(self._timers, (command.at_s, command.name))
+                case do.SetTimer():
+                    self._timers.set(command)
                 case do.FinishJob():
                     assert command.error is None, command.error
                     self.jobs.remove(command.job)

@@ -33,6 +33,7 @@ from pyrite.schedule.recovery import Recovery
 from pyrite.schedule.room import Room
 from pyrite.schedule.speculation import Speculation
 from pyrite.schedule.taskset import TaskSet
+from pyrite.schedule.timer import SpeculationCheck
 from pyrite.shuffle.read import MapBlocks, MissingMapOutput, ShuffleRows
 
 __all__ = [
@@ -322,7 +323,7 @@ def an_idle_engine_goes_on_looking_for_slow_tasks(self: Any) -> None:
     is_idle = not self.stages
     _look(self)
     if is_idle and self.rules.speculation is not None:
-        self.turn.set_timer("speculation", self.rules.speculation_interval_s)
+        self.turn.set_timer(SpeculationCheck(), self.rules.speculation_interval_s)
 
 
 @mutation(Jobs, "forget")

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import heapq
+from itertools import count
 from math import inf
 
 from pyrite.schedule.commands import SetTimer
 from pyrite.schedule.events import TimerFired
+from pyrite.schedule.timer import Timer
 
 
 class Timers:
-    """Named moments, the next one first.
+    """Timers that are set, the next one first; of those for one moment the one set first.
 
-    Of several times asked for under one name the first counts: when it fires, the scheduler looks
+    Of several times asked for with one timer the first counts: when it fires, the scheduler looks
     again at everything.
     """
 
     def __init__(self) -> None:
-        self.heap: list[tuple[float, str]] = []
-        self.at_s: dict[str, float] = {}
+        self.heap: list[tuple[float, int, Timer]] = []
+        self.at_s: dict[Timer, float] = {}
+        self.order = count()
 
     def set(self, command: SetTimer) -> None:
-        if command.at_s < self.at_s.get(command.name, inf):
-            self.at_s[command.name] = command.at_s
-            heapq.heappush(self.heap, (command.at_s, command.name))
+        if command.at_s < self.at_s.get(command.timer, inf):
+            self.at_s[command.timer] = command.at_s
+            heapq.heappush(self.heap, (command.at_s, next(self.order), command.timer))
 
     def next_s(self) -> float | None:
         """When the next one is due."""
@@ -33,8 +36,8 @@ class Timers:
         """Those that fire now."""
         due = []
         while self.heap and self.heap[0][0] <= now_s:
-            at_s, name = heapq.heappop(self.heap)
-            if self.at_s.get(name) == at_s:
-                del self.at_s[name]
-                due.append(TimerFired(name))
+            at_s, _, timer = heapq.heappop(self.heap)
+            if self.at_s.get(timer) == at_s:
+                del self.at_s[timer]
+                due.append(TimerFired(timer))
         return due

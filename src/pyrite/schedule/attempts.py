@@ -12,6 +12,7 @@ from pyrite.schedule.commands import CancelTask, KillExecutor, Parcels
 from pyrite.schedule.outputs import Outputs, PartialOutput
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.storage import Storage
+from pyrite.schedule.timer import CancelGrace
 from pyrite.schedule.turn import Turn
 
 if TYPE_CHECKING:
@@ -87,11 +88,11 @@ class Attempts:
             attempt.tasks.finish(attempt)
             attempt.tasks = None
         self.turn.add(CancelTask(attempt.id, attempt.executor))
-        self.turn.set_timer(f"cancel {attempt.id}", self.rules.cancel_grace_s)
+        self.turn.set_timer(CancelGrace(attempt.id), self.rules.cancel_grace_s)
 
-    def on_grace_over(self, attempt: AttemptId) -> None:
+    def on_grace_over(self, timer: CancelGrace) -> None:
         """A cancelled attempt that still runs is ended with its executor."""
-        found = self._attempts.get(attempt)
+        found = self._attempts.get(timer.attempt)
         if found is not None:
             rare("a cancelled task does not react")
             self.turn.add(KillExecutor(found.executor, "its task did not react to cancellation"))

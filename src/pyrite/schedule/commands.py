@@ -17,6 +17,7 @@ from pyrite.ids import (
     StageId,
 )
 from pyrite.memory import MemoryReport
+from pyrite.schedule.timer import Timer
 
 
 class Snapshot(NamedTuple):
@@ -265,7 +266,7 @@ class ReleaseBarrier(NamedTuple):
 
 
 class SetTimer(NamedTuple):
-    name: str
+    timer: Timer
     at_s: float
 
 

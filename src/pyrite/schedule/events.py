@@ -16,6 +16,7 @@ from pyrite.ids import (
     ShuffleId,
 )
 from pyrite.plan.stages import JobSpec
+from pyrite.schedule.timer import Timer
 
 
 class Failure(NamedTuple):
@@ -255,7 +256,7 @@ class BarrierReached(NamedTuple):
 
 
 class TimerFired(NamedTuple):
-    name: str
+    timer: Timer
 
 
 Event = (

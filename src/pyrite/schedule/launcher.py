@@ -22,6 +22,7 @@ from pyrite.schedule.rules import Rules
 from pyrite.schedule.stages import StageRun, Stages
 from pyrite.schedule.storage import Storage
 from pyrite.schedule.taskset import TaskSet
+from pyrite.schedule.timer import LocalityWait
 from pyrite.schedule.turn import Turn
 
 
@@ -150,7 +151,7 @@ class Launcher:
         # One timer at a time: when it fires and the wait has become longer, another is set.
         if until_s is not None and until_s > self.turn.now_s >= queue.wakes_at_s:
             queue.wakes_at_s = until_s
-            self.turn.add(SetTimer(f"locality {run.spec.id}", until_s))
+            self.turn.add(SetTimer(LocalityWait(run.spec.id), until_s))
         # Executors that are still starting may turn out to be usable.
         complete = len(self.fleet) >= max(1, self.rules.executors)
         seen = self.health.changes, len(self.fleet)
@@ -173,9 +174,9 @@ class Launcher:
         if hopeless:
             self.jobs.fail(run, reports.no_executor_left(run.spec, hopeless[0]))
 
-    def on_wait_over(self, stage: StageId) -> None:
+    def on_wait_over(self, timer: LocalityWait) -> None:
         """The timer may have been set for an earlier run of the stage: then another is needed."""
-        run = self.stages.get(stage)
+        run = self.stages.get(timer.stage)
         if run is not None and run.tasks is not None:
             run.tasks.queue.wakes_at_s = self.turn.now_s
 

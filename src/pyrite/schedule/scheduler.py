@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, assert_never
 
-from pyrite.ids import AttemptId, StageId
 from pyrite.place.policy import Policy
 from pyrite.schedule import events as ev
 from pyrite.schedule.attempts import Attempts
@@ -38,6 +37,7 @@ from pyrite.schedule.speculation import Speculation
 from pyrite.schedule.stages import StageRun, Stages
 from pyrite.schedule.starts import Starts
 from pyrite.schedule.storage import Storage
+from pyrite.schedule.timer import CancelGrace, LocalityWait, SpeculationCheck
 from pyrite.schedule.turn import Turn
 from pyrite.schedule.view import ClusterView
 
@@ -240,13 +240,15 @@ class Scheduler:
         self.turn.add(DropBroadcast(event.broadcast))
 
     def _on_timer(self, event: ev.TimerFired) -> None:
-        name = event.name
-        if name.startswith("cancel "):
-            self.attempts.on_grace_over(AttemptId(int(name.split()[1])))
-        elif name.startswith("locality "):
-            self.launcher.on_wait_over(StageId(int(name.split()[1])))
-        elif name == "speculation":
-            self.speculation.look()
+        match event.timer:
+            case CancelGrace():
+                self.attempts.on_grace_over(event.timer)
+            case LocalityWait():
+                self.launcher.on_wait_over(event.timer)
+            case SpeculationCheck():
+                self.speculation.look(event.timer)
+            case _:
+                assert_never(event.timer)
 
     def become(self, other: Scheduler) -> None:
         """Knows what the other knows, and nothing else; the other is not used any more."""

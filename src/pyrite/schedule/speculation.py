@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyrite.schedule.queue import StageQueue
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.stages import StageRun, Stages
+from pyrite.schedule.timer import SpeculationCheck
 from pyrite.schedule.turn import Turn
 
 
@@ -24,9 +25,9 @@ class Speculation:
         """There is a job."""
         if self.rules.speculation is not None and not self._watches:
             self._watches = True
-            self.turn.set_timer("speculation", self.rules.speculation_interval_s)
+            self.turn.set_timer(SpeculationCheck(), self.rules.speculation_interval_s)
 
-    def look(self) -> None:
+    def look(self, timer: SpeculationCheck) -> None:
         """Marks slow tasks; an executor that becomes free may then take a copy of one."""
         self._watches = bool(self.stages)
         if not self.stages or self.rules.speculation is None:
@@ -36,4 +37,4 @@ class Speculation:
                 continue
             if run.tasks.find_slow(self.rules.speculation, self.turn.now_s):
                 self.queue.add(run)
-        self.turn.set_timer("speculation", self.rules.speculation_interval_s)
+        self.turn.set_timer(SpeculationCheck(), self.rules.speculation_interval_s)

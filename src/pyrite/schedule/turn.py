@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyrite.schedule.commands import Command, SetTimer
+from pyrite.schedule.timer import Timer
 
 
 class Turn:
@@ -28,5 +29,5 @@ class Turn:
     def add(self, command: Command) -> None:
         self.commands.append(command)
 
-    def set_timer(self, name: str, delay_s: float) -> None:
-        self.commands.append(SetTimer(name, self.now_s + delay_s))
+    def set_timer(self, timer: Timer, delay_s: float) -> None:
+        self.commands.append(SetTimer(timer, self.now_s + delay_s))

@@ -36,6 +36,7 @@ from pyrite.schedule.attempts import Attempt
 from pyrite.schedule.outputs import PartialOutput, ShuffleOutputs
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
+from pyrite.schedule.timer import SpeculationCheck
 
 NODE, OTHER = NodeId("node-0"), NodeId("node-1")
 REF = BlockRef(NODE, "m-e0-1", 0, 10)
@@ -47,7 +48,7 @@ SUBMITTED = ev.JobSubmitted(JobSpec(JobId(0), RESULT, (0, 1)))
 NODES = ev.NodeJoined(NODE, 100), ev.NodeJoined(OTHER, 100)
 JOINED = ev.ExecutorJoined(ExecutorId(0), NODE), ev.ExecutorJoined(ExecutorId(1), OTHER)
 NODE_LOST = ev.NodeLost(NODE, "gone")
-TICK = ev.TimerFired("tick")
+TICK = ev.TimerFired(SpeculationCheck())
 
 Chapter = tuple[ev.Event, list[do.Command]]
 

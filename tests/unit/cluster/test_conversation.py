@@ -25,6 +25,7 @@ from pyrite.rdd.frozen import Frozen, Pipeline
 from pyrite.rdd.sources import Slices
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
+from pyrite.schedule.timer import SpeculationCheck
 
 NODE = NodeId("node-0")
 REF = BlockRef(NODE, "m-e0-1", 8, 40)
@@ -246,7 +247,7 @@ def test_words_to_who_is_not_there_are_dropped(
         do.KillExecutor(ExecutorId(0), "no answer"),
         do.StartExecutor(ExecutorId(0), NODE),
         do.ClearExecutor(ExecutorId(0), NODE, ()),
-        do.SetTimer("slow", 1.0),
+        do.SetTimer(SpeculationCheck(), 1.0),
     ],
 )
 def test_what_is_not_for_executors(

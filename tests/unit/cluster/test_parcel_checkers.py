@@ -24,11 +24,12 @@ from pyrite.schedule import events as ev
 from pyrite.schedule.outputs import ShuffleOutputs
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
+from pyrite.schedule.timer import SpeculationCheck
 
 HERE, THERE = NodeId("node-0"), NodeId("node-1")
 NODES = ev.NodeJoined(HERE, 1000), ev.NodeJoined(THERE, 1000)
 SHUFFLE = ShuffleId(5)
-TICK = ev.TimerFired("tick")
+TICK = ev.TimerFired(SpeculationCheck())
 OUTPUT = pack_header([3, 4]) + b"abcdefg"
 REF = BlockRef(THERE, "d-e1-1", 0, len(OUTPUT))
 ORDER = do.FetchParts(1, HERE, "m-fetched-1", parcel_bytes(1, 1, 60), THERE, (1,), (0,), (REF,))

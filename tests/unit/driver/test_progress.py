@@ -6,6 +6,7 @@ from pyrite.plan.program import Shape
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
+from pyrite.schedule.timer import SpeculationCheck
 from pyrite.status import StatusTracker
 
 STAGE = StageSpec(StageId(4), "map at x.py:1", 3, Shape([]), {})
@@ -47,7 +48,7 @@ def test_partitions_of_one_task_count_each() -> None:
     info = status.getStageInfo(4)
     assert info is not None and (info.numActiveTasks, info.numFailedTasks) == (2, 1)
     group = launch(3)._replace(partitions=(3, 1, 2))
-    tally.tell(2.0, ev.TimerFired("t"), [group])
+    tally.tell(2.0, ev.TimerFired(SpeculationCheck()), [group])
     tally.tell(3.0, ev.TaskSucceeded(AttemptId(3), (ev.Made(b""), *(ev.Made(), ev.Made()))), [])
     info = status.getStageInfo(4)
     assert info is not None and (info.numActiveTasks, info.numCompletedTasks) == (2, 3)

@@ -19,6 +19,7 @@ from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME, Groups
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
+from pyrite.schedule.timer import SpeculationCheck
 
 
 def test_lines_are_json_with_names_and_sizes(tmp_path: Path) -> None:
@@ -86,7 +87,7 @@ def test_a_launch_tells_of_its_inputs_in_short(tmp_path: Path) -> None:
         AttemptId(0), ExecutorId(0), StageId(1), (0,), 0, JobId(0),
         (do.Snapshot(ShuffleId(0), 2, refs),),
     )  # fmt: skip
-    story.tell(0.0, ev.TimerFired("x"), [launch])
+    story.tell(0.0, ev.TimerFired(SpeculationCheck()), [launch])
     story.close()
     [line] = Path(story.path).read_text().splitlines()
     [told] = json.loads(line)["commands"]

@@ -17,6 +17,7 @@ from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.queue import PoolShare
 from pyrite.schedule.rules import SpeculationRule
+from pyrite.schedule.timer import SpeculationCheck
 
 OTHER = NodeId("node-1")
 EVENT_S = 0.001
@@ -245,7 +246,7 @@ def slow_copy(executors: int = 2) -> tuple[Quick, do.LaunchTask, do.LaunchTask]:
     group = talk.group()
     while len(talk.running) > 1:
         talk.succeed(next(a for a in talk.running if a != group.attempt))
-    answer = talk.tell(ev.TimerFired("speculation"), at_s=talk.now_s + 9.0)
+    answer = talk.tell(ev.TimerFired(SpeculationCheck()), at_s=talk.now_s + 9.0)
     copies = of_type(answer, do.LaunchTask)
     assert [each.partitions for each in copies] == [(p,) for p in group.partitions[: len(copies)]]
     assert len(copies) == executors - 1
@@ -411,7 +412,7 @@ def test_every_partition_is_delivered_once_whatever_happens(seed: int) -> None:
                 joined += 1
                 talk.tell(ev.ExecutorJoined(ExecutorId(joined), NODE))
             case "slow":
-                talk.tell(ev.TimerFired("speculation"), at_s=talk.now_s + dice.random())
+                talk.tell(ev.TimerFired(SpeculationCheck()), at_s=talk.now_s + dice.random())
             case _:
                 talk.succeed(attempt)
     assert talk.ended() == {0: None}

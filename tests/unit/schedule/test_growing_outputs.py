@@ -17,6 +17,7 @@ from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.outputs import ShuffleOutputs
 from pyrite.schedule.rules import SpeculationRule
+from pyrite.schedule.timer import SpeculationCheck
 
 KEPT = RddId(500)
 REDUCERS = 3
@@ -127,7 +128,7 @@ def slow_map_and_its_copy(talk: Growing) -> tuple[do.LaunchTask, do.LaunchTask]:
     slow = talk.map_of(0)
     talk.make(*[MIB] * REDUCERS, attempt=talk.map_of(1).attempt)
     talk.make(*[MIB] * REDUCERS, attempt=talk.map_of(2).attempt)
-    talk.tell(ev.TimerFired("speculation"), talk.now_s + 100)
+    talk.tell(ev.TimerFired(SpeculationCheck()), talk.now_s + 100)
     copy = talk.map_of(0)
     assert copy is not slow
     return slow, copy

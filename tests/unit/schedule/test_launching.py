@@ -87,10 +87,10 @@ def test_one_timer_at_a_time_while_tasks_wait_for_their_executor() -> None:
     (timer,) = of_type(talk.submit(result_stage(1, 4), id=101), do.SetTimer)
     local = talk.succeed(next(iter(talk.running)))
     assert launched(local) and not of_type(local, do.SetTimer)
-    fired = talk.tell(ev.TimerFired(timer.name), at_s=timer.at_s)
+    fired = talk.tell(ev.TimerFired(timer.timer), at_s=timer.at_s)
     (again,) = of_type(fired, do.SetTimer)
     assert again.at_s > timer.at_s and not launched(fired)
-    assert launched(talk.tell(ev.TimerFired(again.name), at_s=again.at_s))
+    assert launched(talk.tell(ev.TimerFired(again.timer), at_s=again.at_s))
 
 
 def test_an_executor_that_is_forgiven_gets_its_own_task() -> None:

@@ -26,6 +26,7 @@ from pyrite.schedule import events as ev
 from pyrite.schedule.health import ExclusionRule
 from pyrite.schedule.rules import Rules, SpeculationRule
 from pyrite.schedule.scheduler import Scheduler
+from pyrite.schedule.timer import Timer
 
 
 class Walk(World):
@@ -51,7 +52,7 @@ class Walk(World):
             )
         )
         self.now_s = 0.0
-        self.timers: dict[str, float] = {}
+        self.timers: dict[Timer, float] = {}
         self.ended: dict[int, Exception | None] = {}
         self.results: dict[int, list[int]] = {}
         self.specs: dict[int, StageSpec] = {}
@@ -101,7 +102,7 @@ class Walk(World):
                 if isinstance(command.result, BlockRef):
                     self.delivered.append(command.result)
             case do.SetTimer():
-                self.timers[command.name] = command.at_s
+                self.timers[command.timer] = command.at_s
             case do.GrantSpace():
                 self.grant(command)
             case do.MoveSegment():
@@ -280,10 +281,10 @@ class Walk(World):
                 self.nodes[executor] = node
                 self.tell(ev.ExecutorJoined(executor, node))
             case "timer":
-                name = dice.choice(list(self.timers))
-                self.now_s = max(self.now_s, self.timers.pop(name))
+                timer = dice.choice(list(self.timers))
+                self.now_s = max(self.now_s, self.timers.pop(timer))
                 self.doomed = None
-                self.tell(ev.TimerFired(name))
+                self.tell(ev.TimerFired(timer))
                 if self.doomed is not None:
                     self.lose(self.doomed)
             case "lose":

@@ -14,6 +14,7 @@ from pyrite.plan.stages import StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
+from pyrite.schedule.timer import SpeculationCheck
 
 OTHER, STORE, SPARE = NodeId("node-1"), NodeId("storage-0"), NodeId("storage-1")
 # The RDDs of stage 1: tasks keep partitions of the first.
@@ -87,7 +88,7 @@ class TestWaiting:
     def test_room_is_granted_when_the_move_has_arrived(self) -> None:
         talk = Rooms()
         move = talk.wait_for_room()
-        assert places(talk.tell(ev.TimerFired("nothing"))) == []
+        assert places(talk.tell(ev.TimerFired(SpeculationCheck()))) == []
         answer = talk.tell(ev.SegmentMoved(move.move))
         assert answer == [
             do.DropSegments(NODE, ("m-e1-1",)),
@@ -248,7 +249,7 @@ class TestLeaving:
         talk.join_store(80, SPARE)
         [move] = self.leave(talk)
         assert move[1:] == (STORE, "m-e1-1", SPARE, "m-moved-1", 60)
-        assert talk.tell(ev.TimerFired("nothing")) == []
+        assert talk.tell(ev.TimerFired(SpeculationCheck())) == []
         answer = talk.tell(ev.SegmentMoved(move.move))
         assert answer == [do.DropSegments(STORE, ("m-e1-1",)), do.ReleaseNode(STORE)]
         assert talk.read_lent() == ((Partition(KEPT, 1), BlockRef(SPARE, "m-moved-1", 0, 60)),)

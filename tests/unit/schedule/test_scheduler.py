@@ -12,12 +12,13 @@ from conversation import NODE, Talk, launched, map_stage, of_type, result_stage,
 
 import pyrite.schedule
 from pyrite.errors import ExecutorDied, JobCancelled, StageAborted, TaskFailed
-from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition, RddId, ShuffleId
+from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition, RddId, ShuffleId, StageId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.health import ExclusionRule
 from pyrite.schedule.queue import PoolShare
 from pyrite.schedule.rules import SpeculationRule
+from pyrite.schedule.timer import CancelGrace, LocalityWait, SpeculationCheck
 
 
 def test_a_job_without_shuffles_runs_its_partitions_on_all_executors() -> None:
@@ -90,9 +91,9 @@ def test_a_cancelled_job_cancels_its_tasks_and_kills_those_that_do_not_react() -
     talk.submit(result_stage(0, 1), tags=frozenset(["t"]))
     answer = talk.tell(ev.CancelRequested("enough", tag="t"), at_s=10.0)
     assert of_type(answer, do.CancelTask) == [do.CancelTask(AttemptId(0), ExecutorId(0))]
-    assert do.SetTimer("cancel 0", 12.0) in answer
+    assert do.SetTimer(CancelGrace(AttemptId(0)), 12.0) in answer
     assert launched(talk.submit(result_stage(1, 1), id=1)) == []
-    assert of_type(talk.tell(ev.TimerFired("cancel 0")), do.KillExecutor)
+    assert of_type(talk.tell(ev.TimerFired(CancelGrace(AttemptId(0)))), do.KillExecutor)
     assert do.StartExecutor(ExecutorId(0), NODE) in talk.lose(0)
     assert launched(talk.tell(ev.ExecutorJoined(ExecutorId(1), "node-0"))) == [(1, 0, 1)]
 
@@ -102,7 +103,7 @@ def test_the_kill_timer_is_harmless_when_the_task_reacted() -> None:
     talk.submit(result_stage(0, 1))
     talk.tell(ev.CancelRequested("enough"))
     talk.tell(ev.TaskCancelled(AttemptId(0)))
-    assert talk.tell(ev.TimerFired("cancel 0")) == []
+    assert talk.tell(ev.TimerFired(CancelGrace(AttemptId(0)))) == []
 
 
 def test_a_group_cancelled_for_the_future_refuses_new_jobs() -> None:
@@ -254,7 +255,8 @@ def test_a_task_runs_elsewhere_when_its_executor_stays_busy() -> None:
     answer = talk.submit(result_stage(0, 2), id=2, partitions=(0,))
     assert launched(answer) == []
     timer = of_type(answer, do.SetTimer)[0]
-    assert launched(talk.tell(ev.TimerFired("locality 0"), at_s=timer.at_s)) == [(0, 0, 1)]
+    assert timer.timer == LocalityWait(StageId(0))
+    assert launched(talk.tell(ev.TimerFired(timer.timer), at_s=timer.at_s)) == [(0, 0, 1)]
 
 
 def test_a_timer_that_an_earlier_run_had_set_is_followed_by_another() -> None:
@@ -265,7 +267,7 @@ def test_a_timer_that_an_earlier_run_had_set_is_followed_by_another() -> None:
     talk.submit(result_stage(7, 1), id=1)
     [timer] = of_type(talk.submit(result_stage(0, 2), id=2, partitions=(0,)), do.SetTimer)
     # Of two times under one name the first counts.
-    early = talk.tell(ev.TimerFired(timer.name), at_s=timer.at_s - 1.0)
+    early = talk.tell(ev.TimerFired(timer.timer), at_s=timer.at_s - 1.0)
     assert of_type(early, do.SetTimer) == [timer]
 
 
@@ -312,7 +314,7 @@ def test_stragglers_get_a_copy_and_the_first_to_finish_counts() -> None:
     talk = Talk(executors=2, speculation=SpeculationRule(1.5, 0.5, 0.1))
     talk.submit(result_stage(0, 2))
     talk.succeed(0)
-    answer = talk.tell(ev.TimerFired("speculation"), at_s=100.0)
+    answer = talk.tell(ev.TimerFired(SpeculationCheck()), at_s=100.0)
     assert launched(answer) == [(0, 1, 0)]
     end = talk.succeed(2)
     assert of_type(end, do.CancelTask) == [do.CancelTask(AttemptId(1), ExecutorId(1))]

@@ -55,7 +55,7 @@ def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
             for node in (cluster.driver, *cluster.nodes)
             if node.up and (found := strays(node, scheduler))
         ],
-        "timers": sorted(cluster.timers.at_s),
+        "timers": list(cluster.timers.at_s),
         "words": sum(map(len, cluster.on_way.values())),
         "events": len(cluster.events) + len(cluster.posted.items),
     }
