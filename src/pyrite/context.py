@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import itertools
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,12 +26,12 @@ from pyrite.driver.progress import Tally
 from pyrite.driver.sources import Sources
 from pyrite.driver.start import start_engine
 from pyrite.driver.storyfile import StoryFile
+from pyrite.driver.taskfiles import TaskFiles
 from pyrite.errors import ReferencedInTask
 from pyrite.execute.keeper import KeepPlan
 from pyrite.files import SparkFiles
 from pyrite.ids import BroadcastId, NodeId, RddId
 from pyrite.interrupts import Interruptible, Uninterrupted
-from pyrite.io.uris import file_uri, with_scheme
 from pyrite.memory import MemoryReport
 from pyrite.rdd.base import require_context, require_rdds
 from pyrite.rdd.callsite import call_site
@@ -59,7 +58,7 @@ PYTHON_LEVELS: dict[str, int | str] = {
 }
 
 
-class SparkContext(Sources, Jobs, JobControl):
+class SparkContext(Sources, Jobs, JobControl, TaskFiles):
     """Starts executors, makes RDDs and runs their jobs; one at a time in a process.
 
     >>> from pyrite import SparkContext
@@ -382,45 +381,6 @@ class SparkContext(Sources, Jobs, JobControl):
         require_context(self, [rdd])
         results = self._run(rdd, lambda _, rows: list(partitionFunc(rows)), partitions)
         return [each for result in results for each in result]
-
-    # Files for executors
-
-    def addFile(self, path: str, recursive: bool = False) -> None:
-        """Copies a file to where SparkFiles.get(name) finds it in every task."""
-        self._engine.check_usable()
-        self._files_added.add(path, recursive)
-
-    @property
-    def listFiles(self) -> list[str]:
-        """The files that were added, as URIs."""
-        return [file_uri(path) for path in self._files_added.files]
-
-    def addPyFile(self, path: str) -> None:
-        """Makes a module, a zip or an egg importable in the driver and in every task."""
-        self._engine.check_usable()
-        found = self._files_added.add_python(path)
-        if found not in sys.path:
-            sys.path.insert(1, found)
-
-    def addArchive(self, path: str) -> None:
-        """Unpacks an archive to where SparkFiles.get(name) finds it; `path#name` names it."""
-        self._engine.check_usable()
-        self._files_added.add_archive(path)
-
-    @property
-    def listArchives(self) -> list[str]:
-        """The archives that were added, as URIs."""
-        return [file_uri(path) for path in self._files_added.archives]
-
-    def setCheckpointDir(self, dirName: str) -> None:
-        """Sets the folder that RDD.checkpoint writes under."""
-        self._engine.check_usable()
-        self._checkpoints.set_folder(dirName)
-
-    def getCheckpointDir(self) -> str | None:
-        """The folder that checkpoints are written to, or None."""
-        folder = self._checkpoints.folder
-        return None if folder is None else with_scheme(folder)
 
     # What RDDs ask of their context
 

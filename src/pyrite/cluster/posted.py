@@ -46,6 +46,7 @@ class Posted:
         self.numbers = itertools.count()
         # A reference that nobody holds is not called.
         self.departures: dict[int, Departure] = {}
+        self.closed = False
 
     def post(self, event: Event) -> None:
         self.items.append(event)
@@ -67,6 +68,8 @@ class Posted:
         self._watch(owner, None, call)
 
     def _watch(self, owner: Any, event: Event | None, call: Callable[[], None] | None) -> int:
+        if self.closed:
+            return next(self.numbers)
         waking = None
         if self.wake is not None:
             waking = Waking(owner, methodcaller("wake", b"w"))
@@ -104,5 +107,6 @@ class Posted:
         return first.event
 
     def close(self) -> None:
-        """Nobody reads any more, so nobody needs to be woken."""
+        """Nobody reads any more, so nobody needs to be woken, also for what comes later."""
+        self.closed = True
         self.departures.clear()
