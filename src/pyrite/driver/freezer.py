@@ -20,17 +20,17 @@ class Freezer:
     """Pickles each RDD once for its life, and pipelines of RDDs for a child or a job."""
 
     def __init__(self) -> None:
-        # Held by whoever looks at operators and dependencies, which a checkpoint replaces. Pickling
-        # may call a user's code, and that an RDD.
+        # Held by whoever looks at operators and dependencies, which a checkpoint replaces. A thread
+        # may take it again: pickling calls the user's code, and that may freeze another RDD.
         self.lock = threading.RLock()
 
     def freeze(self, rdd: Lineage[Any]) -> Frozen:
         """The RDD as it was when this was first asked for."""
         with self.lock:
             if rdd._frozen is None:
-                pipeline = pipeline_of(rdd, self.freeze)
-                rdd._frozen = pickled(pipeline, None, rdd)
-                rdd._frozen.rdd = rdd._id
+                frozen = pickled(pipeline_of(rdd, self.freeze), None, rdd)
+                frozen.rdd = rdd._id
+                rdd._frozen = frozen
             return rdd._frozen
 
     def copy(self, rdd: Lineage[Any], work: Any = None) -> Frozen:
