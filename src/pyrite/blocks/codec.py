@@ -226,6 +226,8 @@ def _encode_by_reference(rows: list[Any]) -> list[Buffer] | None:
     keeper = _BufferKeeper()
     try:
         pickled = pickle.dumps(rows, protocol=5, buffer_callback=keeper)
+    except MemoryError:
+        raise
     except Exception:
         return None  # cloudpickle knows more types, and its error is the one to show
     # What __main__ defines can be named here, but not in another process.
