@@ -8,6 +8,7 @@ import stat
 import time
 
 from pyrite.blocks.segments import Folders
+from pyrite.cluster.saves import undo_saves
 from pyrite.errors import UserError
 from pyrite.ids import NodeId
 
@@ -31,10 +32,8 @@ class Scratch:
         return Folders(self.memory, self.disk, node)
 
     def remove(self) -> None:
-        import shutil
-
         for folder in (self.memory, self.disk):
-            shutil.rmtree(folder, ignore_errors=True)
+            discard(folder)
         for fd in self.locks:
             os.close(fd)
         self.locks = []
@@ -81,9 +80,15 @@ def sweep(home: str) -> None:
     """Removes what applications left behind that were killed."""
     for entry in os.scandir(home):
         if entry.name.startswith(("app-", UNNAMED)) and is_abandoned(entry.path):
-            import shutil
+            discard(entry.path)
 
-            shutil.rmtree(entry.path, ignore_errors=True)
+
+def discard(folder: str) -> None:
+    """Removes a folder that nobody uses any more, and what it says was begun elsewhere."""
+    import shutil
+
+    undo_saves(folder)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def is_abandoned(folder: str) -> bool:

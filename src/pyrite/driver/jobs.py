@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pyrite.cluster.saves import saving
 from pyrite.driver.desk import Waiter
 from pyrite.driver.engine import Engine, ResultLost
 from pyrite.driver.flags import Flags, JobFlags
@@ -13,6 +14,7 @@ from pyrite.errors import UserError
 
 if TYPE_CHECKING:
     from pyrite.driver.checkpoints import Checkpoints
+    from pyrite.io.commit import FolderCommit
     from pyrite.rdd.rdd import RDD
 
 R = TypeVar("R")
@@ -44,6 +46,11 @@ class Jobs:
         results = self._engine.run(rdd, task, wanted, self._job_flags())
         self._checkpoints.after_job(rdd)
         return results
+
+    def _saving(self, commit: FolderCommit) -> AbstractContextManager[None]:
+        """Begins a save, which is undone when the block fails or the driver dies."""
+        self._engine.check_usable()
+        return saving(self._engine.cluster.scratch_folder(), commit)
 
     def _run_each(
         self,

@@ -90,13 +90,9 @@ class Saves(Lineage[T]):
         from pyrite.io.commit import FolderCommit
 
         commit = FolderCommit(path)
-        commit.begin()
-        try:
+        with self.ctx._saving(commit):
             self.ctx._run(self._me(), partial(write_part, commit, write, suffix))
             commit.commit(self.getNumPartitions())
-        except BaseException:
-            commit.abort()
-            raise
 
 
 def write_part(

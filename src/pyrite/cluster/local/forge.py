@@ -21,7 +21,7 @@ from typing import Any
 from pyrite.alias import install_if_wanted
 from pyrite.blocks.segments import Folders
 from pyrite.cluster.local.wire import SocketChannel, Unpacker, pack
-from pyrite.cluster.scratch import lock
+from pyrite.cluster.scratch import discard, lock
 
 PR_SET_PDEATHSIG = 1
 STACK_BYTES = 64 << 20
@@ -135,10 +135,8 @@ class Forge:
 
     def remove_folders(self) -> None:
         """Removes what the driver could not, if it was killed."""
-        import shutil
-
         for folder in (self.folders.memory, self.folders.disk, *self.options["orphans"]):
-            shutil.rmtree(folder, ignore_errors=True)
+            discard(folder)
 
 
 def run_executor(executor: int, fd: int, folders: Folders, options: dict[str, Any]) -> int:
