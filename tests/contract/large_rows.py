@@ -34,6 +34,12 @@ HALF = KEYS // 2
 PIECE_BYTES = MIB
 PIECES = TIMES * MEMORY_BYTES // PIECE_BYTES + 4
 
+# Small values, in few maps: each map and each reducer has several times what memory holds.
+WORD_BYTES = 400
+COLD_WORDS = 20_000
+WORDS = TIMES * MEMORY_BYTES // WORD_BYTES // 2 * 2 + COLD_WORDS
+HOT_WORD = -1
+
 
 def load(number: int, size: int = ROW_BYTES) -> bytes:
     """Bytes that say which they are, in the order of the numbers."""
@@ -50,9 +56,31 @@ class Tally(NamedTuple):
     spilled_bytes: int
 
 
-def pairs(sc: SparkContext, first: int = 0, last: int = ROWS, keys: int = KEYS) -> RDD[Any]:
+def pairs(
+    sc: SparkContext, first: int = 0, last: int = ROWS, keys: int = KEYS, maps: int = MAPS
+) -> RDD[Any]:
     """Rows with large values; each key comes in two of the maps."""
-    return sc.range(first, last, numSlices=MAPS).map(lambda x: (x % keys, load(x)))
+    return sc.range(first, last, numSlices=maps).map(lambda x: (x % keys, load(x)))
+
+
+def hot_pairs(sc: SparkContext) -> RDD[Any]:
+    """Rows of one key, of which each map has more than memory holds."""
+    return pairs(sc, keys=1, maps=EXECUTORS)
+
+
+def hot_words(sc: SparkContext) -> RDD[Any]:
+    """Many keys with a small value each, then one with more small values than memory holds."""
+    return sc.range(WORDS, numSlices=EXECUTORS).map(
+        lambda x: (x if is_cold(x) else HOT_WORD, b"%0*d" % (WORD_BYTES, x))
+    )
+
+
+def is_cold(word: int) -> bool:
+    return word % (WORDS // EXECUTORS) < COLD_WORDS // EXECUTORS
+
+
+def cold_words() -> list[int]:
+    return list(filter(is_cold, range(WORDS)))
 
 
 def left(sc: SparkContext) -> RDD[Any]:
@@ -104,6 +132,24 @@ def look_at_hot_group(row: Any) -> tuple[int, bool]:
     return key, (count, total, wrong) == (ROWS, sum(range(ROWS)), 0)
 
 
+def look_at_word_group(row: Any) -> tuple[int, bool]:
+    """A group of one small value, or of all the hot ones."""
+    key, group = row
+    count = total = 0
+    for value in group:
+        count, total = count + 1, total + int(value)
+    if key != HOT_WORD:
+        return key, (count, total) == (1, key)
+    expected = WORDS - len(cold_words()), sum(range(WORDS)) - sum(cold_words())
+    return key, (count, total) == expected and len(group) == count
+
+
+def look_at_all_hot_groups(row: Any) -> tuple[int, bool]:
+    """The same hot group on every side."""
+    key, groups = row
+    return key, all(look_at_hot_group((key, group))[1] for group in groups)
+
+
 def look_at_hot_groups(row: Any) -> tuple[int, bool]:
     key, (group, other) = row
     return key, look_at_hot_group((key, group))[1] and list(other) == [7]
@@ -128,6 +174,20 @@ def look_at_both(row: Any) -> tuple[int, bool]:
 def look_at_left(row: Any) -> tuple[int, bool]:
     key, value = row
     return key, key < HALF and value == load(key)
+
+
+def list_of(value: bytes) -> list[bytes]:
+    return [value]
+
+
+def with_one_more(values: list[bytes], value: bytes) -> list[bytes]:
+    values.append(value)
+    return values
+
+
+def with_more(values: list[bytes], more: list[bytes]) -> list[bytes]:
+    values.extend(more)
+    return values
 
 
 def largest(one: bytes, other: bytes) -> bytes:

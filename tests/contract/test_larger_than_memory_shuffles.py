@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pytest
 from large_rows import (
     EXECUTOR_BYTES,
     HALF,
+    HOT_WORD,
     KEYS,
     MEMORY_BYTES,
     MIB,
@@ -18,9 +19,14 @@ from large_rows import (
     REDUCERS,
     ROWS,
     TIMES,
+    cold_words,
+    hot_pairs,
+    hot_words,
     largest,
     left,
+    list_of,
     load,
+    look_at_all_hot_groups,
     look_at_both,
     look_at_group,
     look_at_hot_group,
@@ -31,15 +37,19 @@ from large_rows import (
     look_at_row,
     look_at_rows,
     look_at_value,
+    look_at_word_group,
     only_of_partition,
     pairs,
     right,
     tally,
     values,
+    with_more,
+    with_one_more,
 )
 
 from conftest import make_context
-from pyrite import RDD, SparkContext
+from pyrite import RDD, SparkContext, StorageLevel
+from pyrite.errors import TaskFailed as TaskFailedError
 from pyrite.ids import BlockRef
 from pyrite.schedule.events import OutputGrew, TaskFailed, TaskSucceeded
 
@@ -52,7 +62,7 @@ class Case(NamedTuple):
     make: Callable[[SparkContext], RDD[Any]]
     # The number of a row, and whether the row is as it should be.
     look: Callable[[Any], tuple[int, bool]]
-    numbers: Callable[[], range]
+    numbers: Callable[[], Sequence[int]]
     # Whether its reducers hold rows, and so have to spill them.
     holds: bool = True
     # Whether the numbers of a partition's rows must fall.
@@ -65,6 +75,12 @@ def all_rows() -> range:
 
 def all_keys() -> range:
     return range(KEYS)
+
+
+def kept(rdd: RDD[Any]) -> RDD[Any]:
+    """The RDD, read for the second time."""
+    assert rdd.cache().mapValues(len).values().sum() == ROWS
+    return rdd
 
 
 CASES = {
@@ -167,6 +183,40 @@ CASES = {
         lambda sc: pairs(sc, keys=1).cogroup(sc.parallelize([(0, 7)], 1), numPartitions=REDUCERS),
         look_at_hot_groups,
         lambda: range(1),
+    ),
+    "groupByKey of one key in few maps": Case(
+        lambda sc: hot_pairs(sc).groupByKey(REDUCERS), look_at_hot_group, lambda: range(1)
+    ),
+    "groupBy of one key in few maps": Case(
+        lambda sc: hot_pairs(sc).values().groupBy(lambda value: 0, 1),
+        look_at_hot_group,
+        lambda: range(1),
+    ),
+    "groupByKey of one key, kept": Case(
+        lambda sc: kept(hot_pairs(sc).groupByKey(REDUCERS)),
+        look_at_hot_group,
+        lambda: range(1),
+        # The task that made the group spilled it, and its file has no name any more.
+        holds=False,
+    ),
+    "groupByKey of one key among many": Case(
+        lambda sc: hot_words(sc).groupByKey(1),
+        look_at_word_group,
+        lambda: sorted([HOT_WORD, *cold_words()]),
+    ),
+    "groupWith of one key": Case(
+        lambda sc: hot_pairs(sc).groupWith(hot_pairs(sc)),
+        look_at_all_hot_groups,
+        lambda: range(1),
+    ),
+    "subtractByKey of one key": Case(
+        lambda sc: hot_pairs(sc).subtractByKey(sc.parallelize([(1, 1)], 1), REDUCERS).values(),
+        look_at_value,
+        all_rows,
+        holds=False,
+    ),
+    "repartition into one": Case(
+        lambda sc: hot_pairs(sc).values().repartition(1), look_at_value, all_rows, holds=False
     ),
     "sortByKey of one key": Case(
         # Divided: the pieces are sorted and spill, who merges them holds none.
@@ -275,3 +325,36 @@ def test_a_key_with_all_rows_on_one_side_of_a_join(small: SparkContext) -> None:
             holds=False,
         ),
     )
+
+
+def test_one_key_on_both_sides_of_a_join(small: SparkContext) -> None:
+    """The pairs come one after another: neither side has to fit in memory."""
+    joined = hot_pairs(small).join(hot_pairs(small), 1)
+    found = joined.map(lambda row: look_at_value(row[1][0]) + look_at_value(row[1][1])).take(3)
+    assert [each[1::2] for each in found] == [(True, True)] * 3
+
+
+def test_a_group_that_is_sent_on_must_fit_in_memory(small: SparkContext) -> None:
+    groups = hot_pairs(small).groupByKey(REDUCERS)
+    told = rf"MemoryError: the group of key 0 has {ROWS:,} values .*flatMapValues.*executor.memory"
+    for use in (groups.collect, groups.repartition(2).count):
+        with pytest.raises(TaskFailedError, match=told):
+            use()
+
+
+def test_a_combiner_must_fit_in_memory(small: SparkContext) -> None:
+    lists = hot_pairs(small).combineByKey(list_of, with_one_more, with_more, REDUCERS)
+    told = r"MemoryError: the row of key 0 takes about \d.* by itself.*groupByKey"
+    with pytest.raises(TaskFailedError, match=told):
+        lists.mapValues(len).collect()
+
+
+def test_a_kept_group_that_has_to_give_way_is_computed_again(small: SparkContext) -> None:
+    groups = hot_pairs(small).groupByKey(1).persist(StorageLevel.MEMORY_AND_DISK)
+    assert groups.mapValues(len).values().collect() == [ROWS]
+    # Larger than what may be kept, so that whatever else was kept goes.
+    others = small.range(64, numSlices=2).map(lambda x: load(x, MIB)).cache()
+    assert others.count() == 64
+    assert groups.map(look_at_hot_group).collect() == [(0, True)]
+    groups.unpersist()
+    others.unpersist()

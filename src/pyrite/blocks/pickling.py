@@ -85,6 +85,8 @@ def pickle_by_reference(rows: list[Any]) -> Pickled | None:
     sink, keeper = _Pieces(), _BufferKeeper()
     try:
         pickle.Pickler(sink, protocol=5, buffer_callback=keeper).dump(rows)
+    except MemoryError:
+        raise
     except Exception:
         return None  # cloudpickle knows more types, and its error is the one to show
     # What __main__ defines can be named here, but not in another process.

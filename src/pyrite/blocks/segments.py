@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from pyrite.blocks.codec import decode_frames, read_frames
 from pyrite.blocks.parts import LongPart, find_part
 from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
+from pyrite.blocks.undo import undo_saves
 from pyrite.ids import BlockRef, NodeId
 from pyrite.rare import rare
 
@@ -129,9 +130,10 @@ def clear_segments(folders: Folders, owner: str, known: Iterable[str]) -> None:
 
 
 def remove_folders(folders: Iterable[str]) -> None:
-    """Removes what is there of them, as far as it can be removed."""
+    """Removes what is there of scratch folders, and undoes the saves that they tell of."""
     # Not by shutil.rmtree: loading that takes longer than this does.
     for folder in folders:
+        undo_saves(folder)
         for path, inner, files in os.walk(folder, topdown=False):
             for name in files:
                 with contextlib.suppress(OSError):

@@ -236,9 +236,12 @@ class DiskBlock:
         try:
             self.size += write_all(self.file.fileno(), buffers, self.size)
         except OSError as error:
-            self.close()
-            os.unlink(self.path)
+            self.remove()
             raise BlockNotWritten(self.folder, self.size, error.strerror) from error
+
+    def remove(self) -> None:
+        self.close()
+        os.unlink(self.path)
 
     def close(self) -> None:
         self.file.close()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Generic, TypeVar
 
+from pyrite.bounded.large import OUT_OF_MEMORY, too_large_row
 from pyrite.bounded.space import Space
 from pyrite.bounded.spill import SpillReader, SpillWriter
 from pyrite.hashing import NATIVE, HashUnknownHere, UnstableHash, portable_hash
@@ -92,11 +93,19 @@ def _combine(
     combined: dict[K, C] = {}
     spilled: SpillWriter | None = None
     for row in rows:
-        fold(combined, chain((row,), islice(rows, space.stride_rows)))
+        try:
+            fold(combined, chain((row,), islice(rows, space.stride_rows)))
+        except OUT_OF_MEMORY as error:
+            raise too_large_row(combined.items(), space) or error from None
+        if not space.over():
+            continue
         # One key alone gains nothing from being split.
-        if space.over() and len(combined) > 1 and split < MOST_SPLITS:
+        if len(combined) > 1 and split < MOST_SPLITS:
             spilled = spilled or SpillWriter(space)
             _spill(combined, spilled, space, split)
+        elif space.exhausted() and (culprit := too_large_row(combined.items(), space)):
+            # CPython may lose the exception when it finds no memory for a call: say it before.
+            raise culprit
     if spilled is None:
         return iter(combined.items())
     _spill(combined, spilled, space, split)

@@ -13,6 +13,7 @@ from itertools import chain, islice
 from typing import Any, Generic, TypeVar, Union
 
 from pyrite.bounded.aggregate import BUCKETS, MOST_SPLITS, bucket_of
+from pyrite.bounded.large import OUT_OF_MEMORY, RowTooLarge, shown
 from pyrite.bounded.space import Space
 from pyrite.bounded.spill import SpillReader, SpillWriter
 from pyrite.resultiterable import ResultIterable
@@ -37,35 +38,48 @@ LocalGroup = tuple[K, V] | tuple[K, None, list[V]]
 
 
 def group_locally(rows: Iterable[tuple[K, V]], space: Space) -> Iterator[LocalGroup[K, V]]:
-    """Values by key; a key may come again where memory runs out or most keys come once."""
+    """Values by key; a key may come again where it has many values, where memory runs out or
+    where most keys come once."""
     rows = iter(rows)
     groups: defaultdict[K, list[V]] = defaultdict(list)
     taken = 0
+    few = sys.maxsize
     for key, value in rows:
         groups[key].append(value)
+        few = min(few, space.piece_values(value))
         stride = space.stride_rows
         for key, value in islice(rows, stride):
             groups[key].append(value)
         taken += 1 + stride
         if space.over():
-            yield from _local_groups(groups)
+            yield from _local_groups(groups, few, space)
             groups.clear()
             space.relieved()
             taken = 0
         elif taken >= _TELLING_ROWS and (taken - len(groups)) * _FEW_PART < taken:
             break
-    yield from _local_groups(groups)
+    yield from _local_groups(groups, few, space)
     groups.clear()
     for key, value in rows:
         yield key, value
 
 
-def _local_groups(groups: dict[K, list[V]]) -> Iterator[LocalGroup[K, V]]:
+def _local_groups(groups: dict[K, list[V]], few: int, space: Space) -> Iterator[LocalGroup[K, V]]:
+    """The groups as rows: up to a few values in one, and more in several."""
     for key, values in groups.items():
         if len(values) == 1:
             yield key, values[0]
-        else:
+        elif len(values) <= few:
             yield key, None, values
+        else:
+            size = min(space.piece_values(values[0]), space.piece_values(values[-1]))
+            for piece in _pieces(values, size):
+                yield (key, piece[0]) if len(piece) == 1 else (key, None, piece)
+
+
+def _pieces(values: list[V], size: int) -> Iterator[list[V]]:
+    """The values in lists of this many, the last of fewer; one list where there are none."""
+    return (values[start : start + size] for start in range(0, max(1, len(values)), size))
 
 
 def group_values(
@@ -94,7 +108,15 @@ def cogroup(
 class SpilledValues(Collection[V], Generic[V]):
     """The values of one large group: those that were read back, then those left in a file."""
 
-    def __init__(self, first: Collection[V], reader: SpillReader, bucket: Any, count: int) -> None:
+    index = 0
+
+    def __init__(
+        self,
+        first: Collection[V],
+        reader: SpillReader,
+        bucket: tuple[str, int, Any],
+        count: int,
+    ) -> None:
         self._first = first
         self._reader = reader
         self._bucket = bucket
@@ -121,7 +143,19 @@ class SpilledValues(Collection[V], Generic[V]):
         return any(each is value or each == value for each in self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (ResultIterable, (list(self),))
+        try:
+            return (ResultIterable, (list(self),))
+        except OUT_OF_MEMORY:
+            raise self._too_large() from None
+
+    def _too_large(self) -> RowTooLarge:
+        _, _, key = self._bucket
+        return RowTooLarge(
+            f"the group of key {shown(key)} has {self._count:,} values and is larger than memory: "
+            "it can be iterated in the task that made it, but not be sent elsewhere or encoded. "
+            "Reduce it there with mapValues, or spread it with flatMapValues; or raise "
+            "spark.executor.memory"
+        )
 
 
 _Groups = defaultdict[K, ResultIterable[V]]
@@ -252,14 +286,21 @@ class _SpilledGroups(Generic[K, V]):
         return zip(keys, zip(*_columns(gathered, keys), strict=True), strict=True)
 
     def _write(self, groups: list[_Groups[K, V]], large_count: int) -> None:
-        batch_values = self._space.batch_rows(_count(groups))
+        count = _count(groups)
+        batch_values = self._space.batch_rows(count)
+        piece_values = self._space.piece_rows(count)
         for side, held in enumerate(groups):
-            self._write_side(side, held, large_count, batch_values)
+            self._write_side(side, held, large_count, batch_values, piece_values)
             held.clear()
         self._space.relieved()
 
     def _write_side(
-        self, side: int, held: _Groups[K, V], large_count: int, batch_values: int
+        self,
+        side: int,
+        held: _Groups[K, V],
+        large_count: int,
+        batch_values: int,
+        piece_values: int,
     ) -> None:
         large = self._large[side]
         buckets = _Buckets(self._writer, side, batch_values)
@@ -268,8 +309,10 @@ class _SpilledGroups(Generic[K, V]):
                 self._writer.write_all(_own_bucket(side, key), values, batch_values)
                 large[key] = large.get(key, 0) + len(values)
             else:
-                # A plain list is encoded faster than a subclass of it.
-                buckets.add(bucket_of(key, self._split), key, [*values])
+                bucket = bucket_of(key, self._split)
+                # A slice is a plain list, which is encoded faster than a subclass of it.
+                for piece in _pieces(values, piece_values):
+                    buckets.add(bucket, key, piece)
         buckets.flush()
 
     def _with_large(

@@ -82,11 +82,12 @@ def build_table(side: Batches, space: Space) -> tuple[dict[Any, list[Any]], Batc
     return table, None
 
 
-def unbuild(table: dict[Any, list[Any]]) -> Iterator[list[Row]]:
-    """The rows that a table was made of; each key's are freed as they are given."""
+def unbuild(table: dict[Any, list[Any]]) -> Iterator[Iterator[Row]]:
+    """The rows that a table was made of, each of them freed as it is given."""
     while table:
         key, values = table.popitem()
-        yield [(key, value) for value in values]
+        values.reverse()
+        yield ((key, values.pop()) for _ in range(len(values)))
 
 
 def pairs_of_groups(

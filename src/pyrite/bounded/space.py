@@ -9,11 +9,12 @@ from typing import Any
 from pyrite.blocks.live import deep_size
 
 _MEBIBYTE = 1 << 20
-_MOST_ROWS_PER_STRIDE = 8192
+MOST_ROWS_PER_STRIDE = 8192
 _MOST_ROWS_PER_BATCH = 4096
 # A sort merges up to 64 batches at once: together they should take an eighth of the limit.
 _BATCHES_PER_LIMIT = 512
 _CHUNKS_PER_LIMIT = 8
+_PIECES_PER_BATCH = MOST_ROWS_PER_STRIDE * _CHUNKS_PER_LIMIT // _BATCHES_PER_LIMIT
 
 
 class _Statm:
@@ -97,6 +98,11 @@ class Space:
         """Whether the task may hold so much more than it did when it was last asked if `over`."""
         return self._level + size_bytes <= self._threshold
 
+    def piece_values(self, value: Any) -> int:
+        """How many values like this one make so small a row that a whole stride of such rows is
+        small beside the limit: rows are counted, not weighed."""
+        return max(1, self.fitting_rows(value) // MOST_ROWS_PER_STRIDE)
+
     def over(self) -> bool:
         """Whether the task now holds more than it may."""
         level = self._measure()
@@ -105,12 +111,16 @@ class Space:
         # Large rows need looking at more often: a stride should take a small part of what is left.
         if growth * 8 > self._threshold - level:
             self.stride_rows = max(1, self.stride_rows // 2)
-        elif self.stride_rows < _MOST_ROWS_PER_STRIDE:
+        elif self.stride_rows < MOST_ROWS_PER_STRIDE:
             self.stride_rows *= 2
         while level > self._threshold and self._make_room():
             # Others gave up memory for this task: it need not go to disk yet.
             self._level = level = self._trimmed_level()
         return level > self._threshold
+
+    def exhausted(self) -> bool:
+        """Whether the task held so much, when it last looked, that it will soon get no more."""
+        return self._level * 8 > self.limit_bytes * 11
 
     def relieved(self) -> None:
         """Told by a task that it has just moved its rows to disk."""
@@ -126,6 +136,10 @@ class Space:
         batch_bytes = min(max(self.limit_bytes // _BATCHES_PER_LIMIT, 64 * 1024), 4 * _MEBIBYTE)
         rows = held_rows * batch_bytes // max(self._level, 1)
         return max(1, min(rows, _MOST_ROWS_PER_BATCH))
+
+    def piece_rows(self, held_rows: int) -> int:
+        """How many of the rows held now make one row, as `piece_values` says."""
+        return max(1, self.batch_rows(held_rows) // _PIECES_PER_BATCH)
 
     def spill_path(self) -> str:
         """A new file name in the scratch folder, removed by `close`."""

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from pyrite.blocks.codec import Encoder, decode, frame_size
+from pyrite.bounded.large import encode_rows
 from pyrite.bounded.space import Space
 from pyrite.errors import ClusterError
 from pyrite.rare import rare
@@ -63,7 +64,7 @@ class SpillWriter:
 
     def write(self, bucket: Hashable, rows: list[Any]) -> None:
         """Appends one batch to a bucket."""
-        buffers = self._encoder.encode(rows)
+        buffers = encode_rows(self._encoder.encode, rows, self._space)
         length = frame_size(buffers)
         try:
             if self._file is None:

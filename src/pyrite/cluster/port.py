@@ -69,6 +69,9 @@ class Cluster(World, Protocol):
     def add_node(self, pool_bytes: int) -> NodeId:
         """Takes in a storage-only node; callable from any thread."""
 
+    def scratch_folder(self) -> str:
+        """A folder of the driver that is removed with all other traces of it."""
+
     def files_folder(self) -> str:
         """The folder that added files are laid into for all tasks."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pyrite.blocks.undo import saving
 from pyrite.driver.eachpartition import EachPartition
 from pyrite.driver.engine import Engine, ResultLost
 from pyrite.driver.flags import Flags, JobFlags
@@ -15,6 +16,7 @@ from pyrite.interrupts import Interruptible, Uninterrupted
 
 if TYPE_CHECKING:
     from pyrite.driver.checkpoints import Checkpoints
+    from pyrite.io.commit import FolderCommit
     from pyrite.rdd.rdd import RDD
 
 R = TypeVar("R")
@@ -55,6 +57,11 @@ class Jobs:
         results = engine.run(rdd, work, wanted, self._job_flags())
         self._checkpoints.after_job(rdd)
         return results
+
+    def _saving(self, commit: FolderCommit) -> AbstractContextManager[None]:
+        """Begins a save, which is undone when the block fails or the driver dies."""
+        self._engine.check_usable()
+        return saving(self._engine.cluster.scratch_folder(), commit)
 
     def _run_each(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterator
 from itertools import chain
@@ -14,6 +15,7 @@ from pyrite.blocks.pool import MEMORY_PREFIX
 from pyrite.blocks.segments import SegmentReader
 from pyrite.blocks.writer import SegmentWriter
 from pyrite.bounded.chunks import Chunks
+from pyrite.bounded.large import RowTooLarge
 from pyrite.bounded.space import Space
 from pyrite.ids import BlockRef, Partition, RddId
 from pyrite.rare import rare
@@ -165,7 +167,9 @@ class Keeper:
         self.dropped.append(partition)
         if entry.level.useDisk and partition not in self.blocks:
             rare("evicted rows go to disk")
-            self._encode_all(partition, entry.rows, StorageLevel.DISK_ONLY)
+            # A group larger than memory can't be encoded: it is computed again when it is wanted.
+            with contextlib.suppress(RowTooLarge):
+                self._encode_all(partition, entry.rows, StorageLevel.DISK_ONLY)
 
     def make_room(self) -> bool:
         """Evicts a partition for a task that needs memory; False where none may go."""
@@ -216,6 +220,10 @@ class Keeper:
                 else:
                     file.append(frame)
                 yield batch
+        except RowTooLarge:
+            if file is not None:
+                file.remove()
+            raise
         finally:
             if file is not None:
                 file.close()

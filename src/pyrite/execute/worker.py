@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import pickle
+import resource
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,6 +16,7 @@ from pyrite.blocks.codec import MOST_ROWS, CorruptBlock, decode, encode, frame_s
 from pyrite.blocks.pickling import Unpicklable
 from pyrite.blocks.segments import remove_segments
 from pyrite.blocks.writer import SEGMENT_BYTES, Want
+from pyrite.bounded.large import RowTooLarge
 from pyrite.bounded.space import Space
 from pyrite.broadcast import Broadcast
 from pyrite.errors import ClusterError
@@ -320,17 +322,29 @@ class Worker:
 
     def _failure(self, task: Task, error: BaseException) -> tuple[Any, ...]:
         error = cause_of_stop(error)
+        if self._is_lost_memory_error(error):
+            error = MemoryError().with_traceback(error.__traceback__)
         kind = type(error).__name__
         message = summary(error) + hint(error)
-        if isinstance(error, MemoryError):
+        if isinstance(error, RowTooLarge):
+            message = f"MemoryError: {error} (the executor has {self._memory_text()})"
+        elif isinstance(error, MemoryError):
             gc.collect()
             message = (
                 f"MemoryError: the task needed more than its executor may have "
-                f"({self.limits.memory_bytes >> 20} MiB): use more partitions, "
-                f"or raise spark.executor.memory"
+                f"({self._memory_text()}): use more partitions, or raise spark.executor.memory"
             )
         trace = user_traceback(error)
         return ("failed", task.attempt, kind, message, trace, pickle_error(error))
+
+    def _is_lost_memory_error(self, error: BaseException) -> bool:
+        """CPython may lose the exception when it finds no memory for a call, and says so."""
+        is_lost = isinstance(error, SystemError) and "without" in str(error)
+        peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+        return is_lost and peak_bytes > self.limits.spill_bytes
+
+    def _memory_text(self) -> str:
+        return f"{self.limits.memory_bytes >> 20} MiB"
 
     def _remove_unreported(self) -> None:
         """Removes disk blocks of a failed attempt; those of kept partitions are reported."""

@@ -21,9 +21,12 @@ class FolderCommit:
     The driver calls `begin`, then `commit` or `abort`; executors get a copy and call `task_file`
     and `commit_task`. On local disks each step is one rename. Object stores have no rename: there
     the files are copied, and `_SUCCESS` comes last to say that all of them are in place.
+
+    How far it has come stands in the storage, so that a copy can abort what a dead driver began.
     """
 
     def __init__(self, path: str) -> None:
+        """Finds out what is to be made; the output folder must not exist."""
         storage, own_path = locate(path)
         parent, slash, name = own_path.rpartition("/")
         if not slash or not name:
@@ -31,14 +34,12 @@ class FolderCommit:
         self.path = storage.address(own_path)
         # A leading dot hides the folder from whoever reads the parent meanwhile.
         self._stage = storage.address(f"{parent}/.{name}.pyrite-{os.urandom(8).hex()}")
-        self._made_parents: list[str] = []
-        self._is_placing = False
+        self._refuse_existing(storage, own_path)
+        self._missing_parents = _missing_parents(storage, own_path)
 
     def begin(self) -> None:
-        """Claim the output folder, which must not exist."""
-        storage, path = locate(self.path)
-        self._refuse_existing(storage, path)
-        self._made_parents = _missing_parents(storage, path)
+        """Make the folder that tasks write to."""
+        storage, _ = locate(self.path)
         stage = self._staged()
         storage.make_folder(stage, parents=True)
         storage.make_folder(f"{stage}/attempts", parents=False)
@@ -70,28 +71,32 @@ class FolderCommit:
         committed = storage.children(f"{self._staged()}/committed")
         if partition_count is not None:
             self._check_complete({int(folder.name) for folder in committed}, partition_count)
-        gathered = f"{self._staged()}/gathered" if storage.moves_at_once else path
-        self._is_placing = not storage.moves_at_once
+        gathered = path
+        if storage.moves_at_once:
+            gathered = f"{self._staged()}/gathered"
+        else:
+            touch(storage, self._placing_mark())
         storage.make_folder(gathered, parents=False)
         for folder in committed:
             for file in storage.children(folder.path):
                 storage.move_file(file.path, f"{gathered}/{file.name}")
-        with storage.open_write(f"{gathered}/{SUCCESS}"):
-            pass
+        touch(storage, f"{gathered}/{SUCCESS}")
         if gathered != path:
             storage.move_folder(gathered, path)
-        self._is_placing = False
-        self._made_parents = []
         storage.remove(self._staged())
 
     def abort(self) -> None:
         """Leave nothing behind; after `commit` there is nothing to undo."""
         storage, path = locate(self.path)
-        storage.remove(self._staged())
-        if self._is_placing:
+        if storage.entry(self._placing_mark()) and not storage.entry(f"{path}/{SUCCESS}"):
             storage.remove(path)
-        for parent in self._made_parents:
+        storage.remove(self._staged())
+        for parent in self._missing_parents:
             storage.remove_if_empty(parent)
+
+    def _placing_mark(self) -> str:
+        """The file that says that what lies in the output folder is this save's."""
+        return f"{self._staged()}/placing"
 
     def _staged(self) -> str:
         return locate(self._stage)[1]
@@ -110,6 +115,12 @@ class FolderCommit:
         if missing:
             message = f"{display(self.path)}: no task committed partitions {missing[:10]}"
             raise OutputIncomplete(f"{message} ({len(missing)} missing)", self.path)
+
+
+def touch(storage: Storage, path: str) -> None:
+    """Make an empty file."""
+    with storage.open_write(path):
+        pass
 
 
 def _missing_parents(storage: Storage, path: str) -> list[str]:

@@ -91,15 +91,10 @@ class Saves(Lineage[T]):
         from pyrite.io.commit import FolderCommit
 
         commit = FolderCommit(path)
-        with Uninterrupted():
-            commit.begin()
-            try:
-                self.ctx._run(self._me(), partial(write_part, commit, write, suffix))
-                with Interruptible():
-                    commit.commit(self.getNumPartitions())
-            except BaseException:
-                commit.abort()
-                raise
+        with Uninterrupted(), self.ctx._saving(commit):
+            self.ctx._run(self._me(), partial(write_part, commit, write, suffix))
+            with Interruptible():
+                commit.commit(self.getNumPartitions())
 
 
 def write_part(

@@ -11,6 +11,7 @@ from pyrite.blocks.parts import pack_header
 from pyrite.blocks.segments import write_all
 from pyrite.blocks.writer import SegmentWriter
 from pyrite.bounded.chunks import Chunks
+from pyrite.bounded.large import encode_rows
 from pyrite.bounded.space import Space
 from pyrite.bounded.spill import SpillFailed, SpillFile
 from pyrite.ids import BlockRef
@@ -117,7 +118,7 @@ class MapOutput:
         """Turns the waiting rows into frames, which may look into these rows."""
         for bucket, frames in zip(self.buckets, self.frames, strict=True):
             if bucket:
-                encoded = self.encoder.encode_many(bucket)
+                encoded = encode_rows(self.encoder.encode_many, bucket, self.space)
                 frames.extend(encoded)
                 self.changeable_bytes += changeable_bytes(encoded)
                 bucket.clear()

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from tight_space import ample_space, tight, tight_space
 
 from pyrite.bounded.aggregate import Aggregator, combine_combiners, combine_values
+from pyrite.bounded.large import RowTooLarge
+from pyrite.bounded.space import Space
 
 LISTS: Aggregator[Any, list[Any]] = Aggregator(
     create=lambda value: [value],
@@ -106,3 +108,30 @@ def test_a_key_error_in_the_users_function_is_not_swallowed(tmp_path: Path) -> N
 
     with pytest.raises(KeyError, match="mine"):
         combine_values([(1, 1), (1, 1)], Aggregator(int, merge, merge), ample_space(tmp_path))
+
+
+def test_a_combiner_larger_than_memory_is_named(tmp_path: Path) -> None:
+    levels = iter([0])
+    space = Space(1 << 20, str(tmp_path), measure=lambda: next(levels, 3 << 19))
+    rows = [("hot", bytes(1000)) for _ in range(1000)]
+    told = "the row of key 'hot' takes about .* by itself.*groupByKey"
+    with pytest.raises(RowTooLarge, match=told):
+        combine_values(iter(rows), LISTS, space)
+    # Where the combiner is small, others hold the memory, and it may yet suffice.
+    counts = Aggregator(lambda value: 1, lambda count, value: count + 1, int.__add__)
+    assert list(combine_values(iter(rows), counts, space)) == [("hot", 1000)]
+
+
+def test_no_memory_for_a_combiner_is_told_with_its_key(tmp_path: Path) -> None:
+    def merge(values: list[Any], value: Any) -> list[Any]:
+        if len(values) == 900:
+            raise MemoryError
+        return [*values, value]
+
+    lists = Aggregator(LISTS.create, merge, LISTS.merge_combiners)
+    rows = [*((index, b"") for index in range(10)), *(("hot", bytes(1000)) for _ in range(1000))]
+    with pytest.raises(RowTooLarge, match="the row of key 'hot'"):
+        combine_values(iter(rows), lists, Space(1 << 20, str(tmp_path), measure=lambda: 0))
+    with pytest.raises(MemoryError) as caught:
+        combine_values(iter(rows), lists, ample_space(tmp_path))
+    assert type(caught.value) is MemoryError, "no row is large beside the memory there is"

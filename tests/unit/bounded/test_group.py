@@ -4,11 +4,17 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tight_space import ample_space, tight, tight_space
 
+from pyrite.blocks.codec import encode
+from pyrite.blocks.live import deep_size
 from pyrite.bounded.group import SpilledValues, cogroup, group_locally, group_values
+from pyrite.bounded.large import RowTooLarge
+from pyrite.bounded.space import MOST_ROWS_PER_STRIDE, Space
+from pyrite.bounded.spill import SpillReader, SpillWriter
 from pyrite.resultiterable import ResultIterable
 
 keys = st.one_of(st.integers(0, 30), st.text(max_size=2), st.none())
@@ -86,6 +92,57 @@ def test_local_groups_merge_to_the_whole(tmp_path: Path, rows: list[Any], seed: 
     merged = group_values([parts], ample_space(tmp_path))
     assert dict(merged) == plainly([[(key, [value]) for key, value in rows]])
     assert space.spilled_bytes == 0
+
+
+def test_a_hot_key_leaves_the_map_side_in_small_rows(tmp_path: Path) -> None:
+    space = Space(32 << 20, str(tmp_path))
+    rows = [("hot" if index % 10 else index, b"%0200d" % index) for index in range(50_000)]
+    found = list(group_locally(rows, space))
+    assert max(map(deep_size, found)) * MOST_ROWS_PER_STRIDE < 32 << 20
+    assert any(len(row) == 3 for row in found), "values are still given together"
+    merged = dict(group_values([found], ample_space(tmp_path)))
+    assert list(merged["hot"]) == [value for key, value in rows if key == "hot"]
+    large = [("hot", bytes(1 << 20)) for _ in range(10)]
+    assert list(group_locally(large, space)) == large
+
+
+def test_a_hot_key_that_comes_last_is_spilled_in_small_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels = iter([0, 0, 33 << 20])
+    space = Space(32 << 20, str(tmp_path), measure=lambda: next(levels, 16 << 20))
+    largest_row = 0
+    write = SpillWriter.write
+
+    def watched(writer: SpillWriter, bucket: Any, rows: list[Any]) -> None:
+        nonlocal largest_row
+        write(writer, bucket, rows)
+        largest_row = max(largest_row, *map(deep_size, rows))
+
+    monkeypatch.setattr(SpillWriter, "write", watched)
+    few = [("hot", b"first"), *((index, b"%d" % index) for index in range(64))]
+    many = [("hot", b"%0200d" % index) for index in range(50_000)]
+    groups = {key: list(values) for key, values in group_values([few, many], space)}
+    assert space.spilled_bytes > 200 * len(many)
+    assert largest_row * MOST_ROWS_PER_STRIDE < 32 << 20
+    assert groups["hot"] == [b"first", *(value for _, value in many)]
+    assert len(groups) == 65
+    space.close()
+
+
+def test_a_group_that_memory_can_not_hold_says_so_when_it_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = tight_space(tmp_path, chance=1.0)
+    ((_, values),) = group_values(local([rows_of("giant", range(100), 2)]), space)
+
+    def no_memory(reader: SpillReader, bucket: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(SpillReader, "batches", no_memory)
+    with pytest.raises(RowTooLarge, match="the group of key 'giant' has 100 values"):
+        encode([("giant", values)])
+    space.close()
 
 
 def test_keys_that_rarely_come_again_are_not_gathered_before_the_shuffle(tmp_path: Path) -> None:

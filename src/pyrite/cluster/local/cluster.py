@@ -160,6 +160,9 @@ class LocalCluster:
     def read(self, ref: BlockRef) -> memoryview:
         return self.reader.view(ref)
 
+    def scratch_folder(self) -> str:
+        return self.folders.disk
+
     def files_folder(self) -> str:
         return os.path.join(self.folders.disk, "files")
 

@@ -172,6 +172,9 @@ class SimCluster:
         self.join_node(len(self.nodes) - 1)
         return node.id
 
+    def scratch_folder(self) -> str:
+        return self.folder
+
     def files_folder(self) -> str:
         return os.path.join(self.folder, "files")
 

@@ -197,6 +197,9 @@ class SimSpace(Space):
     def fitting_rows(self, row: Any) -> int:
         return self.waiting_rows
 
+    def piece_values(self, value: Any) -> int:
+        return self.chunk_rows
+
     def over(self) -> bool:
         if not self.chance or self.dice.random() >= self.chance:
             return False
