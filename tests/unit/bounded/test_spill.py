@@ -68,9 +68,9 @@ def test_reads_and_writes_cut_short_by_the_system_are_continued(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = SpillWriter(ample_space(tmp_path))
-    write, pread = os.write, os.pread
+    write, preadv = os.write, os.preadv
     monkeypatch.setattr(spill.os, "write", lambda fd, data: write(fd, data[:5]))
-    monkeypatch.setattr(spill.os, "pread", lambda fd, size, at: pread(fd, min(size, 7), at))
+    monkeypatch.setattr(spill.os, "preadv", lambda fd, to, at: preadv(fd, [to[0][:7]], at))
     rows = [("some", "rows"), ("that", "are longer")]
     writer.write(0, rows)
     assert list(writer.finish().batches(0)) == [rows]
