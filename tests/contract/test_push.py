@@ -117,7 +117,7 @@ class Bench:
         adopted = [
             number for each in outputs for numbers in each.numbers.values() for number in numbers
         ]
-        assert sorted(adopted) == sorted(number for each in outputs for number in each.installments)
+        assert sorted(adopted) == sorted(number for each in outputs for number in each.partials)
         wait_until(
             lambda: not self.sc._engine.scheduler.segments._by_fetch, "the end of the parcels"
         )

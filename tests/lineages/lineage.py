@@ -76,10 +76,10 @@ def plain_source(source: Source) -> Plain:
     if source.kind == "range":
         return Plain.sliced(list(range(source.rows)), source.slices)
     if source.kind == "fat":
-        return Plain.sliced(fat_rows(source.rows), source.slices)
+        return Plain.dealt(fat_rows(source.rows), source.slices)
     if source.kind == "odd":
-        return Plain.sliced(odd_rows(source.rows), source.slices)
-    return Plain.sliced(list(source.rows), source.slices)
+        return Plain.dealt(odd_rows(source.rows), source.slices)
+    return Plain.dealt(list(source.rows), source.slices)
 
 
 def fat_rows(count: int) -> list[tuple[Any, str]]:

@@ -37,10 +37,17 @@ class Plain:
         return cls(chain.from_iterable(parts), parts)
 
     @classmethod
-    def sliced(cls, rows: Rows, count: int) -> Plain:
-        """As `parallelize` cuts rows."""
-        bounds = [len(rows) * i // count for i in range(count + 1)]
-        return cls.laid([rows[bounds[i] : bounds[i + 1]] for i in range(count)])
+    def sliced(cls, rows: Rows, count: int, batch: int = 1) -> Plain:
+        """As `range` cuts numbers, or whole batches of rows."""
+        batches = [rows[i : i + batch] for i in range(0, len(rows), batch)]
+        bounds = [len(batches) * i // count for i in range(count + 1)]
+        parts = [batches[bounds[i] : bounds[i + 1]] for i in range(count)]
+        return cls.laid([list(chain.from_iterable(part)) for part in parts])
+
+    @classmethod
+    def dealt(cls, rows: Rows, count: int) -> Plain:
+        """As `parallelize` deals rows: in batches as large as a slice, of 1,024 at most."""
+        return cls.sliced(rows, count, batch=max(1, min(len(rows) // count, 1024)))
 
     @cached_property
     def is_pairs(self) -> bool:
