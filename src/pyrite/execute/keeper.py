@@ -133,7 +133,6 @@ class Keeper:
             for chunk in Chunks(rows, space):
                 held += chunk
                 if consumed.find(chunk):
-                    rare("rows to be kept hold an iterator")
                     return self._keep_encoded(partition, chain(held, rows), level)
                 size += estimate_bytes(chunk)
                 if not self._make_room(partition, size, plan, space):
