@@ -112,7 +112,7 @@ class Conversation:
                 [(each.shuffle, list(each.segments)) for each in command.parcels],
                 None if command.divided is None else in_words(command.divided),
                 command.buffer_bytes,
-                [slices_for(program, index) for index in command.partitions],
+                slices_for(program, *command.partitions),
             )
         )
         peer.flush()
@@ -135,9 +135,11 @@ class Conversation:
             peer.put(message)
 
 
-def slices_for(program: Program, index: int) -> bytes | None:
-    """What a task is sent for one of its partitions alone."""
-    return pickle.dumps(program.slices(index)) if program.sliced else None
+def slices_for(program: Program, *partitions: int) -> list[bytes] | None:
+    """What a task is sent for each of its partitions alone; nothing where no operator has any."""
+    if not program.sliced:
+        return None
+    return [pickle.dumps(program.slices(index)) for index in partitions]
 
 
 def in_words(divided: do.Divided) -> Message:

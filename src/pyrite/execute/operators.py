@@ -30,9 +30,11 @@ class Operators:
         return self._load(len(self.links) - 1)[1]
 
     def _load(self, link: int) -> tuple[Sequence[Op], Any]:
-        if link not in self.loaded:
-            self.loaded[link] = pickle.loads(self.links[link])
-            for number, op in enumerate(self.loaded[link][0]):
-                if isinstance(op, Sliced):
-                    op.slices = self.slices.get((link, number), {})
-        return self.loaded[link]
+        loaded = self.loaded.get(link)
+        if loaded is None:
+            loaded = self.loaded[link] = pickle.loads(self.links[link])
+            for number, slices in self.slices.get(link, {}).items():
+                op = loaded[0][number]
+                assert isinstance(op, Sliced)
+                op.slices = slices
+        return loaded

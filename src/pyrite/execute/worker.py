@@ -130,8 +130,8 @@ class Task(NamedTuple):
     divided: tuple[int, ShuffleId, tuple[int, int] | None, list[Any]] | None
     # How much of a map output makes an installment; 0 where all of it is written at the end.
     buffer_bytes: int
-    # Of each of its partitions: what operators have for it alone, pickled, if some have anything.
-    slices: list[bytes | None]
+    # For each of its partitions, pickled: what operators have for it alone. None where none has.
+    slices: list[bytes] | None
 
 
 class Worker:
@@ -205,10 +205,7 @@ class Worker:
         try:
             # The signal may have come before the task did.
             self.interrupt(self.cancelled())
-            made = [
-                self._make(task, stage, index, slices)
-                for index, slices in zip(task.partitions, task.slices, strict=True)
-            ]
+            made = [self._make(task, stage, place) for place in range(len(task.partitions))]
             answer: tuple[Any, ...] = ("ok", task.attempt, made)
             self.running = None
         except MissingMapOutput as error:
@@ -238,9 +235,11 @@ class Worker:
         self.writer.end_task()
         self.channel.send((*answer, *self.keeper.take_report()))
 
-    def _make(self, task: Task, stage: Stage, partition: int, slices: bytes | None) -> Made:
+    def _make(self, task: Task, stage: Stage, place: int) -> Made:
         """Computes one of the task's partitions as if it were alone."""
         header = stage.header
+        partition = task.partitions[place]
+        slices = None if task.slices is None else task.slices[place]
         info = TaskInfo(
             task.stage,
             partition,

@@ -17,8 +17,8 @@ from pyrite.rdd.frozen import Frozen, FrozenInput
 from pyrite.rdd.narrow import Union
 from pyrite.rdd.op import Op, Sliced
 
-# What a task has of the operators' slices, by partition: by the link and its operator.
-Slices = dict[tuple[int, int], dict[int, Any]]
+# What a task has of the operators' slices: by link, the operator's number in it, and partition.
+Slices = dict[int, dict[int, dict[int, Any]]]
 
 
 class NarrowInput(NamedTuple):
@@ -212,10 +212,8 @@ class Program:
         return self.pipelines[link].ops[first:end]
 
     def slices(self, index: int) -> Slices:
-        """What the task for `index` is sent of the operators' slices, by link and operator."""
+        """What the task for `index` is sent of the operators' slices."""
         found: Slices = {}
-        if not self.sliced:
-            return found
         seen = set()
         pending = [(len(self.nodes) - 1, index)]
         while pending:
@@ -225,7 +223,8 @@ class Program:
             seen.add(reached)
             place, position = reached
             for link, number, op in self.sliced.get(place, ()):
-                found.setdefault((link, number), {})[position] = op.slices[position]
+                of_op = found.setdefault(link, {}).setdefault(number, {})
+                of_op[position] = op.slices[position]
             pending.extend(self.nodes[place].parents(position))
         return found
 

@@ -122,7 +122,7 @@ def test_a_task_comes_with_all_that_it_needs(
         ("task", 7, 3, (2,), 1, [9], [(4, 2, *OTHER_REF)], [], None, 0, [slices]),
     ]
     assert pickle.loads(layout) == Layout([Node(RddId(4), (), 7)], [Run(0, 0, 1)])
-    assert pickle.loads(slices) == {(0, 0): {2: b"two"}}
+    assert pickle.loads(slices) == {0: {0: {2: b"two"}}}
     assert peers[0].flushed == 3
     assert peers[1].told == []
 
@@ -149,7 +149,7 @@ def test_partitions_that_are_computed_together_are_told_together(
     *first, partitions, _ = peers[0].told[-1][:5]
     rest = peers[0].told[-1]
     assert (*first, partitions) == ("task", 7, 3, (2, 4, 6))
-    assert [pickle.loads(each)[0, 0] for each in rest[-1]] == [
+    assert [pickle.loads(each)[0][0] for each in rest[-1]] == [
         {2: b"two"},
         {4: b"four"},
         {6: b"six"},
