@@ -69,7 +69,7 @@ class SparkContext(Sources, Jobs, JobControl):
         master: str | None = None,
         appName: str | None = None,
         sparkHome: str | None = None,
-        pyFiles: Iterable[str] | None = None,
+        pyFiles: Iterable[str | os.PathLike[str]] | None = None,
         environment: dict[str, Any] | None = None,
         batchSize: int = 0,
         serializer: Any = None,
@@ -100,7 +100,7 @@ class SparkContext(Sources, Jobs, JobControl):
         self,
         master: str | None,
         app_name: str | None,
-        python_files: Iterable[str] | None,
+        python_files: Iterable[str | os.PathLike[str]] | None,
         environment: dict[str, Any] | None,
         conf: SparkConf | None,
     ) -> None:
@@ -145,8 +145,8 @@ class SparkContext(Sources, Jobs, JobControl):
         shown = self._settings.bool("spark.ui.showConsoleProgress")
         self._bars = watch(self._tally, self._engine.story, shown)
         atexit.register(self.stop)
-        for path in split_list(self._settings.str("spark.files")):
-            self.addFile(path)
+        for file in split_list(self._settings.str("spark.files")):
+            self.addFile(file)
         wanted = [*(python_files or ()), *split_list(self._settings.str("spark.submit.pyFiles"))]
         for path in wanted:
             self.addPyFile(path)
@@ -288,7 +288,7 @@ class SparkContext(Sources, Jobs, JobControl):
     def show_profiles(self, id: int | None = None) -> None:
         """Nothing is profiled: use a sampling profiler on the executors instead."""
 
-    def dump_profiles(self, path: str, id: int | None = None) -> None:
+    def dump_profiles(self, path: str | os.PathLike[str], id: int | None = None) -> None:
         """Nothing is profiled: use a sampling profiler on the executors instead."""
 
     # Shared variables
@@ -340,7 +340,7 @@ class SparkContext(Sources, Jobs, JobControl):
 
     # Files for executors
 
-    def addFile(self, path: str, recursive: bool = False) -> None:
+    def addFile(self, path: str | os.PathLike[str], recursive: bool = False) -> None:
         """Copies a file to where SparkFiles.get(name) finds it in every task."""
         self._engine.check_usable()
         self._files_added.add(path, recursive)
@@ -350,14 +350,14 @@ class SparkContext(Sources, Jobs, JobControl):
         """What addFile was given."""
         return list(self._files_added.files)
 
-    def addPyFile(self, path: str) -> None:
+    def addPyFile(self, path: str | os.PathLike[str]) -> None:
         """Makes a module, a zip or an egg importable in the driver and in every task."""
         self._engine.check_usable()
         found = self._files_added.add_python(path)
         if found not in sys.path:
             sys.path.insert(1, found)
 
-    def addArchive(self, path: str) -> None:
+    def addArchive(self, path: str | os.PathLike[str]) -> None:
         """Unpacks an archive to where SparkFiles.get(name) finds it; `path#name` names it."""
         self._engine.check_usable()
         self._files_added.add_archive(path)
@@ -367,7 +367,7 @@ class SparkContext(Sources, Jobs, JobControl):
         """What addArchive was given."""
         return list(self._files_added.archives)
 
-    def setCheckpointDir(self, dirName: str) -> None:
+    def setCheckpointDir(self, dirName: str | os.PathLike[str]) -> None:
         """Sets the folder that RDD.checkpoint writes under."""
         self._engine.check_usable()
         self._checkpoints.set_folder(dirName)
