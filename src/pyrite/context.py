@@ -75,7 +75,7 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles):
         master: str | None = None,
         appName: str | None = None,
         sparkHome: str | None = None,
-        pyFiles: Iterable[str] | None = None,
+        pyFiles: Iterable[str | os.PathLike[str]] | None = None,
         environment: dict[str, Any] | None = None,
         batchSize: int = 0,
         serializer: Any = None,
@@ -106,7 +106,7 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles):
         master: str | None,
         app_name: str | None,
         home: str | None,
-        python_files: Iterable[str] | None,
+        python_files: Iterable[str | os.PathLike[str]] | None,
         environment: dict[str, Any] | None,
         conf: SparkConf | None,
     ) -> None:
@@ -166,9 +166,9 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles):
         self._bars = watch(self._tally, self._engine.story, shown)
         atexit.register(self.stop)
 
-    def _add_files(self, python_files: Iterable[str] | None) -> None:
-        for path in split_list(self._settings.str("spark.files")):
-            self.addFile(path)
+    def _add_files(self, python_files: Iterable[str | os.PathLike[str]] | None) -> None:
+        for file in split_list(self._settings.str("spark.files")):
+            self.addFile(file)
         wanted = [*(python_files or ()), *split_list(self._settings.str("spark.submit.pyFiles"))]
         for path in wanted:
             self.addPyFile(path)
@@ -327,7 +327,7 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles):
     def show_profiles(self, id: int | None = None) -> None:
         """Nothing is profiled: use a sampling profiler on the executors instead."""
 
-    def dump_profiles(self, path: str, id: int | None = None) -> None:
+    def dump_profiles(self, path: str | os.PathLike[str], id: int | None = None) -> None:
         """Nothing is profiled: use a sampling profiler on the executors instead."""
 
     # Shared variables

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from copy import copy
 from functools import partial
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from pyrite.blocks.codec import encode_all
@@ -47,10 +48,11 @@ class Checkpoints:
         self.writing: weakref.WeakSet[RDD[Any]] = weakref.WeakSet()
         self.lock = threading.Lock()
 
-    def set_folder(self, folder: str) -> None:
+    def set_folder(self, folder: str | PathLike[str]) -> None:
+        from pyrite.io.paths import address_of
         from pyrite.io.storage import locate
 
-        storage, path = locate(os.path.join(folder, os.urandom(8).hex()))
+        storage, path = locate(os.path.join(address_of(folder), os.urandom(8).hex()))
         storage.make_folder(path, parents=True)
         self.folder = storage.address(path)
 

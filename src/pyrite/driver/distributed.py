@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from os import PathLike
 
 from pyrite.errors import UserError
 
@@ -16,12 +17,14 @@ class DistributedFiles:
         self.archives: list[str] = []
         self.python_paths: list[str] = []
 
-    def add(self, path: str, recursive: bool = False) -> str:
+    def add(self, path: str | PathLike[str], recursive: bool = False) -> str:
         """Copies a file, or a folder when recursive; gives its place."""
         import shutil
 
+        from pyrite.io.paths import address_of
         from pyrite.io.storage import locate
 
+        path = address_of(path)
         os.makedirs(self.root, mode=0o700, exist_ok=True)
         storage, inner = locate(path)
         entry = storage.entry(inner)
@@ -39,7 +42,7 @@ class DistributedFiles:
             self.files.append(path)
         return target
 
-    def add_python(self, path: str) -> str:
+    def add_python(self, path: str | PathLike[str]) -> str:
         """Adds a module, a zip or an egg; gives what belongs on sys.path."""
         target = self.add(path, recursive=True)
         found = target if target.endswith((".zip", ".egg", ".jar")) else self.root
@@ -47,11 +50,14 @@ class DistributedFiles:
             self.python_paths.append(found)
         return found
 
-    def add_archive(self, path: str) -> None:
+    def add_archive(self, path: str | PathLike[str]) -> None:
         """Unpacks an archive; `path#name` unpacks it as `name`."""
         import shutil
         import zipfile
 
+        from pyrite.io.paths import address_of
+
+        path = address_of(path)
         source, _, name = path.partition("#")
         if not os.path.exists(source):
             raise UserError(f"addArchive: there is no archive {source!r}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from pyrite.blocks.codec import encode_all, frame_size
@@ -96,14 +97,17 @@ class Sources:
         return unite(self._me(), list(rdds))
 
     def textFile(
-        self, name: str, minPartitions: int | None = None, use_unicode: bool = True
+        self,
+        name: str | PathLike[str],
+        minPartitions: int | None = None,
+        use_unicode: bool = True,
     ) -> RDD[str]:
         """The lines of text files, wherever fsspec can read them.
 
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp(), "sample.txt")
         >>> _ = path.write_text("one\\ntwo\\n")
-        >>> sc.textFile(str(path)).collect()
+        >>> sc.textFile(path).collect()
         ['one', 'two']
         """
         from pyrite.io.splits import text_splits
@@ -111,10 +115,13 @@ class Sources:
 
         count = minPartitions or self.defaultMinPartitions
         read = partial(read_lines, use_unicode=use_unicode)
-        return self._files("textFile", name, partial(text_splits, name, count), read)
+        return self._files("textFile", name, partial(text_splits, min_partitions=count), read)
 
     def wholeTextFiles(
-        self, path: str, minPartitions: int | None = None, use_unicode: bool = True
+        self,
+        path: str | PathLike[str],
+        minPartitions: int | None = None,
+        use_unicode: bool = True,
     ) -> RDD[tuple[str, str]]:
         """Text files as (name, content)."""
         from pyrite.io.splits import whole_file_splits
@@ -122,37 +129,52 @@ class Sources:
 
         count = minPartitions or self.defaultMinPartitions
         read = partial(read_text, use_unicode=use_unicode)
-        return self._files("wholeTextFiles", path, partial(whole_file_splits, path, count), read)
+        find = partial(whole_file_splits, min_partitions=count)
+        return self._files("wholeTextFiles", path, find, read)
 
-    def binaryFiles(self, path: str, minPartitions: int | None = None) -> RDD[tuple[str, bytes]]:
+    def binaryFiles(
+        self, path: str | PathLike[str], minPartitions: int | None = None
+    ) -> RDD[tuple[str, bytes]]:
         """Files as (name, bytes)."""
         from pyrite.io.splits import binary_file_splits
         from pyrite.io.whole import read_binary
 
         count = minPartitions or self.defaultMinPartitions
-        find = partial(binary_file_splits, path, count, self.defaultParallelism)
+        parallelism = self.defaultParallelism
+        find = partial(binary_file_splits, min_partitions=count, parallelism=parallelism)
         return self._files("binaryFiles", path, find, read_binary)
 
-    def binaryRecords(self, path: str, recordLength: int) -> RDD[bytes]:
+    def binaryRecords(self, path: str | PathLike[str], recordLength: int) -> RDD[bytes]:
         """Records of a fixed length."""
         from pyrite.io.records import read_records
         from pyrite.io.splits import record_splits
 
-        find = partial(record_splits, path, recordLength)
+        find = partial(record_splits, record_length=recordLength)
         read = partial(read_records, record_length=recordLength)
         return self._files("binaryRecords", path, find, read)
 
-    def pickleFile(self, name: str, minPartitions: int | None = None) -> RDD[Any]:
+    def pickleFile(self, name: str | PathLike[str], minPartitions: int | None = None) -> RDD[Any]:
         """Rows that `saveAsPickleFile` wrote."""
         from pyrite.io.pickles import read_rows
         from pyrite.io.splits import pickle_splits
 
         count = minPartitions or self.defaultMinPartitions
-        return self._files("pickleFile", name, partial(pickle_splits, name, count), read_rows)
+        return self._files(
+            "pickleFile", name, partial(pickle_splits, min_partitions=count), read_rows
+        )
 
-    def _files(self, kind: str, path: str, find: Any, read: Any) -> RDD[Any]:
+    def _files(
+        self,
+        kind: str,
+        path: str | PathLike[str],
+        find: Callable[[str], list[Any]],
+        read: Callable[[Any], Iterable[Any]],
+    ) -> RDD[Any]:
+        from pyrite.io.paths import address_of
+
         self._engine.check_usable()
-        return RDD(self._me(), Files(kind, find, read)).setName(path)
+        address = address_of(path)
+        return RDD(self._me(), Files(kind, partial(find, address), read)).setName(address)
 
     def sequenceFile(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Not available: sequence files need Spark's JVM."""

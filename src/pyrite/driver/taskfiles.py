@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from os import PathLike
 
 from pyrite.driver.checkpoints import Checkpoints
 from pyrite.driver.distributed import DistributedFiles
@@ -17,7 +18,7 @@ class TaskFiles:
     _files_added: DistributedFiles
     _checkpoints: Checkpoints
 
-    def addFile(self, path: str, recursive: bool = False) -> None:
+    def addFile(self, path: str | PathLike[str], recursive: bool = False) -> None:
         """Copies a file to where SparkFiles.get(name) finds it in every task."""
         self._engine.check_usable()
         self._files_added.add(path, recursive)
@@ -27,14 +28,14 @@ class TaskFiles:
         """The files that were added, as URIs."""
         return [file_uri(path) for path in self._files_added.files]
 
-    def addPyFile(self, path: str) -> None:
+    def addPyFile(self, path: str | PathLike[str]) -> None:
         """Makes a module, a zip or an egg importable in the driver and in every task."""
         self._engine.check_usable()
         found = self._files_added.add_python(path)
         if found not in sys.path:
             sys.path.insert(1, found)
 
-    def addArchive(self, path: str) -> None:
+    def addArchive(self, path: str | PathLike[str]) -> None:
         """Unpacks an archive to where SparkFiles.get(name) finds it; `path#name` names it."""
         self._engine.check_usable()
         self._files_added.add_archive(path)
@@ -44,7 +45,7 @@ class TaskFiles:
         """The archives that were added, as URIs."""
         return [file_uri(path) for path in self._files_added.archives]
 
-    def setCheckpointDir(self, dirName: str) -> None:
+    def setCheckpointDir(self, dirName: str | PathLike[str]) -> None:
         """Sets the folder that RDD.checkpoint writes under."""
         self._engine.check_usable()
         self._checkpoints.set_folder(dirName)

@@ -16,7 +16,7 @@ class SparkFiles:
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "word.txt")
     >>> _ = path.write_text("hello")
-    >>> sc.addFile(str(path))
+    >>> sc.addFile(path)
     >>> read = lambda name: pathlib.Path(SparkFiles.get(name)).read_text()
     >>> sc.parallelize(["word.txt"]).map(read).collect()
     ['hello']
@@ -25,7 +25,7 @@ class SparkFiles:
     _root_directory: ClassVar[str | None] = None
 
     @classmethod
-    def get(cls, filename: str) -> str:
+    def get(cls, filename: str | os.PathLike[str]) -> str:
         """The absolute path of an added file."""
         return os.path.abspath(os.path.join(cls.getRootDirectory(), filename))
 

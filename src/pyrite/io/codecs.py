@@ -20,6 +20,8 @@ class Codec:
     suffix: str
     reader: Callable[[BinaryIO], BinaryIO]
     writer: Callable[[BinaryIO], BinaryIO]
+    # Whether a file can be read from the middle on.
+    splittable: bool = False
 
 
 def _gzip_reader(raw: BinaryIO) -> BinaryIO:
@@ -61,12 +63,27 @@ def _xz_writer(raw: BinaryIO) -> BinaryIO:
 
 
 def _zstandard_reader(raw: BinaryIO) -> BinaryIO:
-    packed = _zstandard().ZstdDecompressor()
-    return cast(BinaryIO, packed.stream_reader(raw, read_across_frames=True, closefd=False))
+    from pyrite.io.streams import StreamsReader
+
+    return cast(BinaryIO, StreamsReader(raw, _zstandard().ZstdDecompressor().decompressobj))
 
 
 def _zstandard_writer(raw: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, _zstandard().ZstdCompressor().stream_writer(raw, closefd=False))
+
+
+def _deflate_reader(raw: BinaryIO) -> BinaryIO:
+    import zlib
+
+    from pyrite.io.streams import StreamsReader
+
+    return cast(BinaryIO, StreamsReader(raw, zlib.decompressobj))
+
+
+def _deflate_writer(raw: BinaryIO) -> BinaryIO:
+    from pyrite.io.deflate import DeflateWriter
+
+    return cast(BinaryIO, DeflateWriter(raw))
 
 
 def _zstandard() -> Any:
@@ -79,18 +96,21 @@ def _zstandard() -> Any:
 
 
 _GZIP: Final = Codec(".gz", _gzip_reader, _gzip_writer)
-_BZIP2: Final = Codec(".bz2", _bzip2_reader, _bzip2_writer)
+_DEFLATE: Final = Codec(".deflate", _deflate_reader, _deflate_writer)
+_BZIP2: Final = Codec(".bz2", _bzip2_reader, _bzip2_writer, splittable=True)
 _XZ: Final = Codec(".xz", _xz_reader, _xz_writer)
 _ZSTANDARD: Final = Codec(".zst", _zstandard_reader, _zstandard_writer)
 
-_BY_SUFFIX: Final = {codec.suffix: codec for codec in (_GZIP, _BZIP2, _XZ, _ZSTANDARD)}
+_BY_SUFFIX: Final = {codec.suffix: codec for codec in (_GZIP, _DEFLATE, _BZIP2, _XZ, _ZSTANDARD)}
 _BY_CLASS: Final = {
     _HADOOP + "GzipCodec": _GZIP,
+    _HADOOP + "DefaultCodec": _DEFLATE,
+    _HADOOP + "DeflateCodec": _DEFLATE,
     _HADOOP + "BZip2Codec": _BZIP2,
     _HADOOP + "ZStandardCodec": _ZSTANDARD,
 }
 # Hadoop would decompress these; reading them as plain text would give garbage without a word.
-_UNREADABLE: Final = (".deflate", ".snappy", ".lz4", ".lzo")
+_UNREADABLE: Final = (".snappy", ".lz4", ".lzo")
 
 
 def codec_of(path: str) -> Codec | None:
@@ -109,7 +129,7 @@ def codec_of(path: str) -> Codec | None:
 
 def codec_named(class_name: str | None) -> Codec | None:
     """The codec behind the class name that saveAsTextFile takes, or None for no compression."""
-    if class_name is None:
+    if not class_name:
         return None
     codec = _BY_CLASS.get(class_name)
     if codec is None:
@@ -156,7 +176,7 @@ class InputStream:
 
     def _codec_error(self) -> type[Exception]:
         suffix = self._path.lower().rpartition(".")[2]
-        if suffix == "gz":
+        if suffix in ("gz", "deflate"):
             import zlib
 
             return zlib.error

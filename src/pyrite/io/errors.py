@@ -37,6 +37,10 @@ class NestedFolder(_AboutPath, IsADirectoryError):
     """A folder inside an input folder, where only files can be read."""
 
 
+class InputChanged(_AboutPath, OSError):
+    """An input file that is not what it was when its partitions were planned."""
+
+
 class CorruptInput(_AboutPath, OSError):
     """An input file whose bytes are not what its name or its source promised."""
 

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from os import PathLike
 
 from pyrite.io import globs
 from pyrite.io.errors import InputMissing, InputUnreadable, NestedFolder
 from pyrite.io.storage import Entry, Storage, display, locate
+
+
+def address_of(path: str | PathLike[str]) -> str:
+    """A path argument as text: PySpark's are strings, and pathlib's are taken too."""
+    if isinstance(path, str):
+        return path
+    if isinstance(path, PathLike):
+        return os.fsdecode(path)
+    kind = type(path).__name__
+    raise TypeError(f"a path must be a str or an os.PathLike, such as pathlib.Path, not {kind}")
 
 
 @dataclass(frozen=True, slots=True)

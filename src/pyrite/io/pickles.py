@@ -59,6 +59,9 @@ def _batches(split: Split) -> Iterator[list[Any]]:
                     raise _damaged(split.path, position, str(error)) from error
             position += _LENGTH.size + size
             stream.seek(position)
+        if split.end == split.file_bytes:
+            # The end mark lies behind what was the end.
+            raise split.changed()
 
 
 def _frame_size(stream: InputStream, path: str, position: int) -> int:

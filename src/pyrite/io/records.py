@@ -7,9 +7,7 @@ from itertools import chain
 from typing import Final
 
 from pyrite.io.codecs import InputStream
-from pyrite.io.errors import CorruptInput
 from pyrite.io.splits import Split
-from pyrite.io.storage import display
 
 READ_BYTES: Final = 128 * 1024
 
@@ -27,9 +25,7 @@ def _batches(split: Split, record_length: int) -> Iterator[list[bytes]]:
         while left:
             data = read_exactly(stream, min(batch_bytes, left))
             if len(data) % record_length or not data:
-                missing = f"{left - len(data)} of {split.length} bytes after {split.start}"
-                message = f"{display(split.path)} was cut short while it was read: {missing}"
-                raise CorruptInput(message, split.path)
+                raise split.changed()
             left -= len(data)
             yield [data[i : i + record_length] for i in range(0, len(data), record_length)]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from pyrite.io.codecs import codec_of
-from pyrite.io.errors import BadPath, CorruptInput
+from pyrite.io.errors import BadPath, CorruptInput, InputChanged
 from pyrite.io.paths import InputFile, expand
-from pyrite.io.storage import display
+from pyrite.io.storage import display, locate
 
 BLOCK_BYTES: Final = 32 * 1024 * 1024
 # The last piece may be a tenth larger than the others, rather than a crumb of its own.
@@ -28,22 +28,41 @@ class Split:
     start: int
     length: int
     whole: bool = False
+    file_bytes: int | None = None
+    """How large the file was, where that must not have become less."""
 
     @property
     def end(self) -> int:
         return self.start + self.length
 
+    def check_length(self, end: int) -> None:
+        """Told where the file ends by who has read it so far: no row may be missing."""
+        if self.file_bytes is not None and end < self.file_bytes:
+            raise self.changed()
+
+    def changed(self) -> InputChanged:
+        """The error for a file that is not the one that was planned for."""
+        planned = self.end if self.file_bytes is None else self.file_bytes
+        message = (
+            f"{display(self.path)} had {planned} bytes when its partitions were planned, and has "
+            f"{_size_now(self.path)} now: make the RDD anew to read the file as it is"
+        )
+        return InputChanged(message, self.path)
+
 
 def text_splits(path_argument: str, min_partitions: int) -> list[list[Split]]:
-    """The partitions of textFile: stretches of plain files, compressed files as a whole."""
+    """The partitions of textFile: stretches of plain and of bzip2 files, others as a whole."""
     files = expand(path_argument)
     goal = _goal_bytes(files, min_partitions)
     partitions = []
     for file in files:
-        if file.size is None or codec_of(file.path):
-            pieces = [Split(file.path, 0, file.size or 0, whole=True)] if file.size != 0 else []
+        codec = codec_of(file.path)
+        if file.size is None or (codec is not None and not codec.splittable):
+            pieces = [_whole(file)] if file.size != 0 else []
         else:
             pieces = _cut(file.path, file.size, max(1, min(goal, BLOCK_BYTES)))
+            if codec is not None and len(pieces) == 1:
+                pieces = [_whole(file)]
         partitions += [[piece] for piece in pieces]
     return partitions
 
@@ -108,10 +127,10 @@ def _at_least_one(min_partitions: int) -> int:
 def _cut(path: str, size: int, piece_bytes: int) -> list[Split]:
     pieces, start = [], 0
     while (size - start) / piece_bytes > SLOP:
-        pieces.append(Split(path, start, piece_bytes))
+        pieces.append(Split(path, start, piece_bytes, file_bytes=size))
         start += piece_bytes
     if start < size:
-        pieces.append(Split(path, start, size - start))
+        pieces.append(Split(path, start, size - start, file_bytes=size))
     return pieces
 
 
@@ -142,3 +161,9 @@ def whole_split(path: str) -> Split:
 
 def _whole(file: InputFile) -> Split:
     return Split(file.path, 0, file.size or 0, whole=True)
+
+
+def _size_now(path: str) -> str:
+    storage, own_path = locate(path)
+    entry = storage.entry(own_path)
+    return "fewer" if entry is None or entry.size is None else str(entry.size)

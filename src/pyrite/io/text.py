@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final, Literal, overload
 
 from pyrite.io import utf8
-from pyrite.io.codecs import InputStream
+from pyrite.io.codecs import InputStream, codec_of
 from pyrite.io.splits import Split
 
 # Small enough that a block and its lines stay in the processor's cache.
@@ -52,33 +52,48 @@ def _byte_lines(block: bytes) -> list[bytes]:
 
 def _blocks(split: Split) -> Iterator[bytes]:
     """Blocks of complete lines, without the mark that may open the file."""
-    with InputStream(split.path) as stream:
-        if split.start:
-            stream.seek(split.start)
-        end = sys.maxsize if split.whole else split.end
-        blocks = _complete_lines(stream, split.start, end)
+    is_part_of_packed = not split.whole and codec_of(split.path) is not None
+    with InputStream(split.path, decompress=not is_part_of_packed) as stream:
+        pieces = (_unpacked_pieces if is_part_of_packed else _pieces)(stream, split)
+        blocks = _complete_lines(pieces, skipping=split.start > 0)
         if split.start == 0:
             yield next(blocks, b"").removeprefix(utf8.BYTE_ORDER_MARK)
         yield from blocks
 
 
-def _complete_lines(stream: InputStream, start: int, end: int) -> Iterator[bytes]:
-    position = start
+def _pieces(stream: InputStream, split: Split) -> Iterator[tuple[bytes, int]]:
+    """The bytes of a split, then those behind it, each piece with how far it is from its start
+    to the split's end."""
+    position = split.start
+    if position:
+        stream.seek(position)
+    end = sys.maxsize if split.whole else split.end
+    while data := stream.read(min(READ_BYTES, max(0, end - position)) or READ_ON_BYTES):
+        yield data, end - position
+        position += len(data)
+    split.check_length(position)
+
+
+def _unpacked_pieces(stream: InputStream, split: Split) -> Iterator[tuple[bytes, int]]:
+    from pyrite.io.bzip2 import split_pieces
+
+    return split_pieces(stream, split)
+
+
+def _complete_lines(pieces: Iterable[tuple[bytes, int]], skipping: bool) -> Iterator[bytes]:
+    """Blocks of lines, from the start or after the first line end, up to the split's end."""
     pending: list[bytes] = []
-    skipping = start > 0
-    for chunk in _chunks(stream, start, end):
-        end_here = end - position
-        position += len(chunk)
+    for chunk, to_end in _chunks(pieces):
         begin = 0
         if skipping:
             begin = _after_line_end(chunk, 0)
-            if begin < 0 and position < end:
+            if begin < 0 and len(chunk) < to_end:
                 continue
-            if begin < 0 or begin > end_here:
+            if begin < 0 or begin > to_end:
                 return
             skipping = False
-        if end_here < len(chunk):
-            stop = _after_line_end(chunk, max(end_here, 0))
+        if to_end < len(chunk):
+            stop = _after_line_end(chunk, max(to_end, 0))
             if stop >= 0:
                 yield b"".join([*pending, memoryview(chunk)[begin:stop]])
                 return
@@ -94,21 +109,22 @@ def _complete_lines(stream: InputStream, start: int, end: int) -> Iterator[bytes
         yield b"".join(pending)
 
 
-def _chunks(stream: InputStream, start: int, end: int) -> Iterator[bytes]:
-    """The bytes from here on; a carriage return closes a chunk at the end of the file only."""
-    position = start
+def _chunks(pieces: Iterable[tuple[bytes, int]]) -> Iterator[tuple[bytes, int]]:
+    """The same bytes; a carriage return closes a chunk at the end of the file only."""
     held = b""
-    while data := stream.read(min(READ_BYTES, end - position) or READ_ON_BYTES):
-        position = min(position + len(data), end)
+    to_end = 0
+    for data, to_end_of_piece in pieces:
         # Whether a line feed follows decides where the line ends.
         chunk = held + data
+        to_end = to_end_of_piece + len(held)
         held = b"\r" if data.endswith(b"\r") else b""
         if held:
             chunk = chunk[:-1]
         if chunk:
-            yield chunk
+            yield chunk, to_end
+            to_end -= len(chunk)
     if held:
-        yield held
+        yield held, to_end
 
 
 def _after_line_end(chunk: bytes, begin: int) -> int:

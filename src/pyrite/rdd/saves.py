@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from pyrite.errors import NotSupported
@@ -22,7 +23,9 @@ FILES = "write with saveAsTextFile or saveAsPickleFile"
 class Saves(Lineage[T]):
     """Folders of text and of pickles, and the formats that only Spark's JVM has."""
 
-    def saveAsTextFile(self, path: str, compressionCodecClass: str | None = None) -> None:
+    def saveAsTextFile(
+        self, path: str | PathLike[str], compressionCodecClass: str | None = None
+    ) -> None:
         """Writes a folder with a file of lines per partition.
 
         >>> from tempfile import TemporaryDirectory
@@ -38,7 +41,7 @@ class Saves(Lineage[T]):
         write = partial(write_lines, codec=codec)
         self._save(path, write, "" if codec is None else codec.suffix)
 
-    def saveAsPickleFile(self, path: str, batchSize: int = 10) -> None:
+    def saveAsPickleFile(self, path: str | PathLike[str], batchSize: int = 10) -> None:
         """Writes a folder with a file of pickled rows per partition.
 
         >>> from tempfile import TemporaryDirectory
@@ -86,11 +89,14 @@ class Saves(Lineage[T]):
         """
         return None
 
-    def _save(self, path: str, write: Callable[..., None], suffix: str = "") -> None:
+    def _save(
+        self, path: str | PathLike[str], write: Callable[..., None], suffix: str = ""
+    ) -> None:
         """Has each task write its part, and puts all parts in place at the end."""
         from pyrite.io.commit import FolderCommit
+        from pyrite.io.paths import address_of
 
-        commit = FolderCommit(path)
+        commit = FolderCommit(address_of(path))
         with Uninterrupted(), self.ctx._saving(commit):
             self.ctx._run(self._me(), partial(write_part, commit, write, suffix))
             with Interruptible():

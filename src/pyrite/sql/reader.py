@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pyrite.sql.missing import refuse
@@ -20,7 +22,12 @@ class TextReader:
     def __init__(self, context: SparkContext) -> None:
         self._context = context
 
-    def text(self, paths: str | list[str], wholetext: bool = False, **options: Any) -> TextFrame:
+    def text(
+        self,
+        paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+        wholetext: bool = False,
+        **options: Any,
+    ) -> TextFrame:
         """The lines of text files, or each whole file, as rows with one field, ``value``.
 
         >>> from pyrite.sql import SparkSession
@@ -35,14 +42,14 @@ class TextReader:
         given = [name for name, value in options.items() if value is not None]
         if given:
             refuse(f"spark.read.text(..., {given[0]}=...)")
-        each = [paths] if isinstance(paths, str) else list(paths)
+        each = [paths] if isinstance(paths, str | PathLike) else paths
         rdds = [self._read(path, wholetext) for path in each]
         for rdd in rdds:
             # A missing path is said here, as with PySpark, and not by some later action.
             rdd.getNumPartitions()
         return TextFrame(self._context.union(rdds))
 
-    def _read(self, path: str, wholetext: bool) -> RDD[Row]:
+    def _read(self, path: str | PathLike[str], wholetext: bool) -> RDD[Row]:
         if wholetext:
             return self._context.wholeTextFiles(path).values().map(row_of)
         return self._context.textFile(path).map(row_of)

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from pyrite.io.errors import CodecUnknown, CorruptInput, PackageMissing
 BODY = b"one\ntwo\n" * 20_000
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
+    ".deflate": zlib.compress,
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
     ".zst": zstandard.ZstdCompressor().compress,
@@ -41,9 +43,40 @@ def test_garbage_is_named(tmp_path: Path, suffix: str) -> None:
         stream.read(100)
 
 
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_file_that_ends_too_early_is_named(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"cut{suffix}"
+    path.write_bytes(PACKERS[suffix](BODY)[:-6])
+    with pytest.raises(CorruptInput, match=f"cut{suffix} can't"), InputStream(str(path)) as stream:
+        while stream.read(1000):
+            pass
+
+
+def test_what_hadoop_packs_can_be_read(tmp_path: Path) -> None:
+    """The bytes are those of PySpark 4's saveAsTextFile with DefaultCodec."""
+    (tmp_path / "part-00000.deflate").write_bytes(bytes.fromhex("789c4be44ae24a046200084401af"))
+    with InputStream(str(tmp_path / "part-00000.deflate")) as stream:
+        assert stream.read() == b"a\nb\na\nb\n"
+    with output_stream(str(tmp_path / "x"), codec_named(HADOOP + "DefaultCodec")) as output:
+        output.write(b"a\nb\na\nb\n")
+    assert (tmp_path / "x").read_bytes()[:2].hex() == "789c"
+    (tmp_path / "tail.deflate").write_bytes(zlib.compress(b"a") + b"tail")
+    with (
+        pytest.raises(CorruptInput, match="incorrect header check"),
+        InputStream(str(tmp_path / "tail.deflate")) as stream,
+    ):
+        stream.read()
+
+
 @pytest.mark.parametrize(
     ("name", "suffix"),
-    [("GzipCodec", ".gz"), ("BZip2Codec", ".bz2"), ("ZStandardCodec", ".zst")],
+    [
+        ("GzipCodec", ".gz"),
+        ("DefaultCodec", ".deflate"),
+        ("DeflateCodec", ".deflate"),
+        ("BZip2Codec", ".bz2"),
+        ("ZStandardCodec", ".zst"),
+    ],
 )
 def test_hadoop_class_names(tmp_path: Path, name: str, suffix: str) -> None:
     codec = codec_named(HADOOP + name)
@@ -58,6 +91,7 @@ def test_hadoop_class_names(tmp_path: Path, name: str, suffix: str) -> None:
 
 def test_no_name_means_no_compression(tmp_path: Path) -> None:
     assert codec_named(None) is None
+    assert codec_named("") is None
     with output_stream(str(tmp_path / "x"), None) as output:
         output.write(BODY)
     assert (tmp_path / "x").read_bytes() == BODY
@@ -80,7 +114,7 @@ def test_an_unknown_class_names_the_alternatives(name: str) -> None:
 def test_suffixes() -> None:
     assert codec_of("plain.txt") is None
     assert codec_of("gz") is None
-    with pytest.raises(CodecUnknown, match=r"x\.snappy.*\.gz, \.bz2, \.xz, \.zst"):
+    with pytest.raises(CodecUnknown, match=r"x\.snappy.*\.gz, \.deflate, \.bz2, \.xz, \.zst"):
         codec_of("x.snappy")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pyrite.io import splits
-from pyrite.io.errors import CorruptInput
+from pyrite.io.errors import CorruptInput, InputChanged
 from pyrite.io.pickles import read_rows, write_rows
 from pyrite.io.splits import Split, pickle_splits
 
@@ -84,3 +84,14 @@ def test_a_flipped_bit_is_named(tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(CorruptInput, match="is damaged at byte 8"):
         read(path)
+
+
+def test_a_file_that_was_replaced_by_a_longer_one_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "part"
+    write_rows(str(path), range(10))
+    ((split,),) = pickle_splits(str(path), 1)
+    had = path.stat().st_size
+    write_rows(str(path), range(10_000))
+    told = f"file:.*/part had {had} bytes .* and has {path.stat().st_size} now"
+    with pytest.raises(InputChanged, match=told):
+        list(read_rows(split))

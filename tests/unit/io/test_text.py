@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyrite.io import text, utf8
-from pyrite.io.errors import CorruptInput
+from pyrite.io.errors import CorruptInput, InputChanged
 from pyrite.io.splits import Split, text_splits
 from pyrite.io.text import read_lines
 
@@ -167,3 +167,34 @@ def test_the_mark_is_also_removed_from_a_compressed_file(tmp_path: Path) -> None
 def test_a_broken_compressed_file_is_named(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(CorruptInput, match=r"file:.*/bad\.gz can't be decompressed"):
         lines_of(tmp_path, content, "bad.gz")
+
+
+@pytest.mark.parametrize("left_bytes", [0, 1, 11, 12, 13, 23])
+def test_a_file_that_shrank_is_named(tmp_path: Path, left_bytes: int) -> None:
+    path = tmp_path / "text"
+    path.write_bytes(FIVE)
+    splits = [split for partition in text_splits(str(path), 2) for split in partition]
+    path.write_bytes(FIVE[:left_bytes])
+    told = f"file:.*/text had 24 bytes when .* planned, and has {left_bytes} now: make the RDD anew"
+    with pytest.raises(InputChanged, match=told):
+        [list(read_lines(split)) for split in splits]
+
+
+def test_no_line_is_given_that_was_cut_short(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_bytes(FIVE)
+    first = text_splits(str(path), 2)[0][0]
+    # The split ends at byte 12, and its last line at byte 14.
+    path.write_bytes(FIVE[:13])
+    with pytest.raises(InputChanged, match="has 13 now"):
+        list(read_lines(first))
+
+
+def test_what_a_file_has_grown_by_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_bytes(FIVE)
+    splits = [split for partition in text_splits(str(path), 2) for split in partition]
+    path.write_bytes(FIVE + FIVE)
+    lines = [line for split in splits for line in read_lines(split)]
+    # A line that starts exactly at the end belongs to the split, as with PySpark.
+    assert lines == ["one", "two", "three", "four", "five", "one"]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from pyrite.cluster.saves import saving
+
 from pyrite.bounded.space import Space
 from pyrite.conf import SparkConf
 from pyrite.ids import RddId, ShuffleId
+from pyrite.io.commit import FolderCommit
 from pyrite.io.pickles import read_rows
 from pyrite.io.splits import Split
 from pyrite.rdd import RDD
@@ -135,6 +139,9 @@ class PlainContext:
         parts = sorted(Path(folder).glob("part-*"))
         splits = [Split(str(part), 0, part.stat().st_size) for part in parts]
         return RDD(self, Held([list(read_rows(split)) for split in splits]))  # type: ignore[arg-type]
+
+    def _saving(self, commit: FolderCommit) -> AbstractContextManager[None]:
+        return saving(self._env.space.folder, commit)
 
     def accumulator(self, value: Any) -> PlainAccumulator:
         return PlainAccumulator(value)
