@@ -9,8 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from pyrite.cluster.saves import saving
-
+from pyrite.blocks.undo import saving
 from pyrite.bounded.space import Space
 from pyrite.conf import SparkConf
 from pyrite.ids import RddId, ShuffleId
