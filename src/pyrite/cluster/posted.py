@@ -46,6 +46,7 @@ class Posted:
         self.numbers = itertools.count()
         # A reference that nobody holds is not called.
         self.departures: dict[int, Departure] = {}
+        self.closed = False
 
     def post(self, event: Event) -> None:
         self.items.append(event)
@@ -75,7 +76,8 @@ class Posted:
         departure = Departure(owner, self.items.append)
         departure.event, departure.call, departure.waking = event, call, waking
         number = departure.number = next(self.numbers)
-        self.departures[number] = departure
+        if not self.closed:
+            self.departures[number] = departure
         return number
 
     def _post_early(self, number: int) -> None:
@@ -104,5 +106,6 @@ class Posted:
         return first.event
 
     def close(self) -> None:
-        """Nobody reads any more, so nobody needs to be woken."""
+        """Nobody reads any more: who goes from here on tells nobody."""
+        self.closed = True
         self.departures.clear()
