@@ -78,7 +78,8 @@ class Posted:
         departure = Departure(owner, self.items.append)
         departure.event, departure.call, departure.waking = event, call, waking
         number = departure.number = next(self.numbers)
-        self.departures[number] = departure
+        if not self.closed:
+            self.departures[number] = departure
         return number
 
     def _post_early(self, number: int) -> None:
@@ -107,6 +108,6 @@ class Posted:
         return first.event
 
     def close(self) -> None:
-        """Nobody reads any more, so nobody needs to be woken, also for what comes later."""
+        """Nobody reads any more: who goes from here on tells nobody."""
         self.closed = True
         self.departures.clear()

@@ -88,10 +88,11 @@ def test_what_is_to_be_done_is_done_in_its_turn(posted: Posted) -> None:
 
 
 def test_those_that_go_after_the_end_wake_nobody(posted: Posted, woken: list[bytes]) -> None:
-    owner = Owner()
+    owner, late = Owner(), Owner()
     posted.post_when_gone(owner, RddForgotten(RddId(1)))
     posted.close()
-    del owner
+    posted.post_when_gone(late, RddForgotten(RddId(2)))
+    del owner, late
     assert not woken and not posted.has_event()
 
 
