@@ -31,6 +31,8 @@ rows = sc.parallelize(range(100), 3)
 driver = os.getpid()
 def end(number):
     def kill(row):
+        if row:
+            return row
         if number == signal.SIGKILL:
             # The forge would undo the save: it goes too.
             forge = os.getppid()
@@ -38,7 +40,8 @@ def end(number):
             os.kill(driver, number)
             os.kill(forge, number)
         os.kill(driver, number)
-        return row
+        while True:
+            signal.pause()
     return kill
 """
 SAVE = """
@@ -127,12 +130,15 @@ def test_a_checkpoint_killed_at_any_step_leaves_nothing_hidden(place: Place) -> 
     assert step > 9
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,512m]"])
-def test_a_save_ended_by_sigterm_leaves_nothing(place: Place, master: str) -> None:
+def test_a_save_ended_by_a_signal_leaves_nothing(
+    place: Place, master: str, number: signal.Signals
+) -> None:
     text = f"""
-rows.map(end({signal.SIGTERM})).saveAsTextFile({{folder!r}} + "/out")
+rows.map(end({number})).saveAsTextFile({{folder!r}} + "/out")
 """
-    assert run_to_its_death(place.source(text, master=master), signal.SIGTERM)
+    assert run_to_its_death(place.source(text, master=master), number)
     place.wait_for_processes()
     assert not list(place.folder.iterdir())
 

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, Union
 
 from pyrite.bounded.aggregate import BUCKETS, MOST_SPLITS, bucket_of
 from pyrite.bounded.large import OUT_OF_MEMORY, RowTooLarge, shown
-from pyrite.bounded.space import Space
+from pyrite.bounded.space import PIECES_PER_BATCH, Space
 from pyrite.bounded.spill import SpillReader, SpillWriter
 from pyrite.resultiterable import ResultIterable
 
@@ -286,23 +286,17 @@ class _SpilledGroups(Generic[K, V]):
         return zip(keys, zip(*_columns(gathered, keys), strict=True), strict=True)
 
     def _write(self, groups: list[_Groups[K, V]], large_count: int) -> None:
-        count = _count(groups)
-        batch_values = self._space.batch_rows(count)
-        piece_values = self._space.piece_rows(count)
+        batch_values = self._space.batch_rows(_count(groups))
         for side, held in enumerate(groups):
-            self._write_side(side, held, large_count, batch_values, piece_values)
+            self._write_side(side, held, large_count, batch_values)
             held.clear()
         self._space.relieved()
 
     def _write_side(
-        self,
-        side: int,
-        held: _Groups[K, V],
-        large_count: int,
-        batch_values: int,
-        piece_values: int,
+        self, side: int, held: _Groups[K, V], large_count: int, batch_values: int
     ) -> None:
         large = self._large[side]
+        piece_values = max(1, batch_values // PIECES_PER_BATCH)
         buckets = _Buckets(self._writer, side, batch_values)
         for key, values in held.items():
             if key in large or len(values) > large_count:

@@ -14,7 +14,8 @@ _MOST_ROWS_PER_BATCH = 4096
 # A sort merges up to 64 batches at once: together they should take an eighth of the limit.
 _BATCHES_PER_LIMIT = 512
 _CHUNKS_PER_LIMIT = 8
-_PIECES_PER_BATCH = MOST_ROWS_PER_STRIDE * _CHUNKS_PER_LIMIT // _BATCHES_PER_LIMIT
+# Of a batch, as much as `piece_values` makes one row.
+PIECES_PER_BATCH = MOST_ROWS_PER_STRIDE * _CHUNKS_PER_LIMIT // _BATCHES_PER_LIMIT
 
 
 class _Statm:
@@ -136,10 +137,6 @@ class Space:
         batch_bytes = min(max(self.limit_bytes // _BATCHES_PER_LIMIT, 64 * 1024), 4 * _MEBIBYTE)
         rows = held_rows * batch_bytes // max(self._level, 1)
         return max(1, min(rows, _MOST_ROWS_PER_BATCH))
-
-    def piece_rows(self, held_rows: int) -> int:
-        """How many of the rows held now make one row, as `piece_values` says."""
-        return max(1, self.batch_rows(held_rows) // _PIECES_PER_BATCH)
 
     def spill_path(self) -> str:
         """A new file name in the scratch folder, removed by `close`."""
