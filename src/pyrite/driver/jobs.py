@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 from pyrite.driver.desk import Waiter
 from pyrite.driver.engine import Engine, ResultLost
@@ -104,6 +105,7 @@ def checked_partitions(rdd: RDD[Any], partitions: Sequence[int] | None) -> Seque
     if partitions is None:
         return range(count)
     for index in partitions:
-        if not 0 <= index < count:
-            raise UserError(f"{rdd!r} has {count} partitions; there is no partition {index}")
-    return partitions
+        # Anything else, even 2.0, would reach the scheduler, which counts with it.
+        if not isinstance(index, SupportsIndex) or not 0 <= index < count:
+            raise UserError(f"{rdd!r} has {count} partitions; there is no partition {index!r}")
+    return list(map(operator.index, partitions))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import warnings
 from collections import defaultdict
@@ -79,6 +80,8 @@ class Actions(Lineage[T]):
         >>> sc.parallelize(range(100), 100).filter(lambda x: x > 90).take(3)
         [91, 92, 93]
         """
+        # No list is longer, and slices of iterators take no larger number.
+        num = min(operator.index(num), sys.maxsize)
         rows: list[T] = []
         total = self.getNumPartitions()
         scanned = 0

@@ -1,0 +1,95 @@
+"""Where Pyrite does not answer as PySpark does: by decision, or because it is wrong.
+
+A case that is listed must differ: one that agrees again fails, so that it is taken off the list.
+"""
+
+from itertools import product
+
+
+def cases(title: str, inputs: str, uses: str) -> list[str]:
+    """The programs of a table, for each of these inputs with each of these uses."""
+    return [f"{title}.{one}.{other}" for one, other in product(inputs.split(), uses.split())]
+
+
+BY_KEY = "distinct groupBy join partitionBy"
+
+DELIBERATE = {
+    "MEMORY_ONLY keeps live rows, for speed: a task that changes a cached row in place changes "
+    "the cache. pyrite.cache.liveRows=false or StorageLevel.OFF_HEAP keep encoded rows.": [
+        "storage.cached_rows_are_not_changed_by_tasks",
+        *cases("odd_state", "MEMORY_ONLY MEMORY_AND_DISK", "changed_after_the_cache"),
+    ],
+    "Rows are pickled only where they leave a process, or are kept encoded: what can't be pickled "
+    "passes elsewhere, but not through a local checkpoint, which keeps encoded rows.": [
+        *cases("odd_failures", "no_pickle", "cache checkpoint zip"),
+        *cases("odd_failures", "no_unpickle", "cache disk zip"),
+    ],
+    "A key that is hashed by its address has no place that every process agrees on: it is refused "
+    "by name. PySpark's workers are forked, so addresses may or may not agree.": [
+        *cases("odd_rows", "exceptions list_iterators maps no_truth reduced slots", BY_KEY),
+        *cases("odd_rows", "singletons", BY_KEY),
+        *cases("odd_failures", "no_unpickle", "distinct shuffle_as_keys"),
+    ],
+    "Of keys that are equal but not alike, a joined row has the key of its own left row, and in "
+    "PySpark that of the first row of them all.": [
+        *cases("odd_rows", "caseless complex datetimes decimals equal_numbers fractions", "join"),
+        *cases("odd_rows", "int_enums namedtuples ranges zeros", "join"),
+    ],
+    "Broadcasts are pickled like functions, so that more can be broadcast.": [
+        *cases("odd_rows", "lambdas memoryviews", "broadcast"),
+    ],
+    "No partitions are refused by name. PySpark loses all rows, or divides by zero.": [
+        *cases("odd_counts", "zero", "parallelize parallelize_nothing range sortBy sortByKey"),
+        *cases(
+            "odd_counts",
+            "zero negative",
+            "distinct groupByKey join partitionBy reduceByKey subtract "
+            "repartitionAndSortWithinPartitions",
+        ),
+    ],
+    "True is refused as a number of partitions, everywhere; as the index of one it is 1, and None "
+    "is none. Py4J has it the other way round, or not, by the way that a number takes.": [
+        *cases("odd_counts", "true", "sortBy sortByKey runJob"),
+        "odd_counts.none.runJob",
+    ],
+    "An estimate of distinct rows takes any error above zero, and another hash makes it.": [
+        *cases("odd_counts", "fraction many true", "countApproxDistinct"),
+    ],
+    "Statistics are made of floats. PySpark's are numpy's where numpy is installed, and take "
+    "whatever numpy takes.": [
+        *cases("odd_numbers", "complex", "mean sampleStdev stats stats_in_words"),
+        *cases("odd_numbers", "fractions mixed zeros", "stats stats_in_words"),
+    ],
+}
+
+# To be mended.
+WRONG = {
+    "Classes, functions and `...` are refused as keys.": [
+        *cases("odd_rows", "classes functions lambdas mixed", BY_KEY),
+    ],
+    "Parts of a row that are one object are several after the row was sent.": [
+        *cases("odd_sizes", "one_row_in_many two_chunks many_batches", "sharing"),
+        *cases("odd_state", "MEMORY_ONLY MEMORY_AND_DISK DISK_ONLY OFF_HEAP", "kept_sharing"),
+    ],
+    "More than 48 frozensets in a batch can't be read.": ["odd_sizes.two_chunks.frozensets"],
+    "Iterators in cached rows are consumed by the first who reads them.": [
+        *cases(
+            "odd_state", "MEMORY_ONLY MEMORY_AND_DISK", "kept_iterators kept_maps kept_generators"
+        ),
+    ],
+    "A function that was used sees what its variables became since.": [
+        *cases(
+            "odd_state", "MEMORY_ONLY MEMORY_AND_DISK DISK_ONLY OFF_HEAP", "kept_under_a_variable"
+        ),
+    ],
+    "`parallelize` does not deal rows as PySpark does.": [
+        *cases("odd_rows", "equal_numbers", "glom saveAsTextFile"),
+        *("pipelines.56-aa0947ef", "pipelines.139-8515faf4"),
+    ],
+    "A StopIteration comes out as itself, which may end a loop of the caller in silence; in "
+    "PySpark it is a RuntimeError.": [
+        *cases("odd_failures", "stop", "key_of_top merge_in_the_driver partitioner"),
+    ],
+}
+
+DIFFERENCES = {name: reason for reason, names in {**DELIBERATE, **WRONG}.items() for name in names}
