@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from operator import add
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from lineage_operators import YES_OR_NO, Choice
 from plain_rows import Plain, bag, expect, expect_among, expect_refusal, expect_rows
 from row_functions import add_counts, count_in, digest, few_keys, larger, rank
 
-from pyrite import RDD
+if TYPE_CHECKING:
+    from pyrite import RDD
 
-Rdd = RDD[Any]
+Rdd: TypeAlias = "RDD[Any]"
 UNKNOWN_KEY = "a key that nobody has"
 
 

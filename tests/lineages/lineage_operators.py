@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from operator import add
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from plain_operators import (
     all_gathered,
@@ -48,9 +49,10 @@ from row_functions import (
     with_one_more,
 )
 
-from pyrite import RDD, StorageLevel
+if TYPE_CHECKING:
+    from pyrite import RDD
 
-Rdd = RDD[Any]
+Rdd: TypeAlias = "RDD[Any]"
 # The values that an argument may have, from the simplest on.
 Choice = tuple[Any, ...]
 
@@ -99,24 +101,23 @@ YES_OR_NO: Choice = (False, True)
 
 REDUCERS = {"larger": larger, "smaller": smaller}
 JOINS = ("join", "leftOuterJoin", "rightOuterJoin", "fullOuterJoin")
-LEVELS = {
-    name: getattr(StorageLevel, name)
-    for name in (
-        "MEMORY_ONLY",
-        "MEMORY_AND_DISK",
-        "MEMORY_AND_DISK_DESER",
-        "DISK_ONLY",
-        "OFF_HEAP",
-        "MEMORY_ONLY_2",
-        "MEMORY_AND_DISK_2",
-        "DISK_ONLY_2",
-        "DISK_ONLY_3",
-    )
-}
+LEVELS: Choice = (
+    "MEMORY_ONLY",
+    "MEMORY_AND_DISK",
+    "MEMORY_AND_DISK_DESER",
+    "DISK_ONLY",
+    "OFF_HEAP",
+    "MEMORY_ONLY_2",
+    "MEMORY_AND_DISK_2",
+    "DISK_ONLY_2",
+    "DISK_ONLY_3",
+)
 
 
 def persisted(rdd: Rdd, level: str) -> Rdd:
-    return rdd if rdd.is_cached else rdd.persist(LEVELS[level])
+    # The same programs run on PySpark, to record what it answers.
+    engine = import_module(type(rdd).__module__.partition(".")[0])
+    return rdd if rdd.is_cached else rdd.persist(getattr(engine.StorageLevel, level))
 
 
 def checkpointed(rdd: Rdd, local: bool) -> Rdd:
@@ -382,6 +383,6 @@ OPERATORS: dict[str, Operator] = {
         suits=is_small,
     ),
     # Kept
-    "persist": Operator(persisted, lambda plain, level: plain, names(LEVELS)),
+    "persist": Operator(persisted, lambda plain, level: plain, (LEVELS,)),
     "checkpoint": Operator(checkpointed, lambda plain, local: plain, (YES_OR_NO,)),
 }

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from lineage import Ask, Cancel, Program, Source, Step, plain_source, plain_step, suits
 from lineage_actions import ACTIONS
 from lineage_operators import COUNTS, OPERATORS, SOME_COUNTS, Choice, pairs
+from odd_atoms import ODD_ATOMS
 from plain_rows import Plain
 from smaller_programs import join_pairs, trimmed
 
@@ -16,6 +17,7 @@ ATOMS = (
     *(None, False, True, 0, 1, 2, 3, -1, -3, 1 << 70, -(1 << 69)),
     *(0.0, 1.0, -1.0, 0.5, 2.0**53, "", "a", "b", "é", "ab", b"", b"a"),
 )
+MORE_ATOMS = (*ATOMS, *ODD_ATOMS, *ODD_ATOMS)
 LETTERS = "abé \t"
 MOST_DRAWS = 12
 
@@ -49,16 +51,22 @@ SIZES = {
 }
 
 
-def random_program(dice: Random, size: str = "small", files: bool = False) -> Program:
-    """A program that plain Python can evaluate; with `files` some of its sources are text files."""
-    return Drawing(dice, SIZES[size], files).program()
+def random_program(
+    dice: Random, size: str = "small", files: bool = False, odd: bool = False
+) -> Program:
+    """A program that plain Python can evaluate; with `files` some of its sources are text files,
+    and with `odd` the values in its rows are of more kinds."""
+    return Drawing(dice, SIZES[size], files, MORE_ATOMS if odd else ATOMS).program()
 
 
 class Drawing:
     """A program as it is drawn: each step is evaluated, so that none grows too large."""
 
-    def __init__(self, dice: Random, limits: Limits, files: bool) -> None:
+    def __init__(
+        self, dice: Random, limits: Limits, files: bool, atoms: tuple[Any, ...] = ATOMS
+    ) -> None:
         self.dice = dice
+        self.atoms = atoms
         self.limits = limits
         kinds = ["values", "pairs", "pairs", "skewed", "skewed", "range"]
         self.kinds = [*kinds, "textFile"] if files else kinds
@@ -91,19 +99,19 @@ class Drawing:
             return Source("textFile", tuple(lines), slices)
         if kind == "values":
             return Source("parallelize", tuple(self.value() for _ in range(count)), slices)
-        frequent = dice.choice(ATOMS)
+        frequent = dice.choice(self.atoms)
         skew = 0.8 if kind == "skewed" else 0.0
-        keys = [frequent if dice.random() < skew else dice.choice(ATOMS) for _ in range(count)]
+        keys = [frequent if dice.random() < skew else dice.choice(self.atoms) for _ in range(count)]
         return Source("parallelize", tuple((key, self.value()) for key in keys), slices)
 
     def value(self) -> Any:
         dice = self.dice
         chance = dice.random()
         if chance < 0.7:
-            return dice.choice(ATOMS)
+            return dice.choice(self.atoms)
         if chance < 0.8:
-            return (dice.choice(ATOMS),)
-        return dice.choice(ATOMS), dice.choice(ATOMS)
+            return (dice.choice(self.atoms),)
+        return dice.choice(self.atoms), dice.choice(self.atoms)
 
     def recent(self) -> int:
         """One of the datasets so far, the last ones more often."""

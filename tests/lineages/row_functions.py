@@ -6,7 +6,12 @@ their context. In a simulated cluster they share it: it keeps nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
 from typing import Any
 from zlib import crc32
 
@@ -18,19 +23,41 @@ def rank(value: Any) -> tuple[Any, ...]:
     """Where a value stands among all of them; equal for equal values."""
     if value is None:
         return (0,)
-    if isinstance(value, int | float):
-        return (1, int(value) if value == int(value) else value)
+    if isinstance(value, int | float | Decimal | Fraction):
+        return (1, number(value))
     if isinstance(value, str):
         return (2, value)
     if isinstance(value, bytes):
         return (3, value)
     if isinstance(value, tuple):
         return (4, tuple(map(rank, value)))
+    return odd_rank(value)
+
+
+def number(value: Any) -> Any:
+    """One of all equal numbers, whatever their types."""
+    if value in (math.inf, -math.inf):
+        return value
+    if value == int(value):
+        return int(value)
+    if isinstance(value, float):
+        return value
+    exact = Fraction(value)
+    return float(exact) if float(exact) == exact else exact
+
+
+def odd_rank(value: Any) -> tuple[Any, ...]:
     if isinstance(value, frozenset):
         return (5, tuple(sorted(map(rank, value))))
+    if isinstance(value, datetime):
+        return (6, value.astimezone(UTC).isoformat())
+    if isinstance(value, Enum):
+        return (7, type(value).__name__, value.name)
     if hasattr(value, "item"):
         return rank(value.item())
-    return (6, type(value).__name__, repr(value))
+    if isinstance(value, BaseException) or not hasattr(value, "__dict__"):
+        return (9, type(value).__name__, repr(value))
+    return (8, type(value).__name__, tuple(map(rank, vars(value).values())))
 
 
 def digest(value: Any) -> int:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from lineage import Ask, Program, Source, Step, plain_source, plain_step, suits
 from lineage_actions import ACTIONS
 from lineage_operators import OPERATORS, Choice, pairs
+from odd_atoms import ODD_ATOMS
 
 MOST_STEPS = 8
 MOST_ACTIONS = 5
@@ -26,6 +27,7 @@ atoms = st.one_of(
     st.integers(-(1 << 70), 1 << 70),
     st.text("abé", max_size=2),
     st.binary(max_size=2),
+    st.sampled_from(ODD_ATOMS),
 )
 values = atoms | st.tuples(atoms) | st.tuples(atoms, atoms)
 lines = st.text("abé \t", max_size=6)

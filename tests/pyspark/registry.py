@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.pyspark.encoding import Raised, arrange, encode
+from tests.pyspark.encoding import arrange, encode, shortened
+from tests.pyspark.raised import Raised
 
 MASTER = "local[2]"
 APP_NAME = "recorded"
@@ -21,8 +22,8 @@ class Case:
     name: str
     methods: tuple[str, ...]
     function: Callable[..., Any]
-    order: str
-    context: str
+    order: str = "exact"
+    context: str = "shared"
     conf: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -44,11 +45,16 @@ def case(
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-        assert name not in _cases, f"two cases are named {name}"
-        _cases[name] = Case(name, methods, function, order, context, dict(conf or {}))
+        add_case(Case(name, methods, function, order, context, dict(conf or {})))
         return function
 
     return register
+
+
+def add_case(made: Case) -> None:
+    """Registers a program that a table made."""
+    assert made.name not in _cases, f"two cases are named {made.name}"
+    _cases[made.name] = made
 
 
 def all_cases() -> list[Case]:
@@ -86,7 +92,7 @@ class Contexts:
 
     def run(self, chosen: Case, folder: Path) -> str:
         """The encoded result of one case."""
-        return encode(arrange(self._call(chosen, folder), chosen.order))
+        return shortened(encode(arrange(self._call(chosen, folder), chosen.order)))
 
     def close(self) -> None:
         if self._shared is not None:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from tests.pyspark.api import api
-from tests.pyspark.encoding import Raised, agrees, encode
+from tests.pyspark.differences import DIFFERENCES
+from tests.pyspark.encoding import encode, shortened
 from tests.pyspark.methods import REQUIRED
+from tests.pyspark.raised import Raised, agrees
 from tests.pyspark.record import read_recorded
 from tests.pyspark.registry import APP_NAME, MASTER, Case, Contexts, all_cases
 
@@ -24,23 +26,6 @@ def contexts() -> Iterator[Contexts]:
     held = Contexts(make_context)
     yield held
     held.close()
-
-
-# Where Pyrite differs from PySpark by decision; each says why.
-DIFFERENCES = {
-    "storage.cached_rows_are_not_changed_by_tasks": (
-        "MEMORY_ONLY keeps live rows, for speed: a task that changes a cached row in place changes "
-        "the cache. pyrite.cache.liveRows=false or StorageLevel.OFF_HEAP keep encoded rows."
-    ),
-    "freezing.a_child_made_before_its_parent_is_cached": (
-        "A child reads what is kept of its parent, even if that was persisted after the child was "
-        "made, and so the version that is kept; PySpark computes the parent anew."
-    ),
-    "freezing.asking_freezes": (
-        "To ask an RDD for its id, name, lineage or storage level changes nothing. In PySpark it "
-        "pickles the RDD's functions, and raises where they can't be."
-    ),
-}
 
 
 def parameter(chosen: Case) -> Any:
@@ -66,6 +51,10 @@ def test_every_case_is_recorded_and_every_record_has_a_case() -> None:
     assert sorted(each.name for each in CASES) == sorted(RECORDED_RESULTS)
 
 
+def test_every_difference_is_a_case() -> None:
+    assert sorted(DIFFERENCES.keys() - {each.name for each in CASES}) == []
+
+
 def test_an_error_agrees_by_moment_and_class() -> None:
     value_error = str(Raised.from_error("call", UnicodeError()))
     assert agrees("<raises at call: ValueError>", value_error)
@@ -73,6 +62,45 @@ def test_an_error_agrees_by_moment_and_class() -> None:
     assert not agrees("<raises at action: ValueError>", value_error)
     assert not agrees("<raises at call: TypeError>", value_error)
     assert not agrees("<raises at call: ValueError>", "[1]")
+    assert agrees("<raises at call: error>", "<raises at call: Oops 'one'>")
+    assert not agrees("<raises at call: Oops 'one'>", "<raises at call: Oops 'other'>")
+
+
+def test_an_error_of_a_task_is_found_in_the_words_of_the_jvm() -> None:
+    class Py4JJavaError(Exception):
+        """Named as PySpark's is."""
+
+    lines = [
+        "An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.",
+        ": org.apache.spark.api.python.PythonException: Traceback (most recent call last):",
+        '  File "worker.py", line 1, in process',
+        "KeyError: 1",
+        "",
+        "During handling of the above exception, another exception occurred:",
+        "",
+        "Traceback (most recent call last):",
+        '  File "program.py", line 1, in <lambda>',
+        "    oops()",
+        "tests.pyspark.raised.Oops: here",
+        " SQLSTATE: 38000",
+        "\tat org.apache.spark.api.python.BasePythonRunner.handlePythonException",
+    ]
+    found = str(Raised.from_error("call", Py4JJavaError("\n".join(lines))))
+    assert found == "<raises at call: Oops 'here'>"
+    assert str(Raised.from_error("call", Py4JJavaError("of the JVM"))) == "<raises at call: error>"
+
+
+def test_a_cycle_has_an_end() -> None:
+    row: list[Any] = [1]
+    row.append(row)
+    assert encode(row) == "[1, <itself>]"
+
+
+def test_a_long_answer_is_recorded_by_its_digest() -> None:
+    same, other = "x" * 2000, "x" * 1999 + "y"
+    assert len(shortened(same)) < 600
+    assert shortened(same) != shortened(other)
+    assert shortened("short") == "short"
 
 
 def test_the_encoding_keeps_types_apart() -> None:

@@ -20,6 +20,8 @@ WIDE = (
     *("groupByKey", "reduceByKey", "countsByKey"),
 )
 MOST_WEIGHT = 1500
+# From this seed on rows hold odd values too; what the tests say of smaller seeds was found without.
+FIRST_ODD_SEED = 1_000_000
 
 
 class Case(NamedTuple):
@@ -56,7 +58,7 @@ class Case(NamedTuple):
 def random_case(seed: int) -> Case:
     dice = Random(f"case {seed}")
     size = "middle" if dice.random() < 0.02 else "small"
-    program = random_program(dice, size)
+    program = random_program(dice, size, odd=seed >= FIRST_ODD_SEED)
     world = random_world(dice, seed)
     if world.executors < program.slots:
         # A barrier needs all of its tasks at once.

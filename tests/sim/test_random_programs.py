@@ -75,7 +75,7 @@ def test_everything_is_drawn_sooner_or_later(programs: list[Program]) -> None:
     asks = [ask for program in programs for asks in program.threads for ask in asks]
     assert {step.operator for step in steps} == OPERATORS.keys()
     assert {ask.action for ask in asks} == ACTIONS.keys()
-    assert {step.arguments[0] for step in steps if step.operator == "persist"} == LEVELS.keys()
+    assert {step.arguments[0] for step in steps if step.operator == "persist"} == set(LEVELS)
     assert {len(program.threads) for program in programs} == {1, 2, 3}
     assert {source.slices for program in programs for source in program.sources} == set(range(1, 9))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 from pyrite.blocks.undo import saving
 from pyrite.driver.eachpartition import EachPartition
@@ -104,6 +105,7 @@ def checked_partitions(rdd: RDD[Any], partitions: Sequence[int] | None) -> Seque
     if partitions is None:
         return range(count)
     for index in partitions:
-        if not 0 <= index < count:
-            raise UserError(f"{rdd!r} has {count} partitions; there is no partition {index}")
-    return partitions
+        # Anything else, even 2.0, would reach the scheduler, which counts with it.
+        if not isinstance(index, SupportsIndex) or not 0 <= index < count:
+            raise UserError(f"{rdd!r} has {count} partitions; there is no partition {index!r}")
+    return list(map(operator.index, partitions))

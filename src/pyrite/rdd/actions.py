@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import warnings
 from collections import defaultdict
@@ -83,6 +84,8 @@ class Actions(Lineage[T]):
         [91, 92, 93]
         """
         require_int("num", num)
+        # No list is longer, and slices of iterators take no larger number.
+        num = min(operator.index(num), sys.maxsize)
         rows: list[T] = []
         total = self.getNumPartitions()
         scanned = 0

@@ -104,7 +104,7 @@ class Layout(Lineage[T]):
 
 
 def require_partitions(count: int) -> None:
-    if not isinstance(count, int):
+    if not isinstance(count, int) or isinstance(count, bool):
         raise TypeError(f"the number of partitions must be an int, not {count!r}")
     if count <= 0:
         raise ValueError(f"Number of partitions must be positive, not {count}.")
