@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.pyspark.encoding import arrange, encode, shortened
@@ -90,9 +91,11 @@ class Contexts:
         self._make = make
         self._shared: Any = None
 
-    def run(self, chosen: Case, folder: Path) -> str:
+    def run(self, chosen: Case) -> str:
         """The encoded result of one case."""
-        return shortened(encode(arrange(self._call(chosen, folder), chosen.order)))
+        with TemporaryDirectory() as folder:
+            found = self._call(chosen, Path(folder))
+            return shortened(encode(arrange(found, chosen.order)))
 
     def close(self) -> None:
         if self._shared is not None:

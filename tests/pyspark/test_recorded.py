@@ -1,7 +1,6 @@
 """Pyrite gives the answers that were recorded from PySpark."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,8 +34,8 @@ def parameter(chosen: Case) -> Any:
 
 
 @pytest.mark.parametrize("chosen", [parameter(each) for each in CASES])
-def test_the_answer_is_the_one_recorded(chosen: Case, contexts: Contexts, tmp_path: Path) -> None:
-    found = contexts.run(chosen, tmp_path)
+def test_the_answer_is_the_one_recorded(chosen: Case, contexts: Contexts) -> None:
+    found = contexts.run(chosen)
     recorded = RECORDED_RESULTS[chosen.name]
     if not agrees(recorded, found):
         assert found == recorded
