@@ -46,7 +46,8 @@ def test_paths_of_pathlib_are_written(sc: SparkContext, tmp_path: Path) -> None:
     sc.setCheckpointDir(tmp_path / "checkpoints")
     rows.checkpoint()
     assert rows.count() == 1000
-    assert (rows.getCheckpointFile() or "").startswith(str(tmp_path / "checkpoints"))
+    folder = tmp_path / "checkpoints"
+    assert (rows.getCheckpointFile() or "").startswith(f"file:{folder}")
 
 
 def test_paths_of_pathlib_are_added(sc: SparkContext, text: Path, tmp_path: Path) -> None:
