@@ -271,13 +271,28 @@ def remove_what_can_be(folders: Folders, segments: Iterable[str]) -> None:
             remove_segments(folders, [segment])
 
 
-def main(control_fd: int, traces: Sequence[str]) -> None:
+class Traces:
+    """The folders that are removed at the end, once: a removal must not be begun anew by a signal
+    that comes in the middle of it, where modules may be half loaded."""
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        self.folders = folders
+        self.begun = False
+
+    def remove(self) -> None:
+        if not self.begun:
+            self.begun = True
+            remove_folders(self.folders)
+
+
+def main(control_fd: int, folders: Sequence[str]) -> None:
     """A server's life: told its options by its parent, it ends when the parent does, and removes
     the folders that the parent may not have been able to."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A parent that forks has its own, which its child inherits.
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    traces = Traces(folders)
     _end_with(os.getppid(), traces)
     with contextlib.suppress(ValueError, OSError):
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -288,7 +303,7 @@ def main(control_fd: int, traces: Sequence[str]) -> None:
             line = lines.readline()
         if line:
             live(control, *json.loads(line))
-    remove_folders(traces)
+    traces.remove()
 
 
 def live(
@@ -320,15 +335,15 @@ def live(
         server.close()
 
 
-def _end_with(parent: int, traces: Sequence[str]) -> None:
+def _end_with(parent: int, traces: Traces) -> None:
     """Ends this process with its parent, even where somebody else holds the control socket."""
     if sys.platform != "linux":
         return
 
     def on_death(_signal: int, _frame: object) -> None:
         # The kernel also tells when only the thread ends that started this process.
-        if os.getppid() != parent:
-            remove_folders(traces)
+        if os.getppid() != parent and not traces.begun:
+            traces.remove()
             os._exit(0)
 
     signal.signal(signal.SIGHUP, on_death)
