@@ -30,11 +30,14 @@ MOST_FILES = 10
 class Pressed:
     """The program: rounds of work, each of another kind."""
 
-    def __init__(self, folder: str, master: str) -> None:
+    def __init__(self, folder: str, master: str, processes: int) -> None:
         self.folder = Path(folder)
         self.master = master
+        # So many belong to a context that runs.
+        self.processes = processes
         self.saves = 0
-        self.footprint: tuple[int, int] | None = None
+        # Threads and open files after the first round.
+        self.first: tuple[int, int] | None = None
 
     def start(self) -> SparkContext:
         conf = SparkConf(False).setMaster(self.master).setAppName("pressed")
@@ -117,23 +120,18 @@ class Pressed:
             whole = [(each / "_SUCCESS").exists() for each in saved.iterdir()]
             assert all(whole), f"half a save: {list(saved.iterdir())}"
         wait_until(lambda: len(self.checkpoints_under_way()) == 0, "no half checkpoint")
-        if self.footprint is None:
-            self.footprint = footprint()
-            self.files = psutil.Process().num_fds()
+        gc.collect()
         wait_until(
-            lambda: footprint() == self.footprint,
-            f"as many threads and processes as at first: {self.footprint}",
+            lambda: len(alive(descendants(os.getpid()))) == self.processes,
+            f"{self.processes} processes and no more",
         )
-        assert psutil.Process().num_fds() <= self.files + MOST_FILES
+        now = threading.active_count(), psutil.Process().num_fds()
+        self.first = self.first or now
+        assert now[0] == self.first[0], threading.enumerate()
+        assert now[1] <= self.first[1] + MOST_FILES
 
     def checkpoints_under_way(self) -> list[Path]:
         return list((self.folder / "checkpoints").glob("*/.*"))
-
-
-def footprint() -> tuple[int, int]:
-    """Threads and processes."""
-    gc.collect()
-    return threading.active_count(), len(alive(descendants(os.getpid())))
 
 
 WORKS = (
@@ -200,8 +198,8 @@ class Rounds:
             os._exit(1)
 
 
-def main(folder: str, master: str, seed: int, rounds: int) -> None:
-    pressed = Pressed(folder, master)
+def main(folder: str, master: str, processes: int, seed: int, rounds: int) -> None:
+    pressed = Pressed(folder, master, processes)
     every = Rounds(pressed, seed, rounds)
     for name in WORKS:
         if name != "endless_task":

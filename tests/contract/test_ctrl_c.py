@@ -43,11 +43,13 @@ def press_twice(program: str, seed: int, rounds: int) -> None:
 
 
 @pytest.mark.timeout(0 if ROUNDS else 300)
-@pytest.mark.parametrize(("master", "share"), [("local[2]", 1.0), ("local-cluster[2,1,512]", 0.2)])
-def test_two_keys_at_any_moment(tmp_path: Path, master: str, share: float) -> None:
+@pytest.mark.parametrize(
+    ("master", "processes", "share"), [("local[2]", 3, 1.0), ("local-cluster[2,1,512]", 7, 0.2)]
+)
+def test_two_keys_at_any_moment(tmp_path: Path, master: str, processes: int, share: float) -> None:
     seed = Random().randrange(10**6) if ROUNDS else 20
     rounds = round((ROUNDS or 60) * share)
-    arguments = f"{str(tmp_path)!r}, {master!r}, {seed}, {rounds}"
+    arguments = f"{str(tmp_path)!r}, {master!r}, {processes}, {seed}, {rounds}"
     press_twice(f"import pressed; pressed.main({arguments})", seed, rounds)
 
 
