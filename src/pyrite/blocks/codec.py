@@ -150,6 +150,8 @@ class Encoder:
     def __init__(self) -> None:
         self._plain = self._by_reference = True
         self._batches_until_recheck = 0
+        # The rows that were taken last, for who goes on where they can't be encoded.
+        self.batch: list[Any] = []
 
     def batches(
         self, rows: Iterator[Any], first_rows: int = FIRST_ROWS, most_rows: int = MOST_ROWS
@@ -158,6 +160,7 @@ class Encoder:
         the next has."""
         count = min(first_rows, most_rows)
         while batch := list(islice(rows, count)):
+            self.batch = batch
             frame = self.encode(batch)
             count = fitting_rows(count, frame_size(frame), most_rows)
             yield batch, frame

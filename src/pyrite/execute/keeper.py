@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from pyrite.blocks.codec import CorruptBlock, Encoder, detached, frame_size
@@ -138,11 +138,9 @@ class Keeper:
                 if not self._make_room(partition, size, plan, space):
                     rare("live rows find no room")
                     rest = chain(held, rows)
-                    return (
-                        self._keep_encoded(partition, rest, StorageLevel.DISK_ONLY)
-                        if level.useDisk
-                        else rest
-                    )
+                    if not level.useDisk:
+                        return rest
+                    return self._keep_encoded(partition, rest, StorageLevel.DISK_ONLY, tries=True)
         finally:
             self.storing = before
         self.live.put(partition, held, size, level, plan.priority)
@@ -193,10 +191,10 @@ class Keeper:
                 pass
 
     def _keep_encoded(
-        self, partition: Partition, rows: Iterator[Any], level: StorageLevel
+        self, partition: Partition, rows: Iterator[Any], level: StorageLevel, tries: bool = False
     ) -> Iterator[Any]:
-        """Encodes the rows while they are read."""
-        chunks = self._encode(partition, rows, level)
+        """Encodes the rows while they are read; who only tries goes on where that can't be."""
+        chunks = self._encode(partition, rows, level, tries=tries)
         self.filling.append((partition.rdd, chunks))
         return chain.from_iterable(chunks)
 
@@ -207,13 +205,19 @@ class Keeper:
             pass
 
     def _encode(
-        self, partition: Partition, rows: Iterator[Any], level: StorageLevel, is_copy: bool = False
+        self,
+        partition: Partition,
+        rows: Iterator[Any],
+        level: StorageLevel,
+        is_copy: bool = False,
+        tries: bool = False,
     ) -> Iterator[list[Any]]:
         """Into a pool if the level says memory, as far as there is room; else to disk."""
         file = None if level.useMemory else self.writer.open_on_disk()
         buffers: list[Any] = []
+        encoder = Encoder()
         try:
-            for batch, frame in Encoder().batches(rows, most_rows=self.batch_rows):
+            for batch, frame in encoder.batches(rows, most_rows=self.batch_rows):
                 if file is None:
                     buffers += detached(frame)
                 else:
@@ -222,7 +226,13 @@ class Keeper:
         except RowTooLarge:
             if file is not None:
                 file.remove()
-            raise
+            if not tries:
+                raise
+            # A group larger than memory is computed again when it is wanted.
+            yield encoder.batch
+            while batch := list(islice(rows, self.batch_rows)):
+                yield batch
+            return
         finally:
             if file is not None:
                 file.close()
