@@ -34,6 +34,10 @@ def rank(value: Any) -> tuple[Any, ...]:
     return odd_rank(value)
 
 
+def as_tuples(value: Any) -> Any:
+    return tuple(map(as_tuples, value)) if isinstance(value, list) else value
+
+
 def number(value: Any) -> Any:
     """One of all equal numbers, whatever their types."""
     if value in (math.inf, -math.inf):
@@ -53,10 +57,12 @@ def odd_rank(value: Any) -> tuple[Any, ...]:
         return (6, value.astimezone(UTC).isoformat())
     if isinstance(value, Enum):
         return (7, type(value).__name__, value.name)
-    if hasattr(value, "item"):
-        return rank(value.item())
-    if isinstance(value, BaseException) or not hasattr(value, "__dict__"):
-        return (9, type(value).__name__, repr(value))
+    if hasattr(value, "tolist"):
+        # Of numpy's, a scalar or an array.
+        return rank(as_tuples(value.tolist()))
+    text = repr(value)
+    if " at 0x" not in text:
+        return (9, type(value).__name__, text)
     return (8, type(value).__name__, tuple(map(rank, vars(value).values())))
 
 

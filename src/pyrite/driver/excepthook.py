@@ -23,7 +23,7 @@ def hide_our_frames() -> None:
 
 def hide_in_ipython(shell: Any) -> None:
     """The same for one IPython shell, unless its user wants to see interrupts otherwise."""
-    if not shell.custom_exceptions:
+    if not getattr(shell, "custom_exceptions", True):
         shell.set_custom_exc((KeyboardInterrupt,), show_in_ipython)
 
 
