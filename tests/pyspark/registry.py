@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from tests.pyspark.raised import Raised
 
 MASTER = "local[2]"
 APP_NAME = "recorded"
-_cases: dict[str, "Case"] = {}
+_cases: list["Case"] = []
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,18 @@ def case(
 
 def add_case(made: Case) -> None:
     """Registers a program that a table made."""
-    assert made.name not in _cases, f"two cases are named {made.name}"
-    _cases[made.name] = made
+    _cases.append(made)
 
 
 def all_cases() -> list[Case]:
     """Every case by name, those that share a context first."""
     for path in sorted(Path(__file__).with_name("cases").glob("*.py")):
         importlib.import_module(f"tests.pyspark.cases.{path.stem}")
-    return sorted(_cases.values(), key=lambda c: (c.context != "shared", c.name))
+    # Not where cases are added: executors import them too, and again where a task was cancelled
+    # in the middle of an import.
+    twice = [name for name, times in Counter(each.name for each in _cases).items() if times > 1]
+    assert not twice, f"several cases are named {twice}"
+    return sorted(_cases, key=lambda c: (c.context != "shared", c.name))
 
 
 def outcome(build: Callable[[], Any], act: Callable[[Any], Any] | None = None) -> Any:
