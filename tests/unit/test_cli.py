@@ -225,8 +225,9 @@ def test_ctrl_c_ends_a_program_and_its_executors(
         # Whoever runs the tests in the background may have it ignored.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "running\n"
+        assert process.stderr is not None
+        # What tasks print goes to stderr.
+        assert process.stderr.readline() == "running\n"
         process.send_signal(signal.SIGINT)
         # Its output ends only when nobody can write to it any more, executors neither.
         _, errors = process.communicate(timeout=PATIENCE_S)
