@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import is_dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
@@ -61,9 +62,9 @@ def odd_rank(value: Any) -> tuple[Any, ...]:
         # Of numpy's, a scalar or an array.
         return rank(as_tuples(value.tolist()))
     text = repr(value)
-    if " at 0x" not in text:
+    if " at 0x" not in text and not is_dataclass(value):
         return (9, type(value).__name__, text)
-    return (8, type(value).__name__, tuple(map(rank, vars(value).values())))
+    return (8, type(value).__name__, tuple(map(rank, getattr(value, "__dict__", {}).values())))
 
 
 def digest(value: Any) -> int:
