@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 from pyrite.interrupts import Interruptible, Uninterrupted
 
+LONGEST_SLEEP_S = 1.0
+
 
 class WaitQueue:
     """Sleeping threads, woken all at once.
@@ -41,8 +43,16 @@ class WaitQueue:
                 sleeper = threading.Lock()
                 sleeper.acquire()
                 self.sleepers.append(sleeper)
-            left_s = -1.0 if end_s is None else end_s - time.monotonic()
-            if end_s is not None and left_s <= 0:
+            if end_s is not None and time.monotonic() >= end_s:
                 return False
             with Interruptible() if self.is_interruptible else Uninterrupted():
-                sleeper.acquire(timeout=left_s)
+                sleep(sleeper, end_s)
+
+
+def sleep(sleeper: threading.Lock, end_s: float | None) -> None:
+    """Sleeps until it is woken, or the time is over."""
+    while True:
+        left_s = LONGEST_SLEEP_S if end_s is None else max(0.0, end_s - time.monotonic())
+        # In slices: a signal that comes just before the thread sleeps in C does not wake it.
+        if sleeper.acquire(timeout=min(LONGEST_SLEEP_S, left_s)) or left_s == 0.0:
+            return
