@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from pyrite.driver.engine import Engine
 from pyrite.driver.flags import Flags, checked_tag
 from pyrite.schedule.events import CancelRequested
@@ -21,16 +18,6 @@ class JobControl:
         self._flags.put("spark.jobGroup.id", groupId)
         self._flags.put("spark.job.description", description)
         self.setInterruptOnCancel(interruptOnCancel)
-
-    @contextmanager
-    def _job_group(self, group: str, description: str, interrupt: bool) -> Iterator[None]:
-        """A job group for a while; the thread's own flags come back afterwards."""
-        before = self._flags.copy()
-        self.setJobGroup(group, description, interrupt)
-        try:
-            yield
-        finally:
-            self._flags.adopt(before)
 
     def setInterruptOnCancel(self, interruptOnCancel: bool) -> None:
         """Kept for PySpark's programs: cancelled tasks are always interrupted."""

@@ -58,9 +58,6 @@ class Storage:
 
     # Kept partitions
 
-    def is_persisted(self, rdd: RddId) -> bool:
-        return rdd in self._persisted
-
     @property
     def persisted(self) -> Collection[RddId]:
         return self._persisted
