@@ -52,7 +52,7 @@ def number(value: Any) -> Any:
 
 
 def odd_rank(value: Any) -> tuple[Any, ...]:
-    if isinstance(value, frozenset):
+    if isinstance(value, frozenset | set):
         return (5, tuple(sorted(map(rank, value))))
     if isinstance(value, datetime):
         return (6, value.astimezone(UTC).isoformat())
