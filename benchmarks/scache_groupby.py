@@ -47,10 +47,8 @@ RATIOS = {"small": (1.25,), "standard": (0.25, 0.5, 0.75, 1.0, 1.25, 2.0)}
 RATIO_GB = 25
 
 NEVER = 1 << 62
-# As in pyrite.shuffle.buffer.
-BUFFER_BYTES = 32 << 20
 WAYS = {
-    "SCache": Rules(executors=NODES * CORES, buffer_bytes=BUFFER_BYTES),
+    "SCache": Rules(executors=NODES * CORES),
     "pull, random places": Rules(
         executors=NODES * CORES, prefetch=False, small_shuffle_bytes=NEVER
     ),

@@ -78,8 +78,6 @@ def random_case(seed: int) -> Case:
         }
     settings["pyrite.shuffle.small"] = dice.choice(("0", "0", "1m"))
     settings["pyrite.shuffle.prefetch"] = dice.choice(("true", "true", "false"))
-    buffers = Random(f"buffers {seed}")
-    settings["pyrite.shuffle.buffer"] = buffers.choice(("0", "1", "1", "200"))
     settings["pyrite.shuffle.inFlight"] = dice.choice(("64", "1k", "1k", "48m"))
     if not is_crowded and dice.random() < 0.6:
         world = spread(dice, world)

@@ -8,7 +8,6 @@ from copy import copy
 from typing import Any
 
 import copy_mutations
-import installment_mutations
 import parcel_mutations
 from mutating import KEPT_ONLY, MUTATIONS, Mutation, mutation, switched_on
 
@@ -34,13 +33,12 @@ from pyrite.schedule.room import Room
 from pyrite.schedule.speculation import Speculation
 from pyrite.schedule.taskset import TaskSet
 from pyrite.schedule.timer import SpeculationCheck
-from pyrite.shuffle.read import MapBlocks, MissingMapOutput, ShuffleRows
+from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 
 __all__ = [
     "KEPT_ONLY",
     "MUTATIONS",
     "copy_mutations",
-    "installment_mutations",
     "parcel_mutations",
     "switched_on",
 ]
@@ -108,7 +106,7 @@ def a_forgotten_shuffle_keeps_its_blocks(self: Outputs, shuffle: Any) -> list[An
 @mutation(ShuffleRows, "batches")
 def a_reducer_skips_what_it_can_not_read(self: ShuffleRows) -> Iterator[list[Any]]:
     for _, index, ref in self.outputs.of(None):
-        alone = ShuffleRows(self.shuffle, MapBlocks([ref]), self.part, self.reader)
+        alone = ShuffleRows(self.shuffle, [ref], self.part, self.reader)
         try:
             yield from _batches(alone)
         except MissingMapOutput:

@@ -183,11 +183,6 @@ class SegmentWriter:
         written, self.disk_written = self.disk_written, []
         return written
 
-    def hand_over(self, name: str) -> None:
-        """Somebody was told of this file, if it is one on disk, while its task still runs."""
-        if name in self.disk_written:
-            self.disk_written.remove(name)
-
     def open_names(self) -> list[str]:
         """The segments that it may write to."""
         return [each.name for each in (self.current, self.pack) if each is not None]

@@ -95,10 +95,7 @@ class Conversation:
         for snapshot in command.inputs:
             if peer.snapshots.get(snapshot.shuffle) != snapshot.epoch:
                 refs = [tuple(ref) for ref in snapshot.refs]
-                blocks = [
-                    (number, index, tuple(ref)) for number, index, ref in snapshot.installments
-                ]
-                peer.put(("snapshot", snapshot.shuffle, refs, blocks))
+                peer.put(("snapshot", snapshot.shuffle, refs))
                 peer.snapshots[snapshot.shuffle] = snapshot.epoch
         peer.put(
             (
@@ -111,7 +108,6 @@ class Conversation:
                 [(*partition, *ref) for partition, ref in command.blocks],
                 [(each.shuffle, list(each.segments)) for each in command.parcels],
                 None if command.divided is None else in_words(command.divided),
-                command.buffer_bytes,
                 slices_for(program, *command.partitions),
             )
         )
@@ -169,8 +165,6 @@ def heard(peer: Peer, message: Message) -> Iterator[Event]:
                 text,
                 kept_news(report),
             )
-        case ("grown", attempt, ref, sizes):
-            yield ev.OutputGrew(AttemptId(attempt), BlockRef(*ref), sizes)
         case ("space", *want):
             yield ev.SpaceWanted(peer.node, f"e{peer.id}", *want)
         case ("barrier", attempt, text):

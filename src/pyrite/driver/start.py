@@ -189,6 +189,5 @@ def read_rules(master: Master, settings: Settings) -> Rules:
         tiny_reducers_bytes=settings.bytes("pyrite.shuffle.tiny"),
         prefetch=settings.bool("pyrite.shuffle.prefetch"),
         observed_share=settings.float("pyrite.shuffle.observe"),
-        buffer_bytes=settings.bytes("pyrite.shuffle.buffer"),
         fetch_bytes=settings.bytes("pyrite.shuffle.inFlight"),
     )

@@ -96,15 +96,12 @@ def plain(value: Any) -> Any:
                 "writes": value.writes,
             }
         case Snapshot():
-            several = {index for _, index, _ in value.installments}
-            blocks = [ref for index, ref in enumerate(value.refs) if index not in several]
-            blocks += [ref for _, _, ref in value.installments]
             # The outputs were told of one by one, when their tasks succeeded.
             return {
                 "shuffle": value.shuffle,
                 "epoch": value.epoch,
                 "outputs": len(value.refs),
-                "bytes": sum(ref.length for ref in blocks),
+                "bytes": sum(ref.length for ref in value.refs),
             }
         case Exception():
             return f"{type(value).__name__}: {value}"

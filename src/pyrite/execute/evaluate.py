@@ -16,7 +16,7 @@ from pyrite.rare import rare
 from pyrite.rdd.fuse import Step, run_steps
 from pyrite.rdd.narrow import RecordOp, Union
 from pyrite.rdd.op import Input
-from pyrite.shuffle.read import MapBlocks, MissingMapOutput, ShuffleRows
+from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 
 
 class Evaluator:
@@ -26,7 +26,7 @@ class Evaluator:
         self,
         operators: Operators,
         plans: dict[RddId, KeepPlan],
-        shuffles: dict[ShuffleId, MapBlocks],
+        shuffles: dict[ShuffleId, list[BlockRef]],
         keeper: Keeper,
         space: Space,
         parcels: dict[ShuffleId, list[str]],
@@ -63,7 +63,7 @@ class Evaluator:
         """Has `compute` merge the RDD at the place from what pieces have made: the only part of
         a block each."""
         reader = self.keeper.reader
-        self.pieces[place] = [ShuffleRows(shuffle, MapBlocks([ref]), 0, reader) for ref in blocks]
+        self.pieces[place] = [ShuffleRows(shuffle, [ref], 0, reader) for ref in blocks]
 
     def rows(self, place: int, index: int) -> Iterator[Any]:
         """The rows of one partition of one RDD.

@@ -26,8 +26,6 @@ class Snapshot(NamedTuple):
     shuffle: ShuffleId
     epoch: int
     refs: tuple[BlockRef, ...]
-    # All blocks of the maps that have written several, by number and map, in order.
-    installments: tuple[tuple[int, int, BlockRef], ...] = ()
 
 
 class Parcels(NamedTuple):
@@ -61,9 +59,6 @@ class LaunchTask(NamedTuple):
     parcels: tuple[Parcels, ...] = ()
     # Where it does a piece of a heavy reducer's work, or the whole after its pieces.
     divided: Divided | None = None
-    # Whether the map output is awaited while it is made: a block is written, and told of, whenever
-    # it has grown by so many bytes.
-    buffer_bytes: int = 0
 
     @property
     def completes(self) -> tuple[int, ...]:
@@ -130,8 +125,7 @@ class MoveSegment(NamedTuple):
 
 class FetchParts(NamedTuple):
     """Have a node fetch the same parts of several map outputs that lie on one node, by their
-    numbers and places, into a parcel: a new segment of its own of at most so many bytes. The
-    number is the map's, or that of an installment of its output (schedule/outputs.py)."""
+    maps and places, into a parcel: a new segment of its own of at most so many bytes."""
 
     fetch: int
     node: NodeId

@@ -153,11 +153,9 @@ def check_blocks(state: Scheduler) -> None:
     assert sorted(held) == sorted(listed), "who keeps which rows is told in two ways"
     for outputs in state.outputs:
         assert outputs.absent == sum(ref is None for ref in outputs.refs)
-    check_partials(state)
     live = sum(len(refs) for refs in state.storage.kept._blocks.values()) + sum(
         len(each.blocks()) for each in state.outputs
     )
-    live += sum(len(each.partials or ()) for each in state.attempts._attempts.values())
     live += sum(len(each.replicas) for each in state.outputs)
     live += len(state.replication._orders)
     divisions = [each for run in state.stages._runs.values() for each in run.divisions.values()]
@@ -165,27 +163,6 @@ def check_blocks(state: Scheduler) -> None:
     pinned = sum(segment.live for segment in state.storage.ledger.segments.values())
     assert pinned >= live, "a block is known that the ledger has dropped"
     check_room(state)
-
-
-def check_partials(state: Scheduler) -> None:
-    """Partial outputs are of an output that is there, or of an attempt that runs and is wanted."""
-    of_attempts = {
-        (attempt.writes, number): each
-        for attempt in state.attempts._attempts.values()
-        for number, each in (attempt.partials or {}).items()
-    }
-    assert all(each.tasks for each in state.attempts._attempts.values() if each.partials)
-    for shuffle, outputs in state.outputs._shuffles.items():
-        adopted = [number for numbers in outputs.numbers.values() for number in numbers]
-        for index, numbers in outputs.numbers.items():
-            assert outputs.partials[numbers[-1]].ref == outputs.refs[index]
-            assert all(outputs.partials[number].map == index for number in numbers)
-        growing = [
-            number
-            for number, each in outputs.partials.items()
-            if of_attempts.get((shuffle, number)) == each
-        ]
-        assert sorted(adopted + growing) == sorted(outputs.partials), "nobody's partial output"
 
 
 def check_copies(state: Scheduler) -> None:

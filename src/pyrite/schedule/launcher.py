@@ -209,7 +209,6 @@ class Launcher:
             executor.id,
             number,
             self.turn.now_s,
-            writes=run.spec.writes,
         )
         self.attempts.add(attempt)
         self.fleet.occupy(executor, attempt)
@@ -223,8 +222,6 @@ class Launcher:
         for segment in attempt.segments():
             self.storage.ledger.use(segment)
         divided = self.divider.divided(run, first) if run.divisions else None
-        is_alone = divided is None and len(partitions) == 1
-        announces = is_alone and self._announces(run, tasks, first)
         self.turn.add(
             LaunchTask(
                 attempt.id,
@@ -237,20 +234,8 @@ class Launcher:
                 attempt.blocks,
                 attempt.parcels,
                 divided,
-                self.rules.buffer_bytes if announces else 0,
             )
         )
-
-    def _announces(self, run: StageRun, tasks: TaskSet, partition: int) -> bool:
-        """Whether the task announces its output part by part: not a copy of one that does."""
-        shuffle = run.spec.writes
-        if shuffle is None or not self.rules.buffer_bytes or run.spec.barrier:
-            return False
-        if self.rules.output_copies > 1:
-            # Only an output that is one block has a replica, and who asks for them wants all.
-            return False
-        is_first = len(tasks.attempts_of(partition)) == 1
-        return is_first and self.planner.is_wanted_early(shuffle)
 
     def _kept_blocks(
         self, spec: StageSpec, partition: int

@@ -12,7 +12,7 @@ from pyrite.schedule.divider import Divider
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.health import Health
 from pyrite.schedule.jobs import Jobs
-from pyrite.schedule.outputs import Outputs, PartialOutput, ShuffleOutputs
+from pyrite.schedule.outputs import Outputs, ShuffleOutputs
 from pyrite.schedule.prefetch.planner import ReducePlanner
 from pyrite.schedule.prefetch.prefetcher import Prefetcher
 from pyrite.schedule.queue import StageQueue
@@ -83,8 +83,6 @@ class Outcomes:
         self.storage.learn(executor.id, event.kept)
         tasks = attempt.tasks
         run = self.stages.of(tasks)
-        if run is None or not isinstance(event, ev.TaskSucceeded):
-            self.attempts.discard_output(attempt)
         if tasks is None:
             return None
         tasks.finish(attempt)
@@ -114,26 +112,10 @@ class Outcomes:
                 continue
             self.prefetcher.reducer_done(run, partition)
             if run.spec.writes is not None:
-                self._keep_output(run, partition, each, attempt)
+                self._keep_output(run, partition, each)
             else:
                 self._deliver(run, partition, each)
         self.jobs.go_on(run, tasks)
-
-    def on_grew(self, event: ev.OutputGrew) -> None:
-        """A part of a map output is there: it can be fetched while the task goes on."""
-        self.storage.ledger.pin(event.ref)
-        attempt = self.attempts.get(event.attempt)
-        run = None if attempt is None else self.stages.of(attempt.tasks)
-        if attempt is None or run is None:
-            rare("an installment comes of an attempt that nobody waits for")
-            self.storage.release([event.ref])
-            return
-        outputs = self.outputs.of(run.spec)
-        partial = PartialOutput(attempt.partitions[0], event.ref, event.sizes)
-        if attempt.partials is None:
-            attempt.partials = {}
-        attempt.partials[outputs.grow(partial)] = partial
-        self.planner.output_grows(run.spec, outputs, event.ref)
 
     def _wanted_of(self, attempt: Attempt, event: ev.TaskSucceeded) -> dict[int, ev.Made]:
         """What was made of the partitions that no copy has done meanwhile."""
@@ -146,18 +128,16 @@ class Outcomes:
             self.storage.release(late.blocks())
         return wanted
 
-    def _keep_output(self, run: StageRun, partition: int, made: ev.Made, attempt: Attempt) -> None:
+    def _keep_output(self, run: StageRun, partition: int, made: ev.Made) -> None:
         assert made.output is not None
         outputs = self.outputs.of(run.spec)
         if outputs.refs[partition] is not None:
             # The shuffle was cut anew meanwhile, and another job has made it.
             rare("a shuffle is made by two stages at once")
             self.storage.release([made.output])
-            self.attempts.discard_output(attempt)
             return
         self.divider.whole_done(run, partition, counts=partition not in outputs.counted)
-        outputs.add(partition, made.output, made.sizes, attempt.partials or ())
-        attempt.partials = None
+        outputs.add(partition, made.output, made.sizes)
         self.replication.want(outputs, partition, made.output)
         self.planner.output_appeared(run.spec, outputs, made.output)
         # A map output that is made again after a loss has been counted before.
@@ -269,7 +249,7 @@ class Outcomes:
     def _lose_outputs(self, outputs: ShuffleOutputs, event: ev.FetchFailed) -> list[int]:
         """Forgets what could not be read; gives what was still thought to be there."""
         # Late words speak of an output that was made again since, or is known to be lost.
-        found = [index for index, ref in event.lost if ref in outputs.blocks_of(index)]
+        found = [index for index, ref in event.lost if outputs.refs[index] == ref]
         if len(found) < len(event.lost):
             rare("an output that could not be read was made again since")
         lost = list(dict.fromkeys(found))

@@ -171,7 +171,6 @@ class Recovery:
         """An attempt has gone with its executor, which it may have ended."""
         self.attempts.remove(attempt.id)
         self.storage.end_reading(attempt.segments())
-        self.attempts.discard_output(attempt)
         tasks = attempt.tasks
         if tasks is None:
             return

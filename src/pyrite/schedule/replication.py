@@ -61,7 +61,7 @@ class Replication:
 
     def want(self, outputs: ShuffleOutputs, index: int, ref: BlockRef) -> None:
         # On the only node the sizes of parts may not be told, and there is none to copy to.
-        if self.rules.output_copies > 1 and outputs.block(index) is not None:
+        if self.rules.output_copies > 1 and outputs.sized(index) is not None:
             self._wanted.setdefault((outputs.shuffle, ref.node), []).append(index)
 
     def order(self) -> None:
@@ -93,7 +93,7 @@ class Replication:
         taken: dict[int, BlockRef] = {}
         parts = total_bytes = 0
         for place, index in enumerate(maps):
-            block = outputs.block(index)
+            block = outputs.sized(index)
             # It may have been lost since, and made again, and then it was told of once more.
             if block is None or block[0].node != source or index in outputs.replicas:
                 continue

@@ -41,8 +41,6 @@ class StageRun:
     readers: dict[Partition, list[int]] | None = None
     # Where its reducers go, and what is prefetched for them, once sizes are predicted.
     plan: ReducePlan | None = None
-    # Whether all reducers go where they go whatever they read; None until somebody asks.
-    has_places: bool | None = None
     # Reducers whose work is done in pieces, and which piece is of which of them.
     divisions: dict[int, Division] = field(default_factory=dict)
     pieces: dict[int, int] = field(default_factory=dict)

@@ -33,7 +33,7 @@ from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.attempts import Attempt
-from pyrite.schedule.outputs import PartialOutput, ShuffleOutputs
+from pyrite.schedule.outputs import ShuffleOutputs
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.timer import SpeculationCheck
@@ -242,13 +242,10 @@ def holding(**held: Any) -> Any:
     return scheduler
 
 
-def made(shuffle: int, index: int, grown: bool = False) -> ShuffleOutputs:
-    """Outputs of two maps, of which one is there, or a part of it."""
+def made(shuffle: int, index: int) -> ShuffleOutputs:
+    """Outputs of two maps, of which one is there."""
     outputs = ShuffleOutputs(ShuffleId(shuffle), 2)
-    if grown:
-        outputs.grow(PartialOutput(index, REF, b"\1"))
-    else:
-        outputs.add(index, REF, b"\1")
+    outputs.add(index, REF, b"\1")
     return outputs
 
 
@@ -259,7 +256,6 @@ DROP: Chapter = TICK, [do.DropSegments(NODE, (REF.segment,))]
     ("scheduler", "what"),
     [
         (holding(shuffles={5: made(5, 1)}), "map output 1 of shuffle 5"),
-        (holding(shuffles={5: made(5, 1, grown=True)}), "partial output 2 of shuffle 5"),
         (holding(blocks={4: {2: REF}}), "partition 2 of RDD 4"),
         (holding(read={REF.segment: None}), r"partition .*, which attempt 9 reads"),
     ],

@@ -118,28 +118,13 @@ def test_a_task_comes_with_all_that_it_needs(
     layout, slices = peers[0].told[0][2], peers[0].told[-1][-1][0]
     assert peers[0].told == [
         ("stage", 3, layout, [b"link 3"], b"header 3 0"),
-        ("snapshot", 9, [tuple(REF)], []),
-        ("task", 7, 3, (2,), 1, [9], [(4, 2, *OTHER_REF)], [], None, 0, [slices]),
+        ("snapshot", 9, [tuple(REF)]),
+        ("task", 7, 3, (2,), 1, [9], [(4, 2, *OTHER_REF)], [], None, [slices]),
     ]
     assert pickle.loads(layout) == Layout([Node(RddId(4), (), 7)], [Run(0, 0, 1)])
     assert pickle.loads(slices) == {0: {0: {2: b"two"}}}
     assert peers[0].flushed == 3
     assert peers[1].told == []
-
-
-def test_a_task_hears_of_installments_and_whether_to_write_some(
-    conversation: Conversation, peers: list[Listener]
-) -> None:
-    blocks = ((1, 0, OTHER_REF), (2, 0, REF))
-    [snapshot] = launch(7).inputs
-    told = snapshot._replace(installments=blocks)
-    conversation.tell(launch(7)._replace(inputs=(told,), buffer_bytes=64))
-    _, snapshot_word, task = peers[0].told
-    assert snapshot_word == (
-        *("snapshot", 9, [tuple(REF)]),
-        [(1, 0, tuple(OTHER_REF)), (2, 0, tuple(REF))],
-    )
-    assert task[-2] == 64
 
 
 def test_partitions_that_are_computed_together_are_told_together(
@@ -266,7 +251,6 @@ def test_what_is_not_for_executors(
             ("space", "m-e0-3", 64, False, 4, False),
             [ev.SpaceWanted(NODE, "e0", "m-e0-3", 64, packs=False, rdd=RddId(4), to_disk=False)],
         ),
-        (("grown", 5, tuple(REF), b"sizes"), [ev.OutputGrew(AttemptId(5), REF, b"sizes")]),
         (("barrier", 5, "hello"), [ev.BarrierReached(AttemptId(5), "hello")]),
         (
             ("ok", 5, [(b"rows", None, None, b"counts")], *REPORT),

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from pyrite.cluster.cost.costs import CostModel
-from pyrite.cluster.cost.runs import Follower
 from pyrite.cluster.cost.storymodel import Learner
 
 # Only what is written, and the tasks' own work, takes time.
@@ -40,7 +39,6 @@ class Story:
         self,
         seconds: float,
         *partitions: int,
-        grew: tuple[int, ...] = (),
         output: int | None = None,
         stored: tuple[int, ...] = (),
         piece: bool = False,
@@ -52,9 +50,6 @@ class Story:
         launch["inputs"] = [{"shuffle": 4, "outputs": 2, "bytes": 0}]
         launch["divided"] = [0, 4, [0, 1], []] if piece else None
         self.tell({"kind": "TimerFired"}, launch)
-        for size in grew:
-            ref = ["a", "m-1", 0, size]
-            self.tell({"kind": "OutputGrew", "attempt": self.attempts, "ref": ref})
         self.at_s += seconds
         done = {"kind": "TaskSucceeded", "attempt": self.attempts}
         made = [[{"bytes": 0}, None, None, None] for _ in partitions]
@@ -62,14 +57,6 @@ class Story:
         done["made"] = made
         done["kept"] = [[[[KEPT, index], None, 10] for index in stored], []]
         self.tell(done)
-
-
-def test_coding_an_output_in_installments_is_coding_all_of_it() -> None:
-    follower = Follower(MODEL)
-    # Of 3 MB the last block has one; a second for each of them, more than the task took.
-    Story(follower, writes=0).run(1.5, 0, grew=(1_000_000, 1_000_000), output=1_000_000)
-    assert follower.taken == {0: [(pytest.approx(1.5), pytest.approx(3.0))]}
-    assert follower.coding() == {0: pytest.approx(0.5)}
 
 
 def test_what_pieces_took_is_added_to_their_own_reducer_only() -> None:

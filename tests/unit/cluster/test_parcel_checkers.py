@@ -165,14 +165,3 @@ def test_a_parcel_stays_for_its_reader(tmp_path: Path) -> None:
     with pytest.raises(CheckFailed, match="while attempt 0 reads them"):
         tell(bench.checker, drop)
     tell(bench.checker, drop, event=ev.TaskSucceeded(AttemptId(0), (ev.Made(),)))
-
-
-def test_an_installment_is_never_another(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, order=ORDER._replace(maps=(1,)))
-    told = SNAPSHOT._replace(installments=((1, 0, REF), (2, 0, REF)))
-    tell(bench.checker, LAUNCH._replace(inputs=(told,)))
-    # A number that nobody is told of does no harm, if another attempt has written the output.
-    tell(bench.checker, LAUNCH)
-    other = told._replace(installments=((1, 0, REF._replace(segment="d-e1-2")),))
-    with pytest.raises(CheckFailed, match="as it is no more"):
-        tell(bench.checker, LAUNCH._replace(inputs=(other,)))

@@ -66,20 +66,6 @@ def test_the_story_of_a_simulated_run_gives_its_workload_back(tmp_path: Path) ->
     assert again.seconds == pytest.approx(seconds, rel=0.001)
 
 
-def test_what_was_written_before_the_end_counts(tmp_path: Path) -> None:
-    path, _ = told_by(two_stages([1.0] * 2, [1.0] * 2, 1e6), tmp_path)
-    lines = path.read_text().splitlines()
-    place = next(i for i, line in enumerate(lines) if '"kind":"TaskSucceeded"' in line)
-    ended = json.loads(lines[place])
-    node, *_ = ended["event"]["made"][0][1]
-    attempt = ended["event"]["attempt"]
-    grew = {"kind": "OutputGrew", "attempt": attempt, "ref": [node, "m-e0-9", 0, 500]}
-    lines.insert(place, json.dumps({"at_s": ended["at_s"], "event": grew, "commands": []}))
-    path.write_text("\n".join(lines) + "\n")
-    first, _ = read_story(path, MODEL).workload.stages.values()
-    assert sorted(first.output_bytes) == [1e6, 1e6 + 500]
-
-
 def test_tiny_reducers_that_ran_as_one_task_are_told_apart(tmp_path: Path) -> None:
     original = two_stages([0.5] * 2, [0.002] * 200, 1e5)
     path, seconds = told_by(original, tmp_path)

@@ -18,7 +18,7 @@ from pyrite.plan.program import Layout, Node, Run, ShuffleInput
 from pyrite.rdd.op import Op
 from pyrite.rdd.partitioner import ToOne
 from pyrite.rdd.wide import Shuffled
-from pyrite.shuffle.read import MapBlocks, ShuffleRows
+from pyrite.shuffle.read import ShuffleRows
 from pyrite.shuffle.write import write_map_output
 
 NODE = NodeId("node-0")
@@ -43,7 +43,7 @@ def test_parcels_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:
     # One's output is gone, the other's is there: each has a parcel, of which one is gone.
     gone = BlockRef(NODE, "m-e9-1", 0, len(output))
     there = BlockRef(NODE, "m-e0-1", 0, len(output))
-    shuffles = {ShuffleId(4): MapBlocks([gone]), ShuffleId(5): MapBlocks([there])}
+    shuffles = {ShuffleId(4): [gone], ShuffleId(5): [there]}
     parcels = {ShuffleId(4): ["m-f0-1"], ShuffleId(5): ["m-f9-1"]}
 
     reader = SegmentReader(folders)
@@ -63,7 +63,7 @@ def test_the_frames_of_a_piece_are_small(tmp_path: Path) -> None:
     part = encode_bytes(list(range(50_000)))
     output = pack_header([len(part)]) + part
     Path(folders.path("m-e0-1")).write_bytes(output)
-    shuffles = {ShuffleId(4): MapBlocks([BlockRef(NODE, "m-e0-1", 0, len(output))])}
+    shuffles = {ShuffleId(4): [BlockRef(NODE, "m-e0-1", 0, len(output))]}
     reader = SegmentReader(folders)
     writer = SegmentWriter(folders, "e7", lambda _want: NODE)
     keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
@@ -72,7 +72,7 @@ def test_the_frames_of_a_piece_are_small(tmp_path: Path) -> None:
     evaluator = Evaluator(operators(node, Shuffled(1)), {}, shuffles, keeper, space, {})
     rows = evaluator.compute_piece(0, ShuffleId(4), range(1), 0)
     piece, _ = write_map_output(rows, 0, ToOne(), 1, space, writer)
-    batches = list(ShuffleRows(ShuffleId(4), MapBlocks([piece]), 0, reader).batches())
+    batches = list(ShuffleRows(ShuffleId(4), [piece], 0, reader).batches())
     assert [row for batch in batches for row in batch] == list(range(50_000))
     assert max(map(len, batches)) <= space.chunk_rows
     writer.close()

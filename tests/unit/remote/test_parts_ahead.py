@@ -21,7 +21,7 @@ from pyrite.remote.errors import BlockGone
 from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.process import LOOPBACK, ServerProcess
 from pyrite.remote.reader import NodeReader
-from pyrite.shuffle.read import MapBlocks, MissingMapOutput, ShuffleRows
+from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 
 PARTS = 3
 SHUFFLE = ShuffleId(5)
@@ -57,7 +57,7 @@ class Nodes:
         return [BlockRef(self.folders[node].node, *block) for block in blocks]
 
     def read(self, refs: list[BlockRef], part: int) -> list[Any]:
-        return list(ShuffleRows(SHUFFLE, MapBlocks(refs), part, self.reader).rows())
+        return list(ShuffleRows(SHUFFLE, refs, part, self.reader).rows())
 
     def lost(self, refs: list[BlockRef], part: int = 0) -> list[int]:
         """Which outputs are said to be missing."""
@@ -195,7 +195,7 @@ def test_of_many_parts_at_once_each_comes_in_shorter_stretches(nodes: Nodes) -> 
     taken, nodes.neighbours.ahead_bytes = watch(nodes), 1 << 20
     outputs = [[[[os.urandom(20_000)] for _ in range(30)]] for _ in range(10)]
     pieces = [nodes.write(number % 3 + 1, [output]) for number, output in enumerate(outputs)]
-    rows = [ShuffleRows(SHUFFLE, MapBlocks(refs), 0, nodes.reader).rows() for refs in pieces]
+    rows = [ShuffleRows(SHUFFLE, refs, 0, nodes.reader).rows() for refs in pieces]
     assert list(zip(*rows, strict=True)) == [
         tuple(output[0][number][0] for output in outputs) for number in range(30)
     ]
@@ -210,7 +210,7 @@ def test_of_many_parts_at_once_each_comes_in_shorter_stretches(nodes: Nodes) -> 
 def test_a_long_part_that_is_lost_or_spoilt(nodes: Nodes, how: str) -> None:
     nodes.neighbours.ahead_bytes = 0
     refs = nodes.write(1, [[[[number] * 100] * 4] * PARTS for number in range(3)])
-    rows = ShuffleRows(SHUFFLE, MapBlocks(refs), 1, nodes.reader).rows()
+    rows = ShuffleRows(SHUFFLE, refs, 1, nodes.reader).rows()
     assert [next(rows) for _ in range(200)] == [0] * 200
     if how in ("gone", "cut"):
         path = nodes.folders[1].path(refs[1].segment)
@@ -254,7 +254,7 @@ def test_a_segment_that_is_gone_is_lost_with_all_in_it(nodes: Nodes) -> None:
 def test_rows_before_a_loss_come_all(nodes: Nodes) -> None:
     outputs = outputs_of(range(1, 4))
     refs = [*nodes.write(1, outputs), BlockRef(NodeId("node-1"), "m-e0-99", 0, 100)]
-    rows = ShuffleRows(SHUFFLE, MapBlocks(refs), 0, nodes.reader).rows()
+    rows = ShuffleRows(SHUFFLE, refs, 0, nodes.reader).rows()
     expected = rows_of(outputs, 0)
     assert [next(rows) for _ in expected] == expected
     with pytest.raises(MissingMapOutput):
@@ -296,7 +296,7 @@ def test_a_spoilt_output_is_lost_alone(nodes: Nodes, node: int, place: str) -> N
 
 def test_others_are_not_troubled_by_a_reader_that_stops(nodes: Nodes) -> None:
     refs, outputs = shuffled(nodes)
-    rows = ShuffleRows(SHUFFLE, MapBlocks(refs), 1, nodes.reader).rows()
+    rows = ShuffleRows(SHUFFLE, refs, 1, nodes.reader).rows()
     assert next(rows) == rows_of(outputs, 1)[0]
     del rows
     assert nodes.read(refs, 2) == rows_of(outputs, 2)
@@ -304,6 +304,6 @@ def test_others_are_not_troubled_by_a_reader_that_stops(nodes: Nodes) -> None:
 
 def test_two_shuffles_are_read_at_once(nodes: Nodes) -> None:
     refs, outputs = shuffled(nodes)
-    readers = [ShuffleRows(SHUFFLE, MapBlocks(refs), 1, nodes.reader).rows() for _ in range(2)]
+    readers = [ShuffleRows(SHUFFLE, refs, 1, nodes.reader).rows() for _ in range(2)]
     both = list(zip(*readers, strict=True))
     assert both == [(row, row) for row in rows_of(outputs, 1)]

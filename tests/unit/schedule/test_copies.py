@@ -186,15 +186,6 @@ def test_without_another_node_there_is_no_copy() -> None:
     talk.end()
 
 
-def test_outputs_are_not_told_of_in_installments_where_each_has_a_copy() -> None:
-    for copies, buffers in (1, {0, MIB}), (2, {0}):
-        talk = Nodes(output_copies=copies, buffer_bytes=MIB)
-        talk.submit(result_stage(1, REDUCERS, map_stage(0, 9)))
-        for _ in range(6):
-            talk.make(MIB, MIB, MIB)
-        assert {each.buffer_bytes for each in of_type(talk.log, do.LaunchTask)} == buffers
-
-
 # Nodes that run no tasks
 
 

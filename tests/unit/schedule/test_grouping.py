@@ -404,7 +404,7 @@ def test_every_partition_is_delivered_once_whatever_happens(seed: int) -> None:
                 talk.tell(ev.TaskCancelled(attempt))
             case "fetch" if launch.inputs:
                 del talk.running[attempt]
-                shuffle, _, refs, _ = launch.inputs[0]
+                shuffle, _, refs = launch.inputs[0]
                 index = dice.randrange(len(refs))
                 talk.tell(ev.FetchFailed(attempt, shuffle, ((index, refs[index]),), "gone"))
             case "die":

@@ -69,10 +69,6 @@ def under_way(scheduler: Scheduler) -> dict[str, bool]:
         "task": bool(scheduler.attempts._attempts),
         "plan ahead": bool(scheduler.plans._runs),
         "parcel": bool(scheduler.segments._by_fetch),
-        "installment": any(each.partials for each in scheduler.attempts),
-        "output in installments": any(
-            each.numbers for each in scheduler.outputs._shuffles.values()
-        ),
         "move": bool(scheduler.storage.ledger.moves),
         "writer that waits": bool(scheduler.room._waiting),
         "barrier": any(run.together for run in scheduler.stages._runs.values()),

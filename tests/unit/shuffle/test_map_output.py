@@ -16,7 +16,7 @@ from pyrite.bounded.space import Space
 from pyrite.hashing import portable_hash
 from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.rdd.partitioner import ByKey, ByRange, Partitioner, RangeFunc, Router, Spread
-from pyrite.shuffle.read import MapBlocks, MissingMapOutput, ShuffleRows
+from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 from pyrite.shuffle.write import write_map_output
 
 NODE = NodeId("node-0")
@@ -42,7 +42,7 @@ class Node:
         return ref
 
     def read(self, refs: list[BlockRef], part: int) -> list[Any]:
-        return list(ShuffleRows(ShuffleId(0), MapBlocks(refs), part, self.reader).rows())
+        return list(ShuffleRows(ShuffleId(0), refs, part, self.reader).rows())
 
 
 pairs = st.lists(st.tuples(st.one_of(st.integers(), st.text(), st.none()), st.integers()))

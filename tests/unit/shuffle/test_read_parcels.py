@@ -13,12 +13,11 @@ from pyrite.blocks.parcel import (
     aligned,
     directory_bytes,
     pack_directory,
-    unpack_directory,
 )
 from pyrite.blocks.parts import pack_header, select
 from pyrite.blocks.segments import Folders, SegmentReader
 from pyrite.ids import BlockRef, NodeId, ShuffleId
-from pyrite.shuffle.read import Block, MapBlocks, MissingMapOutput, ShuffleRows
+from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 
 NODE = NodeId("node-0")
 PARTS = 4
@@ -55,7 +54,6 @@ class Bench:
         self.refs = tuple(
             BlockRef(NODE, f"m-e{map}-1", 0, len(output)) for map, output in enumerate(self.outputs)
         )
-        self.installments: list[Block] = []
         for ref, output in zip(self.refs, self.outputs, strict=True):
             Path(self.folders.path(ref.segment)).write_bytes(output)
 
@@ -88,8 +86,7 @@ class Bench:
         path.write_bytes(data)
 
     def shuffle(self, part: int, *parcels: str) -> ShuffleRows:
-        outputs = MapBlocks(self.refs, self.installments)
-        return ShuffleRows(ShuffleId(1), outputs, part, SegmentReader(self.folders), parcels)
+        return ShuffleRows(ShuffleId(1), self.refs, part, SegmentReader(self.folders), parcels)
 
     def check(self, *parcels: str, parts: tuple[int, ...] = (1, 3)) -> None:
         for part in parts:
@@ -175,33 +172,3 @@ def test_an_output_that_is_gone_with_its_parcel_is_missing(bench: Bench) -> None
     with pytest.raises(MissingMapOutput) as caught:
         list(bench.shuffle(1, "m-f0-1").rows())
     assert caught.value.lost == [(1, bench.refs[1])]
-
-
-def test_blocks_are_found_in_parcels_by_their_numbers(bench: Bench) -> None:
-    # Map 1's output has two blocks, those of maps 1 and 2; map 2 has none of its own.
-    bench.pack("m-f0-1", [1, 2], [1, 3])
-    rename(bench, "m-f0-1", {1: 7, 2: 9})
-    bench.installments = [Block(7, 1, bench.refs[1]), Block(9, 1, bench.refs[2])]
-    bench.refs = (bench.refs[0], bench.refs[2], bench.refs[3], bench.refs[4])
-    bench.lose_segments("m-e1-1", "m-e2-1")
-    bench.check("m-f0-1")
-
-
-def test_numbers_that_nobody_was_told_of_are_passed_over(bench: Bench) -> None:
-    # Of attempts that failed, or of an output as it was written once.
-    bench.pack("m-f0-1", [0, 3], [1, 3])
-    rename(bench, "m-f0-1", {0: 8, 3: 1})
-    bench.installments = [Block(7, 1, bench.refs[1]), Block(9, 1, bench.refs[2])]
-    bench.refs = (bench.refs[0], bench.refs[2], bench.refs[3], bench.refs[4])
-    bench.check("m-f0-1")
-
-
-def rename(bench: Bench, segment: str, numbers: dict[int, int]) -> None:
-    """Gives the blocks in a parcel other numbers."""
-    path = Path(bench.folders.path(segment))
-    data = path.read_bytes()
-    entries = [
-        entry._replace(map=numbers[entry.map]) for entry in unpack_directory(memoryview(data))
-    ]
-    directory = pack_directory(entries)
-    path.write_bytes(directory + data[len(directory) :])

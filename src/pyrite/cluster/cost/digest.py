@@ -23,23 +23,12 @@ def added_up(refs: Iterable[BlockRef]) -> tuple[dict[NodeId, float], dict[NodeId
     return everywhere, on_disk
 
 
-def numbered(snapshot: Snapshot) -> dict[int, BlockRef]:
-    """The blocks of all map outputs by number: the map's own where one is the whole output."""
-    blocks = dict(enumerate(snapshot.refs))
-    for _, index, _ in snapshot.installments:
-        blocks.pop(index, None)
-    for number, _, ref in snapshot.installments:
-        blocks[number] = ref
-    return blocks
-
-
 class Digest:
     """Where the bytes of all map outputs of a shuffle lie, added up once for all its readers."""
 
     def __init__(self, snapshot: Snapshot, nodes: dict[NodeId, CostedNode]) -> None:
         self.snapshot = snapshot
-        self._blocks = numbered(snapshot)
-        everywhere, on_disk = added_up(self._blocks.values())
+        everywhere, on_disk = added_up(snapshot.refs)
         self.sources = Sources(everywhere)
         self.on_disk = Sources(on_disk)
         self._lives = {node: nodes[node].life for node in everywhere}
@@ -55,10 +44,7 @@ class Digest:
         ]
 
     def outputs_on(self, node: NodeId) -> list[int]:
-        """The places of the outputs that lie there; many readers ask when a node has gone.
-
-        All blocks of an output lie where its last one does.
-        """
+        """The outputs that lie there; many readers ask when a node has gone."""
         if node not in self._outputs:
             refs = self.snapshot.refs
             self._outputs[node] = [index for index, ref in enumerate(refs) if ref.node == node]
@@ -68,7 +54,7 @@ class Digest:
         """What is not in these parcels: all of it, and what of it lies on disks.
 
         An output may have been made again elsewhere since it was fetched: where it lies now, it
-        need not be read. Of one in installments that was made again, all has to be.
+        need not be read.
         """
         if not segments:
             return self.sources, self.on_disk
@@ -77,11 +63,7 @@ class Digest:
         for segment in segments:
             found = self._in_parcels.get(segment)
             if found is None:
-                found = added_up(
-                    self._blocks[number]
-                    for number in parcels.numbers_in(segment)
-                    if number in self._blocks
-                )
+                found = added_up(self.snapshot.refs[index] for index in parcels.maps_in(segment))
                 self._in_parcels[segment] = found
             for sums, more in zip((taken, from_disk), found, strict=True):
                 for node, size in more.items():

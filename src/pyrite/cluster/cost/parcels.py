@@ -22,13 +22,12 @@ NODE_LOST = "a node went down"
 
 
 class Parcel(NamedTuple):
-    """What a segment holds: the same parts of several map outputs, or of installments of them, by
-    number; gone with its node's life."""
+    """What a segment holds: the same parts of several map outputs; gone with its node's life."""
 
     node: NodeId
     life: int
     parts: frozenset[int]
-    numbers: tuple[int, ...]
+    maps: tuple[int, ...]
 
 
 class OnTheWay(NamedTuple):
@@ -51,17 +50,12 @@ class Parcels:
 
     # Map outputs
 
-    def tells_sizes(self, shuffle: ShuffleId) -> bool:
-        """Whether the sizes of its parts matter to anybody."""
-        # As in the engine: on one node all reducers are near.
-        return len(self._cluster.nodes) > 1 and len(self._cluster.shares(shuffle)) <= MOST_PARTS
-
     def put(self, shuffle: ShuffleId, ref: BlockRef) -> bytes | None:
-        """A map output, or an installment of one, was written: the sizes of its parts, if they are
-        told."""
-        if not self.tells_sizes(shuffle):
-            return None
+        """A map output was written: the sizes of its parts, if they are told."""
         shares = self._cluster.shares(shuffle)
+        # As in the engine: on one node all reducers are near.
+        if len(self._cluster.nodes) < 2 or len(shares) > MOST_PARTS:
+            return None
         self._shuffles[ref] = shuffle
         # Most map outputs of a workload are of one size.
         code = self._codes.get((shuffle, ref.length))
@@ -86,8 +80,8 @@ class Parcels:
             and part in found.parts
         ]
 
-    def numbers_in(self, segment: str) -> tuple[int, ...]:
-        return self._lying[segment].numbers
+    def maps_in(self, segment: str) -> tuple[int, ...]:
+        return self._lying[segment].maps
 
     def fetch(self, command: FetchParts) -> None:
         """Parts of map outputs travel to a node that will reduce them."""

@@ -20,7 +20,6 @@ from pyrite.cluster.cost.storylines import (
     Line,
     made_bytes,
     node_of,
-    size_of,
     story_lines,
 )
 from pyrite.cluster.cost.workload import (
@@ -125,8 +124,6 @@ class Learner:
                 self.before.append(ShuffleForgotten(ShuffleId(event["shuffle"])))
             case "TaskSucceeded":
                 self._hear_success(at_s, event)
-            case "OutputGrew" if event["attempt"] in self.running:
-                self.running[event["attempt"]].written_bytes += size_of(event["ref"])
             case "TaskFailed" | "TaskCancelled" | "FetchFailed":
                 self._end(at_s, event["attempt"])
         for command in line["commands"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyrite.blocks.pool import DISK_PREFIX
@@ -51,14 +50,8 @@ class TaskRun:
         self._doing: Transfer | Use | None = None
         self._stopped = False
         self._making: list[Partition] = []
-        # How many even steps of the work are left: one for each block of an output that is written
-        # in installments.
-        self._steps = 1
-        self._step_s = 0.0
-        self._installment_bytes = 0
-        # What is being written, and what is to be after the last step.
+        # What is to be written after the work, and while that is done what is left of it.
         self._writes: list[Writing] = []
-        self._last_writes: list[Writing] = []
         self._stored: list[ev.Stored] = []
         self._dropped: list[Partition] = []
         self._output: BlockRef | None = None
@@ -86,7 +79,6 @@ class TaskRun:
         self._turn_s = cluster.timeline.now_s
         self._partition = command.partitions[len(self._made)]
         self._output = None
-        self._steps = 1
         self.pulls = []
         blocks = {
             each: ref for each, ref in command.blocks if cluster.is_there(each, ref, self.executor)
@@ -221,43 +213,25 @@ class TaskRun:
             size = kept.size_bytes.get(each.index, 0.0)
             if kept.place == "live":
                 continue
-            self._last_writes.append(Writing(each, int(size), kept.place == "disk"))
+            self._writes.append(Writing(each, int(size), kept.place == "disk"))
             work_s += model.write_s(size)
         output = self.stage.output_bytes[partition] if self.stage.output_bytes else 0.0
         if self.stage.writes is not None or output > INLINE_BYTES:
-            self._plan_output(max(1, int(output)))
+            self._writes.append(Writing(None, max(1, int(output))))
         return work_s + model.write_s(output)
-
-    def _plan_output(self, size: int) -> None:
-        """One block at the end, or several on the way where the output is awaited and the sizes of
-        its parts are told."""
-        shuffle, buffer_bytes = self.stage.writes, self.command.buffer_bytes
-        if shuffle is not None and self.cluster.parcels.tells_sizes(ShuffleId(shuffle)):
-            self._steps = ceil(size / buffer_bytes) if buffer_bytes else 1
-        self._installment_bytes = size // self._steps
-        self._last_writes.append(Writing(None, size - self._installment_bytes * (self._steps - 1)))
 
     def _compute(self, work_s: float) -> None:
         if self._stopped:
             return
         self._times.waited_s += self.cluster.timeline.now_s - self._turn_s
-        self._step_s = work_s / self._steps
-        self._take_step()
-
-    def _take_step(self) -> None:
-        self._doing = self.executor.node.cpu.start(self._step_s, self._write)
+        self._doing = self.executor.node.cpu.start(work_s, self._write)
 
     # Write
 
     def _write(self) -> None:
-        """Begins to write what a step has made."""
+        """Begins to write what was made."""
         self._doing = None
-        self._steps -= 1
-        if self._steps:
-            self._writes = [Writing(None, self._installment_bytes)]
-        else:
-            self._keep_live()
-            self._writes, self._last_writes = self._last_writes, []
+        self._keep_live()
         self._write_next()
 
     def _keep_live(self) -> None:
@@ -280,22 +254,7 @@ class TaskRun:
                 self._want(partition, size)
                 return
             self._placed(self.executor.place(size))
-        if self._steps:
-            self._tell_installment()
-            self._take_step()
-        else:
-            self._succeed()
-
-    def _tell_installment(self) -> None:
-        ref, sizes = self._put_output()
-        assert sizes is not None, "installments are of those whose sizes are told"
-        self.cluster.say(ev.OutputGrew(self.command.attempt, ref, sizes))
-
-    def _put_output(self) -> tuple[BlockRef, bytes | None]:
-        """The block of the map output that was just written, and the sizes of its parts."""
-        assert self._output is not None, "a map task has written"
-        assert self.stage.writes is not None, "only map tasks have outputs"
-        return self._output, self.cluster.parcels.put(ShuffleId(self.stage.writes), self._output)
+        self._succeed()
 
     def _want(self, partition: Partition | None, size: int) -> None:
         """Asks for a segment; a kept partition gets one of its own."""
@@ -367,8 +326,9 @@ class TaskRun:
     def _what_was_made(self) -> ev.Made:
         if self.stage.writes is None:
             return ev.Made(self._output or RESULT)
-        output, sizes = self._put_output()
-        return ev.Made(None, output, None, sizes)
+        assert self._output is not None, "a map task has written"
+        sizes = self.cluster.parcels.put(ShuffleId(self.stage.writes), self._output)
+        return ev.Made(None, self._output, None, sizes)
 
     def _end(self, event: ev.Event) -> None:
         self.executor.run = None

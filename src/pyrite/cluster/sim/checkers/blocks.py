@@ -50,11 +50,9 @@ class Blocks:
     def _needed(self) -> Iterator[tuple[str, BlockRef]]:
         for outputs in self.scheduler.outputs:
             shuffle = outputs.shuffle
-            for index in range(len(outputs.refs)):
-                for ref in outputs.blocks_of(index):
-                    yield f"map output {index} of shuffle {shuffle}", ref
-            for number, each in outputs.partials.items():
-                yield f"partial output {number} of shuffle {shuffle}", each.ref
+            for index, output in enumerate(outputs.refs):
+                if output is not None:
+                    yield f"map output {index} of shuffle {shuffle}", output
         for partition, ref in self.scheduler.storage.kept.all_blocks():
             yield f"partition {partition.index} of RDD {partition.rdd}", ref
         for attempt in self.scheduler.attempts:
