@@ -21,6 +21,21 @@ class Partition(NamedTuple):
     index: int  # type: ignore[assignment]
 
 
+class PieceId(NamedTuple):
+    """A piece of a heavy reducer's work: its partition, and which piece of its stage it is."""
+
+    partition: int
+    number: int
+
+
+# A task of a stage computes a partition, or a piece of a reducer.
+TaskKey = int | PieceId
+
+
+def partition_of(task: TaskKey) -> int:
+    return task.partition if isinstance(task, PieceId) else task
+
+
 class BlockRef(NamedTuple):
     """Where a block lies: on a node, a stretch of a segment in its pool or of a file on disk."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition
+from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition, TaskKey
 from pyrite.rare import rare
 from pyrite.schedule.commands import CancelTask, KillExecutor, Parcels
 from pyrite.schedule.rules import Rules
@@ -24,7 +24,7 @@ class Attempt:
     id: AttemptId
     # The tasks that it is one of; None once nobody wants its result.
     tasks: TaskSet | None
-    partitions: tuple[int, ...]
+    keys: tuple[TaskKey, ...]
     executor: ExecutorId
     number: int
     started_s: float
@@ -32,13 +32,13 @@ class Attempt:
     blocks: tuple[tuple[Partition, BlockRef], ...] = ()
     # What was prefetched for it.
     parcels: tuple[Parcels, ...] = ()
-    # Those of its partitions that no copy has done meanwhile.
-    wanted: list[int] = field(init=False)
+    # Those of its tasks that no copy has done meanwhile.
+    wanted: list[TaskKey] = field(init=False)
     # Whether its pool's load counts it: of the copies of a partition one does.
     counts: bool = False
 
     def __post_init__(self) -> None:
-        self.wanted = list(self.partitions)
+        self.wanted = list(self.keys)
 
     def segments(self) -> list[str]:
         """Those that it was told to read."""

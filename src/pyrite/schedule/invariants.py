@@ -197,11 +197,10 @@ def check_divisions(state: Scheduler) -> None:
         tasks = run.tasks
         for index, division in run.divisions.items():
             assert tasks is not None, f"{run.spec} is divided before it has tasks"
-            numbers = [number for number, whole in run.pieces.items() if whole == index]
-            assert list(division.pieces) == numbers, f"reducer {index} has other pieces"
-            for number, piece in division.pieces.items():
-                is_to_come = number in tasks.queue.pending or number in tasks._running
-                assert is_to_come == (piece.made is None), f"piece {number} is half done"
+            for key, piece in division.pieces.items():
+                assert key.partition == index and key.number < run.pieces, f"whose is {key}?"
+                is_to_come = key in tasks.queue.pending or key in tasks._running
+                assert is_to_come == (piece.made is None), f"{key} is half done"
             for ref in division.blocks():
                 assert ref.segment in state.storage.ledger.segments, (
                     f"a piece of reducer {index} is gone"

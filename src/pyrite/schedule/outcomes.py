@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrite.ids import ShuffleId
+from pyrite.ids import PieceId, ShuffleId, TaskKey, partition_of
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule import reports
@@ -106,23 +106,23 @@ class Outcomes:
             if len(run.together) < tasks.total:
                 return
             succeeded, run.together = run.together, {}
-        for partition, each in succeeded.items():
-            if partition in run.pieces:
-                self.divider.piece_done(run, tasks, partition, each)
+        for task, each in succeeded.items():
+            if isinstance(task, PieceId):
+                self.divider.piece_done(run, tasks, task, each)
                 continue
-            self.prefetcher.reducer_done(run, partition)
+            self.prefetcher.reducer_done(run, task)
             if run.spec.writes is not None:
-                self._keep_output(run, partition, each)
+                self._keep_output(run, task, each)
             else:
-                self._deliver(run, partition, each)
+                self._deliver(run, task, each)
         self.jobs.go_on(run, tasks)
 
-    def _wanted_of(self, attempt: Attempt, event: ev.TaskSucceeded) -> dict[int, ev.Made]:
-        """What was made of the partitions that no copy has done meanwhile."""
-        made = dict(zip(attempt.partitions, event.made, strict=True))
+    def _wanted_of(self, attempt: Attempt, event: ev.TaskSucceeded) -> dict[TaskKey, ev.Made]:
+        """What was made of the tasks that no copy has done meanwhile."""
+        made = dict(zip(attempt.keys, event.made, strict=True))
         if len(made) == len(attempt.wanted):
             return made
-        wanted = {partition: made.pop(partition) for partition in attempt.wanted}
+        wanted = {task: made.pop(task) for task in attempt.wanted}
         for late in made.values():
             rare("a partition of a group was done by a copy")
             self.storage.release(late.blocks())
@@ -163,7 +163,7 @@ class Outcomes:
             rare("a task of several tiny reducers, or of a piece of one, fails")
             self.retry(run, tasks, attempt)
             return
-        (partition,) = attempt.partitions
+        partition = partition_of(attempt.keys[0])
         self.health.failed(run.spec.id, partition, attempt.executor, self.turn.now_s)
         count = tasks.failures.get(partition, 0) + 1
         tasks.failures[partition] = count
@@ -188,8 +188,8 @@ class Outcomes:
         if run.spec.barrier:
             self.restart_barrier(run, tasks)
             return
-        for partition in attempt.wanted:
-            index = self.divider.undivide(run, tasks, partition)
+        for task in attempt.wanted:
+            index = self.divider.undivide(run, tasks, task)
             if not tasks.is_running(index) and self.stages.is_unfinished(run, index):
                 tasks.add(index)
         # Another stage that writes the same shuffle may have made all of it meanwhile.
@@ -267,7 +267,7 @@ class Outcomes:
         if run is None or run.tasks is None:
             return
         run.barrier[event.attempt] = event.message
-        together = sorted(run.tasks.running(), key=lambda each: each.partitions)
+        together = sorted(run.tasks.running(), key=lambda each: partition_of(each.keys[0]))
         if all(each.id in run.barrier for each in together):
             messages = tuple(run.barrier[each.id] for each in together)
             attempts = tuple((each.id, each.executor) for each in together)

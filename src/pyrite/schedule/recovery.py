@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrite.ids import NodeId
+from pyrite.ids import NodeId, partition_of
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule import reports
@@ -183,7 +183,7 @@ class Recovery:
             rare("an executor dies with a task of several tiny reducers, or of a piece of one")
             self.outcomes.retry(run, tasks, attempt)
             return
-        (partition,) = attempt.partitions
+        partition = partition_of(attempt.keys[0])
         deaths = tasks.deaths.get(partition, 0) + blamed
         tasks.deaths[partition] = deaths
         if deaths >= self.rules.max_deaths:

@@ -257,7 +257,7 @@ def test_a_copy_that_is_done_leaves_the_others_to_the_group() -> None:
     talk, group, copy = slow_copy()
     answer = talk.succeed(copy.attempt)
     assert not of_type(answer, do.CancelTask), "the group has others to do"
-    [attempt] = [each for each in talk.scheduler.attempts if len(each.partitions) > 1]
+    [attempt] = [each for each in talk.scheduler.attempts if len(each.keys) > 1]
     assert (
         copy.partitions[0] not in attempt.wanted
         and len(attempt.wanted) == len(group.partitions) - 1
