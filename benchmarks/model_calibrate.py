@@ -21,7 +21,7 @@ from pyrite.blocks.codec import decode, encode, frame_size
 from pyrite.blocks.live import estimate_bytes
 from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
 from pyrite.blocks.segments import Folders, SegmentReader
-from pyrite.cluster.cost.costs import CostModel
+from pyrite.forecast.costs import CostModel
 from pyrite.ids import BlockRef, NodeId
 from pyrite.remote.client import BlockClient
 from pyrite.remote.process import ServerProcess

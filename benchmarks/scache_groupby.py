@@ -7,9 +7,9 @@ No rows are computed: the real scheduler runs on the cluster by cost.
 from dataclasses import dataclass
 from random import Random
 
-from pyrite.cluster.cost.costs import CostModel, NodeKind
-from pyrite.cluster.cost.play import simulate
-from pyrite.cluster.cost.workload import Workload, two_stages, uneven, zipf_shares
+from pyrite.forecast.costs import CostModel, NodeKind
+from pyrite.forecast.play import simulate
+from pyrite.forecast.workload import Workload, two_stages, uneven, zipf_shares
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
 

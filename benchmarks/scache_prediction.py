@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 
-from pyrite.cluster.cost.workload import uneven, zipf_shares
+from pyrite.forecast.workload import uneven, zipf_shares
 from pyrite.hashing import portable_hash
 from pyrite.ids import NodeId
 from pyrite.place.predict import Output, PredictionError, Sample, error_of, from_samples, observe

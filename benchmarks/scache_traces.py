@@ -14,8 +14,8 @@ from random import Random
 from statistics import fmean
 
 from benchmarks.scache_groupby import CORES, NODES
-from pyrite.cluster.cost.costs import CostModel
-from pyrite.cluster.cost.workload import zipf_shares
+from pyrite.forecast.costs import CostModel
+from pyrite.forecast.workload import zipf_shares
 from pyrite.ids import NodeId
 from pyrite.place.reducers import Host, Reducer, place, weigh
 

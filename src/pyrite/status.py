@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from pyrite.driver.progress import Tally
+    from pyrite.driver.log.progress import Tally
 
 
 class SparkJobInfo(NamedTuple):

@@ -17,8 +17,8 @@ from pyrite.blocks.ledger import Ledger, Writer
 from pyrite.blocks.placement import Placement
 from pyrite.cluster.conversation import Conversation
 from pyrite.cluster.sim import cluster as sim_cluster
-from pyrite.driver import checkpoints, desk, engine
-from pyrite.driver.checkpoints import Checkpoints
+from pyrite.driver.engine import checkpoints, desk, engine
+from pyrite.driver.engine.checkpoints import Checkpoints
 from pyrite.execute.keeper import Keeper
 from pyrite.execute.worker import Worker
 from pyrite.ids import BlockRef, NodeId

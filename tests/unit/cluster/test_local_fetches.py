@@ -11,8 +11,8 @@ from pyrite.blocks.parcel import parcel_bytes, unpack_directory
 from pyrite.blocks.parts import find_part, pack_header
 from pyrite.cluster.local.cluster import LocalCluster
 from pyrite.cluster.local.node import NodeShape
-from pyrite.driver.master import parse_master
-from pyrite.driver.start import executor_limits, read_rules
+from pyrite.driver.start.master import parse_master
+from pyrite.driver.start.start import executor_limits, read_rules
 from pyrite.ids import BlockRef, NodeId
 from pyrite.remote.process import ServerProcess
 from pyrite.schedule import commands as do

@@ -13,9 +13,9 @@ from random import Random
 import pytest
 
 from pyrite import SparkConf, SparkContext
-from pyrite.driver import journal as journal_module
-from pyrite.driver.journal import HEADLINE, Journal, plain, restore, whole
-from pyrite.driver.records import BadJournal, StageTeller
+from pyrite.driver.log import journal as journal_module
+from pyrite.driver.log.journal import HEADLINE, Journal, plain, restore, whole
+from pyrite.driver.log.records import BadJournal, StageTeller
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, NodeId, RddId, ShuffleId, StageId
 from pyrite.place.predict import Sample
 from pyrite.plan.program import Node, Shape, ShuffleInput

@@ -3,7 +3,7 @@
 import pytest
 
 from pyrite.cluster.sim.world import calm_world
-from pyrite.driver.master import Master, machine_of, parse_master
+from pyrite.driver.start.master import Master, machine_of, parse_master
 from pyrite.errors import UserError
 from pyrite.settings import usable_cores
 

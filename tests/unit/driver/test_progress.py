@@ -1,6 +1,6 @@
 """The tally counts jobs, stages and tasks from the story alone."""
 
-from pyrite.driver.progress import REMEMBERED, Tally
+from pyrite.driver.log.progress import REMEMBERED, Tally
 from pyrite.ids import AttemptId, ExecutorId, JobId, StageId
 from pyrite.plan.program import Shape
 from pyrite.plan.stages import JobSpec, StageSpec

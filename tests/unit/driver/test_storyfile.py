@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from pyrite.driver.storyfile import StoryFile
+from pyrite.driver.log.storyfile import StoryFile
 from pyrite.ids import (
     AttemptId,
     BlockRef,

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pyrite import RDD, SparkContext, StorageLevel
-from pyrite.driver.jobs import Jobs
+from pyrite.driver.api.jobs import Jobs
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Any
 
 from test_random_walks import Walk, run_walk
 
-from pyrite.driver.journal import Journal, restore
+from pyrite.driver.log.journal import Journal, restore
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.scheduler import Scheduler

@@ -32,7 +32,6 @@ from pyrite.cluster.threads import FreeThreads
 from pyrite.cluster.timers import Timers
 from pyrite.errors import UserError
 from pyrite.execute.worker import Limits
-from pyrite.files import ENVIRONMENT as FILES_VARIABLE
 from pyrite.ids import BlockRef, ExecutorId, NodeId
 from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.reader import NodeReader
@@ -41,6 +40,7 @@ from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
 from pyrite.schedule.room import DRIVER
+from pyrite.sparkfiles import ENVIRONMENT as FILES_VARIABLE
 
 if TYPE_CHECKING:
     from pyrite.remote.process import ServerProcess
