@@ -33,7 +33,6 @@ class Desk:
         # Those that have proved themselves, by their names.
         self.trusted: dict[str, Guest] = {}
         self.next_guest = 0
-        self.waits_to_send: set[int] = set()
         listener = socket.create_server((options.host, 0), backlog=BACKLOG)
         self.address: tuple[str, int] = listener.getsockname()[:2]
         self.poll = select.epoll()
@@ -87,7 +86,7 @@ class Desk:
         if sock is None:
             return
         self.next_guest += 1
-        guest = Guest(f"g{self.next_guest}", sock, self.secret)
+        guest = Guest(f"g{self.next_guest}", sock, self.secret, self.poll)
         self.guests[sock.fileno()] = guest
         self.poll.register(sock, select.EPOLLIN)
         try:
@@ -97,7 +96,7 @@ class Desk:
 
     def _hear(self, guest: Guest, now_s: float) -> None:
         try:
-            guest.unsent.send()
+            guest.outbox.flush()
             words = guest.hear()
             if words is not None:
                 self._perform(self._answer(guest, words, now_s))
@@ -106,8 +105,6 @@ class Desk:
         except Exception:
             # Whatever one guest brings about, the others are served.
             self._send_away(guest)
-        else:
-            self._watch(guest)
 
     def _answer(self, guest: Guest, words: list[Any], now_s: float) -> list[Command]:
         if words != ["hello"]:
@@ -118,22 +115,11 @@ class Desk:
         places = [folders.memory, folders.disk, list(self.server.wait())]
         return [Answer(guest.name, ["welcome", guest.name, *places, options.direct])]
 
-    def _watch(self, guest: Guest) -> None:
-        fd = guest.sock.fileno()
-        if bool(guest.unsent) != (fd in self.waits_to_send):
-            if guest.unsent:
-                self.waits_to_send.add(fd)
-                self.poll.modify(fd, select.EPOLLIN | select.EPOLLOUT)
-            else:
-                self.waits_to_send.discard(fd)
-                self.poll.modify(fd, select.EPOLLIN)
-
     def _send_away(self, guest: Guest) -> None:
         fd = guest.sock.fileno()
         del self.guests[fd]
         self.door.dismiss(fd)
         self.trusted.pop(guest.name, None)
-        self.waits_to_send.discard(fd)
         guest.sock.close()
         self._perform(self.book.leave(guest.name))
         # There is a descriptor for another.
@@ -155,7 +141,6 @@ class Desk:
         guest = self.trusted.get(name)
         if guest is not None:
             guest.say(words)
-            self._watch(guest)
 
     def _hear_server(self) -> None:
         self.server.hear()

@@ -139,7 +139,7 @@ class BlockServer:
                 elif fd == self.wake:
                     self._tell_done(words)
                 elif fd == control.fileno():
-                    words.flush()
+                    words.outbox.flush()
                     self._hear(words)
             self._release_held(now_s)
             for fd in self.door.tend(now_s):

@@ -129,11 +129,11 @@ def test_a_parent_does_not_wait_for_a_server_that_does_not_read(nodes: list[Node
     here.server.forget(f"m-e1-{number}" for number in range(100_000))
     for id in range(300):
         here.server.move(MoveOrder(id, "m-e0-1", f"m-m0-{id}", there.server.address))
-    assert here.server.words.unsent
+    assert here.server.words.outbox
     assert here.server.hear() == []
     here.signal(signal.SIGCONT)
     assert here.heard(300) == [(id, None) for id in range(300)]
-    assert not here.server.words.unsent
+    assert not here.server.words.outbox
     assert all(there.bytes_of(f"m-m0-{id}") == data for id in range(300))
     # What was waited for is no news any more.
     assert not select.select([here.server.control], [], [], 0)[0]
@@ -148,7 +148,7 @@ def test_a_server_does_not_wait_for_a_parent_that_does_not_hear(
         here.server.move(MoveOrder(id, "m-e0-2", "d-m0-1", None))
     here.server.move(MoveOrder(20_000, "m-e0-1", "d-m0-2", None))
     while "d-m0-2" not in here.segments():
-        here.server.words.flush()
+        here.server.words.outbox.flush()
         assert client.read(here.server.address, "m-e0-1", 0, 1000) == data
     assert [id for id, _ in here.heard(20_001)] == list(range(20_001))
 

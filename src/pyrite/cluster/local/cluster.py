@@ -427,7 +427,6 @@ class LocalCluster:
             return
         self.by_id[id] = self.conversation.peers[id] = executor
         self.links[executor.link.sock.fileno()] = executor
-        self.poll.register(executor.link.sock, select.EPOLLIN)
         if self.ways.secret is not None:
             executor.put(("nodes", self.ways.secret, self.hosts.addresses()))
 

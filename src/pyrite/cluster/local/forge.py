@@ -30,7 +30,7 @@ from pyrite.cluster.local.kin import (
 )
 from pyrite.cluster.local.wire import SocketChannel, Unpacker, pack
 from pyrite.descriptors import print_to_errors
-from pyrite.remote.unsent import Unsent
+from pyrite.remote.outbox import Outbox
 
 PR_SET_PDEATHSIG = 1
 STACK_BYTES = 64 << 20
@@ -69,7 +69,7 @@ class Forge:
         self.options = options
         self.children: dict[int, int] = {}
         self.unpacker = Unpacker()
-        self.unsent = Unsent(control)
+        self.outbox = Outbox(control)
         self.wake, wake_end = os.pipe()
         os.set_blocking(wake_end, False)
         os.set_blocking(self.wake, False)
@@ -81,14 +81,14 @@ class Forge:
     def serve(self) -> None:
         try:
             while True:
-                wanted = select.POLLIN | (select.POLLOUT if self.unsent else 0)
+                wanted = select.POLLIN | (select.POLLOUT if self.outbox else 0)
                 self.poll.register(self.control, wanted)
                 ready = [fd for fd, _ in self.poll.poll()]
                 if self.wake in ready:
                     self.reap()
                 if self.control.fileno() in ready and not self.listen():
                     break
-                self.unsent.send()
+                self.outbox.flush()
         finally:
             self.end_executors()
         # The driver has ended, or has no more use for them.
@@ -166,7 +166,7 @@ class Forge:
 
     def tell(self, *words: Any) -> None:
         """Tells the driver something; what it said before it went is heard all the same."""
-        self.unsent.send(pack(words))
+        self.outbox.send(pack(words))
 
     def end_executors(self) -> None:
         """Ends executors, and whatever their tasks started: by now all of it descends from here."""
