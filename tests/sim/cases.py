@@ -9,8 +9,9 @@ from lineage import Ask, Program, Step, evaluate, plain_step, suits
 from lineage_operators import OPERATORS
 from program_text import text as program_text
 from random_programs import random_program
+from random_worlds import crowded, random_world, restarting, spread
 
-from pyrite.cluster.sim.world import World, crowded, random_world, restarting, spread
+from pyrite.cluster.sim.world import World
 
 # Levels whose partitions lie in the pools, if liveRows is off.
 POOLED = ("OFF_HEAP", "OFF_HEAP", "MEMORY_ONLY", "MEMORY_AND_DISK")

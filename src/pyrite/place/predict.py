@@ -90,11 +90,6 @@ def sampled(
     ]
 
 
-def from_samples(samples: Sequence[Sample], reducers: int) -> list[int]:
-    """How many rows reducers will read, by weighted samples of the map partitions (equation 1)."""
-    return list(map(round, _fall(samples, reducers)))
-
-
 def error_of(predicted: Sequence[int], true: Sequence[int]) -> PredictionError:
     """How far a prediction was off; all zero where there was nothing to predict."""
     total = sum(true)

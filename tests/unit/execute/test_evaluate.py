@@ -3,7 +3,8 @@
 import pickle
 from pathlib import Path
 
-from pyrite.blocks.codec import encode_bytes
+from one_frame import encode_bytes
+
 from pyrite.blocks.live import LiveStore
 from pyrite.blocks.parcel import Entry, directory_bytes, pack_directory
 from pyrite.blocks.parts import pack_header, select

@@ -10,6 +10,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sampled_rows import rows_by_samples
 
 from pyrite.ids import NodeId
 from pyrite.place import predict
@@ -18,7 +19,6 @@ from pyrite.place.predict import (
     PredictionError,
     Sample,
     error_of,
-    from_samples,
     is_enough,
     observe,
     sampled,
@@ -88,7 +88,7 @@ class TestEquation1:
     def test_samples_count_by_the_weight_of_their_partition(self) -> None:
         # s = 3 and p = 2: 600 * 4/6 + 60 * 1/6, 600 * 2/6 + 60 * 5/6.
         samples = [Sample(600, 6, [(0, 4), (1, 2)]), Sample(60, 6, [(0, 1), (1, 5)])]
-        assert from_samples(samples, 2) == [410, 250]
+        assert rows_by_samples(samples, 2) == [410, 250]
 
     @given(FALLS, st.data())
     def test_it_is_the_paper_s_sum(self, parts: list[list[int]], data: st.DataObject) -> None:
@@ -96,7 +96,7 @@ class TestEquation1:
             data.draw(st.lists(st.sampled_from(part), min_size=1)) if part else [] for part in parts
         ]
         samples = [sample(len(part), some) for part, some in zip(parts, drawn, strict=True)]
-        for reducer, found in enumerate(from_samples(samples, REDUCERS)):
+        for reducer, found in enumerate(rows_by_samples(samples, REDUCERS)):
             exact = sum(
                 (
                     Fraction(len(part) * some.count(reducer), len(some))
@@ -111,14 +111,14 @@ class TestEquation1:
     def test_a_sample_of_everything_is_never_wrong(self, parts: list[list[int]]) -> None:
         samples = [sample(len(part), part) for part in parts]
         true = rows_by_reducer(parts, REDUCERS)
-        assert error_of(from_samples(samples, REDUCERS), true) == PredictionError(0, 0, 0, 0)
+        assert error_of(rows_by_samples(samples, REDUCERS), true) == PredictionError(0, 0, 0, 0)
 
     @given(FALLS, st.integers(0, 1000))
     def test_rows_that_nobody_drew_fall_like_the_others(
         self, parts: list[list[int]], missed: int
     ) -> None:
         known = [sample(len(part), part) for part in parts]
-        found = from_samples([*known, Sample(missed, 0, ())], REDUCERS)
+        found = rows_by_samples([*known, Sample(missed, 0, ())], REDUCERS)
         true = rows_by_reducer(parts, REDUCERS)
         total = sum(true)
         shares = [size / total if total else 1 / REDUCERS for size in true]
@@ -127,7 +127,7 @@ class TestEquation1:
     @pytest.mark.parametrize("reducer", [-1, 2])
     def test_a_sample_for_other_reducers_is_refused(self, reducer: int) -> None:
         with pytest.raises(ValueError, match=f"reducer {reducer} of 2"):
-            from_samples([Sample(1, 1, [(reducer, 1)])], 2)
+            rows_by_samples([Sample(1, 1, [(reducer, 1)])], 2)
 
     @pytest.mark.parametrize("skew", [0, 1, 2])
     def test_uniform_and_skewed_keys(self, skew: int) -> None:
@@ -139,7 +139,7 @@ class TestEquation1:
             die.choices(range(reducers), weights, k=die.randrange(200, 2000)) for _ in range(40)
         ]
         samples = [sample(len(part), die.sample(part, 3 * reducers)) for part in parts]
-        found = error_of(from_samples(samples, reducers), rows_by_reducer(parts, reducers))
+        found = error_of(rows_by_samples(samples, reducers), rows_by_reducer(parts, reducers))
         # With 120 rows a reducer, of partitions of unlike weight, one deviation is a tenth.
         assert found.misplaced < 0.1
         assert abs(found.heaviest) < 0.3

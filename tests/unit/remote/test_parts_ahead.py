@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from one_frame import encode_bytes
 from outputs import lay
 
-from pyrite.blocks.codec import encode_bytes
 from pyrite.blocks.segments import Folders
 from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.remote import ahead

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from one_frame import encode_bytes
 
-from pyrite.blocks.codec import encode_bytes
 from pyrite.blocks.parcel import (
     Entry,
     aligned,
