@@ -17,7 +17,8 @@ from trials import Start, run
 from pyrite import SparkContext, StorageLevel
 from pyrite.errors import StageAborted, TaskFailed
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, NodeId, RddId, ShuffleId, StageId
-from pyrite.plan.program import Node, Shape, ShuffleInput
+from pyrite.plan.program import Shape, ShuffleInput
+from pyrite.plan.program import Step as PlanStep
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
@@ -118,7 +119,7 @@ def test_a_lost_map_output_of_repartition_never_gives_wrong_rows(start: Start) -
 
 
 def stage(id: int, parents: dict[ShuffleId, StageSpec], writes: ShuffleId | None) -> StageSpec:
-    nodes = [Node(RddId(id), tuple(map(ShuffleInput, parents)), 1)]
+    nodes = [PlanStep(RddId(id), tuple(map(ShuffleInput, parents)), 1)]
     return StageSpec(StageId(id), f"stage {id}", 1, Shape(nodes), parents, writes)
 
 

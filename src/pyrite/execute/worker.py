@@ -26,7 +26,7 @@ from pyrite.execute.store import Store
 from pyrite.execute.traces import hint, pickle_error, summary, user_traceback
 from pyrite.ids import BlockRef, NodeId, Partition, RddId, ShuffleId
 from pyrite.place.sizes import encode as encode_sizes
-from pyrite.plan.program import Layout
+from pyrite.plan.program import ProgramLayout
 from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router, ToOne
 from pyrite.rdd.stops import cause_of_stop
@@ -101,7 +101,7 @@ class Stage:
     """A stage as this executor knows it."""
 
     def __init__(self, layout: bytes, links: list[bytes], header: bytes) -> None:
-        self.layout: Layout = pickle.loads(layout)
+        self.layout: ProgramLayout = pickle.loads(layout)
         self.links = links
         self.header: Header = pickle.loads(header)
 

@@ -350,10 +350,10 @@ def shares_by_shuffle(
     """How each shuffle is dealt out: as its stage says, or evenly to all that read it."""
     shares: dict[ShuffleId, Sequence[float]] = {}
     for spec in specs.values():
-        for node in spec.shape.nodes:
-            for each in node.inputs:
+        for step in spec.shape.steps:
+            for each in step.inputs:
                 if isinstance(each, ShuffleInput):
-                    shares[each.shuffle] = [1 / node.partitions] * node.partitions
+                    shares[each.shuffle] = [1 / step.partitions] * step.partitions
     for stage in workload.stages.values():
         if stage.writes is not None and stage.shares:
             shares[ShuffleId(stage.writes)] = stage.shares

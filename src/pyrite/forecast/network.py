@@ -26,7 +26,7 @@ SAMPLED_SOURCES = 16
 Done = Callable[[], None]
 
 
-class Use:
+class SharedWork:
     """One piece of work on a shared thing."""
 
     __slots__ = ("active", "done", "share")
@@ -55,15 +55,15 @@ class Share:
         # How much work each user has had done since the thing was last idle.
         self._progress = 0.0
         self._since_s = 0.0
-        self._uses: list[tuple[float, int, Use]] = []
+        self._uses: list[tuple[float, int, SharedWork]] = []
         self._number = 0
         self._count = 0
         self._wake_s = inf
 
-    def start(self, work: float, done: Done) -> Use:
+    def start(self, work: float, done: Done) -> SharedWork:
         """Begins a piece of work and calls `done` when it is through."""
         self._advance()
-        use = Use(self, done)
+        use = SharedWork(self, done)
         self._number += 1
         self._count += 1
         heapq.heappush(self._uses, (self._progress + work, self._number, use))
@@ -103,7 +103,7 @@ class Share:
         self._advance()
         uses = self._uses
         reached = self._progress + INSTANT_S * self._rate_each(max(1, self._count))
-        through: list[Use] = []
+        through: list[SharedWork] = []
         while uses and (uses[0][0] <= reached or not uses[0][2].active):
             use = heapq.heappop(uses)[2]
             if use.active:

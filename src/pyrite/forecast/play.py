@@ -36,7 +36,7 @@ class Outcome:
         return self.tally.busy_s / whole_s if whole_s else 0.0
 
 
-class Program:
+class UserProgram:
     """The user's program: submits each job when those that it waits for have ended."""
 
     def __init__(self, cluster: CostedCluster, give_up_s: float) -> None:
@@ -106,7 +106,7 @@ def simulate(
     """
     executors = sum(kind.cores for kind in kinds)
     cluster = CostedCluster(workload, kinds, model, failures, seed)
-    program = Program(cluster, give_up_s)
+    program = UserProgram(cluster, give_up_s)
     story = Story()
     story.listeners += listeners
     if prepare is not None:

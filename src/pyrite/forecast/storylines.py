@@ -9,13 +9,13 @@ from typing import Any
 
 from pyrite.errors import UserError
 from pyrite.ids import RddId, ShuffleId
-from pyrite.plan.program import NarrowInput, Node, ShuffleInput, StageInput
+from pyrite.plan.program import NarrowInput, ShuffleInput, StageInput, Step
 from pyrite.rdd import dependency
 
 Line = dict[str, Any]
 
 HOW_TO_MAKE = "run the program with spark.eventLog.enabled=true; spark.eventLog.dir is its folder"
-MAPPINGS = ("Stretch", "Groups", "Rows", "Columns")
+MAPPINGS = ("UnionSlice", "Groups", "Rows", "Columns")
 
 
 class BadStory(UserError):
@@ -48,7 +48,7 @@ def story_lines(path: str | os.PathLike[str]) -> Iterator[Line]:
         ) from None
 
 
-def node_of(told: Line) -> Node:
+def node_of(told: Line) -> Step:
     """An RDD of a stage, as the story tells it."""
     inputs: list[StageInput] = []
     for each in told["inputs"]:
@@ -59,7 +59,7 @@ def node_of(told: Line) -> Node:
         kind = each.get("mapping")
         mapping = getattr(dependency, kind)(**fields) if kind in MAPPINGS else dependency.SAME
         inputs.append(NarrowInput(each["place"], mapping))
-    return Node(RddId(told["id"]), tuple(inputs), told["partitions"])
+    return Step(RddId(told["id"]), tuple(inputs), told["partitions"])
 
 
 def size_of(told: Any) -> float:

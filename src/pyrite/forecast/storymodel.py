@@ -37,7 +37,7 @@ from pyrite.schedule.events import RddForgotten, RddPersisted, ShuffleForgotten
 
 
 @dataclass(slots=True)
-class Asked:
+class SubmittedJob:
     """A job as it was submitted, and when it ended."""
 
     id: int
@@ -84,7 +84,7 @@ class Learner:
         self.model = model
         self.stages: dict[int, Line] = {}
         self.shapes: dict[int, Shape] = {}
-        self.jobs: dict[int, Asked] = {}
+        self.jobs: dict[int, SubmittedJob] = {}
         self.before: list[DriverEvent] = []
         self.executors: dict[int, Bench] = {}
         self.benches: dict[str, Bench] = {}
@@ -167,11 +167,11 @@ class Learner:
         for stage in stages:
             self.stages[stage["id"]] = stage
             shape = self.shapes[stage["id"]] = Shape([node_of(each) for each in stage["rdds"]])
-            for node in shape.nodes:
-                for each in node.inputs:
+            for step in shape.steps:
+                for each in step.inputs:
                     if isinstance(each, ShuffleInput):
-                        self.parts[each.shuffle] = node.partitions
-        self.jobs[job["id"]] = Asked(job["id"], job["stage"]["id"], at_s, tuple(self.before))
+                        self.parts[each.shuffle] = step.partitions
+        self.jobs[job["id"]] = SubmittedJob(job["id"], job["stage"]["id"], at_s, tuple(self.before))
         self.before.clear()
 
     def _hear_launch(self, at_s: float, command: Line) -> None:
@@ -274,7 +274,7 @@ class Learner:
         seconds = max(job.ended_s or 0.0 for job in jobs) - began_s
         return Told(workload, max(1, self.most_executors), seconds)
 
-    def _wanted(self, jobs: list[Asked]) -> list[int]:
+    def _wanted(self, jobs: list[SubmittedJob]) -> list[int]:
         """The stages of these jobs and those behind them."""
         found: dict[int, None] = {}
         pending = [job.stage for job in jobs]
@@ -309,7 +309,7 @@ class Learner:
             tuple(told["parents"]),
             told["writes"],
             output_bytes,
-            nodes=tuple(self.shapes[id].nodes),
+            steps=tuple(self.shapes[id].steps),
         )
 
     def _kept(self, making: dict[Partition, float]) -> dict[int, KeptModel]:
@@ -332,7 +332,7 @@ class Learner:
             for rdd in dict.fromkeys([*making_s, *size_bytes, *asked])
         }
 
-    def _notes(self, jobs: list[Asked], stages: dict[int, StageModel]) -> tuple[str, ...]:
+    def _notes(self, jobs: list[SubmittedJob], stages: dict[int, StageModel]) -> tuple[str, ...]:
         notes = []
         ran = {stage for stage, _ in self.ran}
         if unknown := [each.name for each in stages.values() if each.id not in ran]:
@@ -347,7 +347,7 @@ class Learner:
         return tuple(notes)
 
 
-def ordered(jobs: list[Asked]) -> Iterator[JobModel]:
+def ordered(jobs: list[SubmittedJob]) -> Iterator[JobModel]:
     """Each job after those that had ended when it was submitted, with the pause between."""
     began_s = min(job.at_s for job in jobs)
     for job in jobs:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.forecast.digest import Digest
 from pyrite.forecast.machines import CostedExecutor
-from pyrite.forecast.network import Share, Sources, Transfer, Use
+from pyrite.forecast.network import Share, SharedWork, Sources, Transfer
 from pyrite.forecast.tally import StageTimes
 from pyrite.forecast.workload import Reads, StageModel, reads_of
 from pyrite.ids import BlockRef, NodeId, Partition, ShuffleId
@@ -47,7 +47,7 @@ class TaskRun:
         self._turn_s = 0.0
         self._made: list[ev.Made] = []
         self.pulls: list[tuple[Digest, Sources]] = []
-        self._doing: Transfer | Use | None = None
+        self._doing: Transfer | SharedWork | None = None
         self._stopped = False
         self._making: list[Partition] = []
         # What is to be written after the work, and while that is done what is left of it.

@@ -9,7 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from pyrite.ids import JobId, Partition, RddId, ShuffleId, StageId
-from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
+from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule.events import RddForgotten, RddPersisted, ShuffleForgotten
@@ -35,7 +35,7 @@ class StageModel:
     output_bytes: Sequence[float] = ()
     shares: Sequence[float] = ()
     input_bytes: Sequence[float] = ()
-    nodes: tuple[Node, ...] = ()
+    steps: tuple[Step, ...] = ()
     barrier: bool = False
 
     @property
@@ -82,12 +82,12 @@ class Workload:
         for model in sorted(self.stages.values(), key=lambda each: each.id):
             parents = [made[each] for each in model.parents]
             shuffles = {each.writes: each for each in parents if each.writes is not None}
-            source = Node(RddId(model.id), tuple(map(ShuffleInput, shuffles)), model.tasks)
+            source = Step(RddId(model.id), tuple(map(ShuffleInput, shuffles)), model.tasks)
             made[model.id] = StageSpec(
                 StageId(model.id),
                 model.name or f"stage {model.id}",
                 model.tasks,
-                Shape(list(model.nodes) or [source]),
+                Shape(list(model.steps) or [source]),
                 shuffles,
                 None if model.writes is None else ShuffleId(model.writes),
                 model.barrier,
@@ -119,25 +119,25 @@ def reads_of(
 ) -> Reads:
     """Walks the stage's RDDs down from its last, as far as kept rows do not end the way."""
     reads = Reads([], [], [])
-    pending = [(len(shape.nodes) - 1, index)]
+    pending = [(len(shape.steps) - 1, index)]
     seen: dict[tuple[int, int], None] = {}
     while pending:
         place = pending.pop()
         if place in seen:
             continue
         seen[place] = None
-        node, position = shape.nodes[place[0]], place[1]
-        if node.rdd is not None and node.rdd in kept:
-            partition = Partition(node.rdd, position)
+        step, position = shape.steps[place[0]], place[1]
+        if step.rdd is not None and step.rdd in kept:
+            partition = Partition(step.rdd, position)
             if has(partition):
                 reads.found.append(partition)
                 continue
             reads.missing.append(partition)
-        for each in node.inputs:
+        for each in step.inputs:
             if isinstance(each, ShuffleInput):
                 reads.parts.append((each.shuffle, position))
             else:
-                pending.extend((each.node, parent) for parent in each.mapping.parents(position))
+                pending.extend((each.step, parent) for parent in each.mapping.parents(position))
     return reads
 
 
@@ -166,16 +166,16 @@ def scaled(workload: Workload, factor: int) -> Workload:
 
 
 def scaled_stage(stage: StageModel, factor: int) -> StageModel:
-    nodes = [
-        Node(
-            node.rdd,
+    steps = [
+        Step(
+            step.rdd,
             tuple(
-                NarrowInput(each.node, SAME) if isinstance(each, NarrowInput) else each
-                for each in node.inputs
+                NarrowInput(each.step, SAME) if isinstance(each, NarrowInput) else each
+                for each in step.inputs
             ),
-            node.partitions * factor,
+            step.partitions * factor,
         )
-        for node in stage.nodes
+        for step in stage.steps
     ]
     return replace(
         stage,
@@ -183,7 +183,7 @@ def scaled_stage(stage: StageModel, factor: int) -> StageModel:
         output_bytes=list(stage.output_bytes) * factor,
         input_bytes=list(stage.input_bytes) * factor,
         shares=[share / factor for share in stage.shares] * factor,
-        nodes=tuple(nodes),
+        steps=tuple(steps),
     )
 
 

@@ -16,7 +16,7 @@ from math import floor, inf, log10
 from typing import NamedTuple
 
 from pyrite.errors import UserError
-from pyrite.rent.billing import Turn, bill, price_changes
+from pyrite.rent.billing import StageHire, bill, price_changes
 from pyrite.rent.completion import Hire, Instance, Rates, Spell, StageLoad, run_stage
 from pyrite.rent.hires import (
     Allowed,
@@ -235,7 +235,7 @@ class Allocator:
     def _priced(self, machines: Machines) -> Priced:
         if machines not in self._prices:
             turns = [
-                Turn(machines[loop], self._seconds(loop, machines[loop]) * part)
+                StageHire(machines[loop], self._seconds(loop, machines[loop]) * part)
                 for loop, part in self._turns
             ]
             dollars = bill(turns, self.terms.start_s, self.terms.period_s)
@@ -273,7 +273,7 @@ class Allocator:
 
     def _choice(self, loop: int, hire: Hire, moment: float, period_s: float = 0.0) -> Choice:
         seconds = self._seconds(loop, hire)
-        return Choice(bill([Turn(hire, seconds)], moment, period_s), seconds, hire)
+        return Choice(bill([StageHire(hire, seconds)], moment, period_s), seconds, hire)
 
 
 def frontier(choices: Sequence[Choice]) -> list[Choice]:

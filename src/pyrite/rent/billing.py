@@ -14,7 +14,7 @@ HOUR_S = 3600.0
 ROUNDING = 1e-9
 
 
-class Turn(NamedTuple):
+class StageHire(NamedTuple):
     """One run of a stage: on which machines, and for how long."""
 
     hire: Hire
@@ -74,7 +74,7 @@ def rate_per_s(hire: Hire, at_s: float = 0.0) -> float:
     return hourly / HOUR_S
 
 
-def bill(turns: Iterable[Turn], start_s: float = 0.0, period_s: float = 0.0) -> float:
+def bill(turns: Iterable[StageHire], start_s: float = 0.0, period_s: float = 0.0) -> float:
     """Dollars for the whole job; by the moment where no period is given.
 
     A machine stays rented while the next stage has one like it.

@@ -108,7 +108,7 @@ class Rates:
     live_bytes_per_encoded_byte: float = 9.5
 
 
-class Blocks(NamedTuple):
+class BlockCount(NamedTuple):
     """How many blocks a task reads, and their bytes."""
 
     number: float = 0.0
@@ -124,10 +124,10 @@ class TaskLoad(NamedTuple):
     """
 
     own_s: float
-    kept: Blocks = Blocks()
-    shuffled: Blocks = Blocks()
+    kept: BlockCount = BlockCount()
+    shuffled: BlockCount = BlockCount()
     # Of levels that have no memory.
-    disk: Blocks = Blocks()
+    disk: BlockCount = BlockCount()
     written_bytes: float = 0.0
     stored_bytes: float = 0.0
     remade_s: float = 0.0
@@ -178,8 +178,8 @@ def mean_task(tasks: Sequence[TaskLoad]) -> TaskLoad:
     )
 
 
-def mean_blocks(blocks: Sequence[Blocks]) -> Blocks:
-    return Blocks(fmean(each.number for each in blocks), fmean(each.bytes for each in blocks))
+def mean_blocks(blocks: Sequence[BlockCount]) -> BlockCount:
+    return BlockCount(fmean(each.number for each in blocks), fmean(each.bytes for each in blocks))
 
 
 class Parts(NamedTuple):
@@ -223,19 +223,19 @@ def run_stage(load: StageLoad, hire: Hire, rates: Rates) -> Spell:
     return Spell(load.idle_s + max(queue_s, driver_s), parts)
 
 
-class Way(NamedTuple):
+class FetchCost(NamedTuple):
     """What fetching takes from one place: R3S has it as the time of a partition."""
 
     block_s: float = 0.0
     byte_s: float = 0.0
 
-    def seconds(self, blocks: Blocks) -> float:
+    def seconds(self, blocks: BlockCount) -> float:
         return blocks.number * self.block_s + blocks.bytes * self.byte_s
 
 
-def mixed(*shares: tuple[float, Way]) -> Way:
+def mixed(*shares: tuple[float, FetchCost]) -> FetchCost:
     """R3S eq. 3, FT = LM FT_LM + RM FT_RM + LD FT_LD, with parts of all blocks for the numbers."""
-    return Way(
+    return FetchCost(
         sum(part * way.block_s for part, way in shares),
         sum(part * way.byte_s for part, way in shares),
     )
@@ -256,10 +256,10 @@ class Fetch:
         disk_write_s = executor.cores / (given or rates.disk_write_bytes_per_s)
         disk_read_s = executor.cores / (given or rates.disk_read_bytes_per_s)
         # Blocks in the own pool are read in place: only finding one takes time.
-        near = Way(rates.local_block_s)
-        peer = Way(rates.remote_block_s, 1 / peer_bytes_per_s)
-        lent = Way(rates.remote_block_s, 1 / lent_bytes_per_s)
-        self.disk = Way(rates.disk_block_s, disk_read_s)
+        near = FetchCost(rates.local_block_s)
+        peer = FetchCost(rates.remote_block_s, 1 / peer_bytes_per_s)
+        lent = FetchCost(rates.remote_block_s, 1 / lent_bytes_per_s)
+        self.disk = FetchCost(rates.disk_block_s, disk_read_s)
         self.kept = mixed((parts.local, near), (parts.remote, lent), (parts.disk, self.disk))
         # Of what lies in executors' memory, a reducer finds its machine's share at hand.
         here = 1.0 / hire.executors
@@ -288,7 +288,7 @@ class Fetch:
         store_s += spilled * self.spilled_s
         return work_s / self.cpu_rate + fetch_s + store_s
 
-    def spilled_bytes(self, shuffled: Blocks) -> float:
+    def spilled_bytes(self, shuffled: BlockCount) -> float:
         """What of a reducer's rows has no room in its executor."""
         needed = shuffled.bytes * self.rates.live_bytes_per_encoded_byte
         if needed <= self.task_bytes:

@@ -67,7 +67,7 @@ def read_prices(path: str) -> list[Instance]:
     # They may be written in another way, as an array of inline tables.
     lines += [1] * (len(tables) - len(lines))
     instances = [
-        Entry(path, line, table).instance() for line, table in zip(lines, tables, strict=False)
+        PriceEntry(path, line, table).instance() for line, table in zip(lines, tables, strict=False)
     ]
     names = [each.name for each in instances]
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
@@ -75,7 +75,7 @@ def read_prices(path: str) -> list[Instance]:
     return instances
 
 
-class Entry:
+class PriceEntry:
     """One [[instance]], with the words for what is wrong with it."""
 
     def __init__(self, path: str, line: int, table: Any) -> None:

@@ -21,7 +21,7 @@ AMPLE = 1 << 50
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StoryRun:
     """One story: its stages, where it ran, and how long it took; `unfinished` if jobs still run."""
 
     path: str
@@ -48,12 +48,12 @@ class Run:
 class Runs:
     """All stories of a job, and the mean of their stages."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[StoryRun, ...]
     loads: Loads
     notes: tuple[str, ...]
 
     @property
-    def last(self) -> Run:
+    def last(self) -> StoryRun:
         return self.runs[-1]
 
 
@@ -67,7 +67,7 @@ def read_runs(paths: Sequence[str], model: CostModel, scale: int = 1) -> Runs:
     return Runs(runs, loads, (*told, *notes))
 
 
-def read_run(path: str, model: CostModel, scale: int = 1) -> Run:
+def read_run(path: str, model: CostModel, scale: int = 1) -> StoryRun:
     """One story; what has not ended is completed with means."""
     follower = Follower(model)
     follow(follower, path)
@@ -76,7 +76,7 @@ def read_run(path: str, model: CostModel, scale: int = 1) -> Run:
     told = follower.told(path)
     coding = follower.coding()
     loads = loads_of(told.workload, coding)
-    return Run(
+    return StoryRun(
         path,
         loads,
         loads if scale == 1 else loads_of(scaled(told.workload, scale), coding),

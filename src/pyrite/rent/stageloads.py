@@ -12,7 +12,7 @@ from pyrite.forecast.costs import CostModel
 from pyrite.forecast.workload import JobModel, StageModel, Workload, reads_of
 from pyrite.ids import Partition, RddId, ShuffleId
 from pyrite.plan.program import Shape
-from pyrite.rent.completion import Blocks, Rates, StageLoad, TaskLoad, mean_task
+from pyrite.rent.completion import BlockCount, Rates, StageLoad, TaskLoad, mean_task
 from pyrite.schedule.events import RddForgotten, RddPersisted
 
 # A larger result becomes a block, as in the engine.
@@ -112,7 +112,7 @@ class Replay:
     kept: dict[Partition, None] = field(default_factory=dict)
     shapes: dict[int, Shape] = field(default_factory=dict)
     # The map outputs that are there: their number and their bytes.
-    outputs: dict[ShuffleId, Blocks] = field(default_factory=dict)
+    outputs: dict[ShuffleId, BlockCount] = field(default_factory=dict)
     writers: dict[ShuffleId, int] = field(default_factory=dict)
     shares: dict[ShuffleId, Sequence[float]] = field(default_factory=dict)
 
@@ -166,7 +166,7 @@ class Replay:
         self.kept.update(notes.made)
         if stage.writes is not None:
             written = sum(task.written_bytes for task in tasks)
-            self.outputs[ShuffleId(stage.writes)] = Blocks(len(tasks), written)
+            self.outputs[ShuffleId(stage.writes)] = BlockCount(len(tasks), written)
         pooled = sum(notes.pooled.values()) + notes.written_bytes
         pooled += sum(self.outputs[each].bytes for each in notes.shuffles)
         return StageLoad(stage.name, tasks, pooled, sum(notes.live.values()))
@@ -188,7 +188,7 @@ class Notes:
         shape = replay.shapes[stage.id]
         reads = reads_of(shape, index, replay.persisted, replay.kept.__contains__)
         own_s = stage.cpu_s[index]
-        kept, disk, remade_s = Blocks(), Blocks(), 0.0
+        kept, disk, remade_s = BlockCount(), BlockCount(), 0.0
         for each in reads.found:
             model = replay.workload.kept[each.rdd]
             size = model.size_bytes.get(each.index, 0.0)
@@ -197,10 +197,10 @@ class Notes:
                     self.live[each] = size
                     remade_s += model.making_s.get(each.index, 0.0)
                 case "disk":
-                    disk = Blocks(disk.number + 1, disk.bytes + size)
+                    disk = BlockCount(disk.number + 1, disk.bytes + size)
                 case _:
                     self.pooled[each] = size
-                    kept = Blocks(kept.number + 1, kept.bytes + size)
+                    kept = BlockCount(kept.number + 1, kept.bytes + size)
         written = stage.output_bytes[index] if stage.output_bytes else 0.0
         if stage.writes is not None or written > INLINE_BYTES:
             self.written_bytes += written
@@ -219,12 +219,12 @@ class Notes:
         coding = replay.coding.get(stage.id, 1.0)
         return TaskLoad(own_s, kept, shuffled, disk, written, stored, remade_s, coding)
 
-    def _shuffled(self, parts: Sequence[tuple[ShuffleId, int]]) -> Blocks:
-        found = Blocks()
+    def _shuffled(self, parts: Sequence[tuple[ShuffleId, int]]) -> BlockCount:
+        found = BlockCount()
         for shuffle, index in parts:
             self.shuffles[shuffle] = None
-            outputs = self.replay.outputs.get(shuffle, Blocks())
+            outputs = self.replay.outputs.get(shuffle, BlockCount())
             shares = self.replay.shares[shuffle]
             part_bytes = outputs.bytes * shares[index % len(shares)]
-            found = Blocks(found.number + outputs.number, found.bytes + part_bytes)
+            found = BlockCount(found.number + outputs.number, found.bytes + part_bytes)
         return found

@@ -111,7 +111,7 @@ class Grouping:
     def _weigh_inputs(self, run: StageRun) -> Inputs | None:
         shape = run.spec.shape
         # What is read of a file beside the shuffles, or computed from nothing, is not known.
-        if not all(node.inputs for node in shape.nodes):
+        if not all(step.inputs for step in shape.steps):
             return None
         shuffles = shape.shuffles
         forecasts = {} if run.plan is None else run.plan.forecasts

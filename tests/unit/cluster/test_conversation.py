@@ -20,7 +20,7 @@ from pyrite.ids import (
     ShuffleId,
     StageId,
 )
-from pyrite.plan.program import Layout, Node, Program, Run
+from pyrite.plan.program import OperatorRun, Program, ProgramLayout, Step
 from pyrite.rdd.frozen import Frozen, Pipeline
 from pyrite.rdd.sources import Slices
 from pyrite.schedule import commands as do
@@ -57,7 +57,7 @@ class Source:
 
     def program(self, stage: StageId) -> Program:
         frozen = Frozen(Pipeline((SLICES,), ()), f"link {stage}".encode())
-        return Program([Node(RddId(4), (), 7)], [Run(0, 0, 1)], [frozen])
+        return Program([Step(RddId(4), (), 7)], [OperatorRun(0, 0, 1)], [frozen])
 
     def header(self, stage: StageId, job: JobId) -> bytes:
         return f"header {stage} {job}".encode()
@@ -121,7 +121,7 @@ def test_a_task_comes_with_all_that_it_needs(
         ("snapshot", 9, [tuple(REF)]),
         ("task", 7, 3, (2,), 1, [9], [(4, 2, *OTHER_REF)], [], None, [slices]),
     ]
-    assert pickle.loads(layout) == Layout([Node(RddId(4), (), 7)], [Run(0, 0, 1)])
+    assert pickle.loads(layout) == ProgramLayout([Step(RddId(4), (), 7)], [OperatorRun(0, 0, 1)])
     assert pickle.loads(slices) == {0: {0: {2: b"two"}}}
     assert peers[0].flushed == 3
     assert peers[1].told == []

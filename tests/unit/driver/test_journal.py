@@ -18,7 +18,7 @@ from pyrite.driver.log.journal import HEADLINE, Journal, plain, restore, whole
 from pyrite.driver.log.records import BadJournal, StageTeller
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, NodeId, RddId, ShuffleId, StageId
 from pyrite.place.predict import Sample
-from pyrite.plan.program import Node, Shape, ShuffleInput
+from pyrite.plan.program import Shape, ShuffleInput, Step
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command, LaunchTask
@@ -59,7 +59,7 @@ def is_launch(command: Command) -> bool:
 
 def make_stage(id: int, *parents: StageSpec, writes: bool = False) -> StageSpec:
     shuffles = {each.writes: each for each in parents if each.writes is not None}
-    node = Node(RddId(id), tuple(map(ShuffleInput, shuffles)), 2)
+    node = Step(RddId(id), tuple(map(ShuffleInput, shuffles)), 2)
     shuffle = ShuffleId(id) if writes else None
     return StageSpec(StageId(id), f"stage {id}", 2, Shape([node]), shuffles, shuffle)
 

@@ -14,7 +14,7 @@ from pyrite.ids import (
     ShuffleId,
     StageId,
 )
-from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
+from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME, Groups
 from pyrite.schedule import commands as do
@@ -43,12 +43,12 @@ def test_lines_are_json_with_names_and_sizes(tmp_path: Path) -> None:
 
 
 def test_each_stage_behind_a_job_is_told_whole_and_once(tmp_path: Path) -> None:
-    source = Node(RddId(0), (), 4)
+    source = Step(RddId(0), (), 4)
     first = StageSpec(StageId(0), "first", 4, Shape([source]), {}, ShuffleId(0))
     nodes = [
-        Node(RddId(1), (ShuffleInput(ShuffleId(0)),), 4),
-        Node(RddId(2), (NarrowInput(0, Groups([0, 2, 4])),), 2),
-        Node(RddId(3), (NarrowInput(1, SAME),), 2),
+        Step(RddId(1), (ShuffleInput(ShuffleId(0)),), 4),
+        Step(RddId(2), (NarrowInput(0, Groups([0, 2, 4])),), 2),
+        Step(RddId(3), (NarrowInput(1, SAME),), 2),
     ]
     parents = {ShuffleId(0): first}
     second = StageSpec(StageId(1), "second", 2, Shape(nodes), parents, ShuffleId(1))

@@ -15,7 +15,7 @@ from pyrite.execute.evaluate import Evaluator
 from pyrite.execute.keeper import Keeper
 from pyrite.execute.operators import Operators
 from pyrite.ids import BlockRef, NodeId, RddId, ShuffleId
-from pyrite.plan.program import Layout, Node, Run, ShuffleInput
+from pyrite.plan.program import OperatorRun, ProgramLayout, ShuffleInput, Step
 from pyrite.rdd.op import Op
 from pyrite.rdd.partitioner import ToOne
 from pyrite.rdd.wide import Shuffled
@@ -25,9 +25,11 @@ from pyrite.shuffle.write import write_map_output
 NODE = NodeId("node-0")
 
 
-def operators(node: Node, op: Op) -> Operators:
+def operators(node: Step, op: Op) -> Operators:
     """A program of one operator."""
-    return Operators(Layout([node], [Run(0, 0, 1)]), [pickle.dumps(((op,), None))], {})
+    return Operators(
+        ProgramLayout([node], [OperatorRun(0, 0, 1)]), [pickle.dumps(((op,), None))], {}
+    )
 
 
 def test_parcels_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:
@@ -52,7 +54,7 @@ def test_parcels_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:
     keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
     space = Space(1 << 40, str(tmp_path))
     for shuffle in shuffles:
-        node = Node(RddId(1), (ShuffleInput(shuffle),), 2)
+        node = Step(RddId(1), (ShuffleInput(shuffle),), 2)
         evaluator = Evaluator(operators(node, Shuffled(2)), {}, shuffles, keeper, space, parcels)
         assert list(evaluator.compute(1)) == ["second"]
     space.close()
@@ -69,7 +71,7 @@ def test_the_frames_of_a_piece_are_small(tmp_path: Path) -> None:
     writer = SegmentWriter(folders, "e7", lambda _want: NODE)
     keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
     space = Space(1 << 40, str(tmp_path))
-    node = Node(RddId(1), (ShuffleInput(ShuffleId(4)),), 1)
+    node = Step(RddId(1), (ShuffleInput(ShuffleId(4)),), 1)
     evaluator = Evaluator(operators(node, Shuffled(1)), {}, shuffles, keeper, space, {})
     rows = evaluator.compute_piece(0, ShuffleId(4), range(1), 0)
     piece, _ = write_map_output(rows, 0, ToOne(), 1, space, writer)

@@ -168,7 +168,7 @@ def test_rows_that_do_not_fit_are_spilled() -> None:
 
 def kept_twice(place: str = "live", size: float = 1e6) -> Workload:
     """Two jobs over one kept RDD of two partitions, of which each takes 5 s to make."""
-    stages = {id: StageModel(id, [1.0, 1.0], nodes=source_of(7)) for id in (0, 1)}
+    stages = {id: StageModel(id, [1.0, 1.0], steps=source_of(7)) for id in (0, 1)}
     jobs = (
         JobModel(0, 0, before=(RddPersisted(RddId(7)),)),
         JobModel(1, 1, after=(0,), gap_s=0.5),
@@ -178,10 +178,10 @@ def kept_twice(place: str = "live", size: float = 1e6) -> Workload:
 
 
 def source_of(rdd: int) -> tuple[Any, ...]:
-    from pyrite.plan.program import NarrowInput, Node
+    from pyrite.plan.program import NarrowInput, Step
     from pyrite.rdd.dependency import SAME
 
-    return Node(RddId(rdd), (), 2), Node(RddId(rdd + 1), (NarrowInput(0, SAME),), 2)
+    return Step(RddId(rdd), (), 2), Step(RddId(rdd + 1), (NarrowInput(0, SAME),), 2)
 
 
 def test_kept_rows_are_made_once() -> None:

@@ -21,8 +21,8 @@ from pyrite.forecast.workload import (
     uneven,
 )
 from pyrite.ids import RddId
-from pyrite.plan.program import NarrowInput, Node, ShuffleInput
-from pyrite.rdd.dependency import SAME, Groups, Stretch
+from pyrite.plan.program import NarrowInput, ShuffleInput, Step
+from pyrite.rdd.dependency import SAME, Groups, UnionSlice
 from pyrite.rent.stageloads import loads_of
 from pyrite.schedule.events import RddPersisted
 
@@ -40,8 +40,8 @@ def told_by(workload: Workload, folder: Path, *kinds: NodeKind) -> tuple[Path, f
 
 
 def kept_workload(place: str) -> Workload:
-    nodes = Node(RddId(7), (), 4), Node(RddId(8), (NarrowInput(0, SAME),), 4)
-    stages = {id: StageModel(id, [0.5 * (id > 0)] * 4, nodes=nodes) for id in (0, 1)}
+    nodes = Step(RddId(7), (), 4), Step(RddId(8), (NarrowInput(0, SAME),), 4)
+    stages = {id: StageModel(id, [0.5 * (id > 0)] * 4, steps=nodes) for id in (0, 1)}
     jobs = (
         JobModel(0, 0, before=(RddPersisted(RddId(7)),)),
         JobModel(1, 1, after=(0,), gap_s=0.25),
@@ -117,11 +117,11 @@ def test_jobs_keep_their_order_their_pauses_and_their_company(tmp_path: Path) ->
 def test_mappings_between_partitions_are_told() -> None:
     inputs = (
         NarrowInput(0, SAME),
-        NarrowInput(1, Stretch(2, 3)),
+        NarrowInput(1, UnionSlice(2, 3)),
         NarrowInput(2, Groups([0, 2, 5])),
         ShuffleInput(4),  # type: ignore[arg-type]
     )
-    again = node_of(json.loads(json.dumps(rdd(Node(RddId(9), inputs, 5)))))
+    again = node_of(json.loads(json.dumps(rdd(Step(RddId(9), inputs, 5)))))
     assert (again.rdd, again.partitions) == (9, 5)
     assert [each.mapping.parents(1) for each in again.inputs[:1]] == [(1,)]  # type: ignore[union-attr]
     assert [*again.inputs[1].mapping.parents(4)] == [2]  # type: ignore[union-attr]

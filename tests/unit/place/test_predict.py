@@ -15,9 +15,9 @@ from sampled_rows import rows_by_samples
 from pyrite.ids import NodeId
 from pyrite.place import predict
 from pyrite.place.predict import (
-    Output,
     PredictionError,
     Sample,
+    SeenOutput,
     error_of,
     is_enough,
     observe,
@@ -62,7 +62,11 @@ class TestObservation:
         assert not is_enough(0, 10, share=0)
 
     def test_sizes_are_scaled_to_all_maps_and_holdings_are_not(self) -> None:
-        outputs = [Output(A, encode([10, 0])), Output(B, encode([2, 4])), Output(A, encode([3, 2]))]
+        outputs = [
+            SeenOutput(A, encode([10, 0])),
+            SeenOutput(B, encode([2, 4])),
+            SeenOutput(A, encode([3, 2])),
+        ]
         assert observe(outputs, maps=6, reducers=2) == [
             Reducer(30, {A: 13, B: 2}),
             Reducer(12, {A: 2, B: 4}),
@@ -73,12 +77,12 @@ class TestObservation:
 
     def test_on_very_many_nodes_nobody_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(predict, "MOST_HOLDINGS", 3)
-        outputs = [Output(A, encode([10, 0])), Output(B, encode([2, 4]))]
+        outputs = [SeenOutput(A, encode([10, 0])), SeenOutput(B, encode([2, 4]))]
         assert observe(outputs, maps=4, reducers=2) == [Reducer(24, {}), Reducer(8, {})]
 
     @given(st.lists(st.lists(st.integers(0, 20), min_size=3, max_size=3), min_size=1, max_size=8))
     def test_all_maps_seen_is_the_truth(self, maps: list[list[int]]) -> None:
-        outputs = [Output((A, B)[index % 2], encode(each)) for index, each in enumerate(maps)]
+        outputs = [SeenOutput((A, B)[index % 2], encode(each)) for index, each in enumerate(maps)]
         found = observe(outputs, len(maps), 3)
         assert sizes(found) == [sum(column) for column in zip(*maps, strict=True)]
         assert all(sum(each.held_bytes.values()) == each.size_bytes for each in found)
@@ -150,12 +154,12 @@ class TestSamplesWithOutputs:
     def test_maps_that_are_done_count_as_they_are_and_give_the_bytes_of_a_row(self) -> None:
         samples = [sample(10, [0, 1]), sample(40, [0, 1, 1, 1]), sample(10, [0])]
         # 15 bytes for 10 rows; and 40 rows to come, 10 and 30, and 10 more.
-        found = sampled(samples, {0: Output(A, encode([5, 10]))}, 2)
+        found = sampled(samples, {0: SeenOutput(A, encode([5, 10]))}, 2)
         assert found == [Reducer(5 + 15 + 15, {A: 5}), Reducer(10 + 45, {A: 10})]
 
     def test_what_is_held_is_what_is_done(self) -> None:
         samples = [sample(2, [0, 1]), sample(4, [1]), sample(4, [0])]
-        outputs = {2: Output(A, encode([8, 0])), 1: Output(B, encode([0, 8]))}
+        outputs = {2: SeenOutput(A, encode([8, 0])), 1: SeenOutput(B, encode([0, 8]))}
         assert sampled(samples, outputs, 2) == [
             Reducer(8 + 2, {A: 8, B: 0}),
             Reducer(8 + 2, {A: 0, B: 8}),
@@ -165,13 +169,13 @@ class TestSamplesWithOutputs:
         assert sampled([sample(10, [0, 1]), sample(4, [1])], {}, 2) == [Reducer(5), Reducer(9)]
 
     def test_maps_without_rows_tell_nothing_of_the_others(self) -> None:
-        found = sampled([sample(0, []), sample(4, [1])], {0: Output(A, encode([0, 0]))}, 2)
+        found = sampled([sample(0, []), sample(4, [1])], {0: SeenOutput(A, encode([0, 0]))}, 2)
         assert sizes(found) == [0, 4]
 
     @given(st.lists(st.lists(st.integers(0, 20), min_size=3, max_size=3), min_size=1, max_size=8))
     def test_when_all_maps_are_done_samples_no_longer_matter(self, maps: list[list[int]]) -> None:
         outputs = {
-            number: Output((A, B)[number % 2], encode(each)) for number, each in enumerate(maps)
+            number: SeenOutput((A, B)[number % 2], encode(each)) for number, each in enumerate(maps)
         }
         wrong = [Sample(1000, 1, [(0, 1)])] * len(maps)
         assert sampled(wrong, outputs, 3) == observe(list(outputs.values()), len(maps), 3)
@@ -181,7 +185,7 @@ class TestSamplesWithOutputs:
         rows = [[reducer] * (100 * (reducer + 1)) for reducer in range(20)]
         true = [8 * len(each) for each in rows]
         seen = {
-            number: Output(A, encode([8 * size for size in count(rows[number], 20)]))
+            number: SeenOutput(A, encode([8 * size for size in count(rows[number], 20)]))
             for number in (3, 7)
         }
         die = Random(7)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pyrite.errors import UserError
 from pyrite.rent.allocate import Allocator, BudgetTooSmall, Terms, rounded_up
-from pyrite.rent.completion import Blocks, Hire, Instance, Rates, StageLoad, TaskLoad
+from pyrite.rent.completion import BlockCount, Hire, Instance, Rates, StageLoad, TaskLoad
 from pyrite.rent.hires import executors_only, only_executors_of, same_throughout
 from pyrite.rent.loops import loops_of
 
@@ -36,7 +36,7 @@ def computing(tasks: int, own_s: float, name: str = "map", repeats: int = 1) -> 
 
 def scanning(tasks: int, own_s: float, block_bytes: float, repeats: int = 1) -> StageLoad:
     """Each task reads a kept block."""
-    task = TaskLoad(own_s, kept=Blocks(1, block_bytes))
+    task = TaskLoad(own_s, kept=BlockCount(1, block_bytes))
     return StageLoad("scan", (task,) * tasks, tasks * block_bytes, repeats=repeats)
 
 
@@ -54,9 +54,9 @@ sizes = st.floats(0, 8e9)
 task_loads = st.builds(
     TaskLoad,
     own_s=st.floats(0, 100),
-    kept=st.builds(Blocks, st.integers(0, 3), sizes),
-    shuffled=st.builds(Blocks, st.integers(0, 9), sizes),
-    disk=st.just(Blocks()),
+    kept=st.builds(BlockCount, st.integers(0, 3), sizes),
+    shuffled=st.builds(BlockCount, st.integers(0, 9), sizes),
+    disk=st.just(BlockCount()),
     written_bytes=sizes,
     stored_bytes=sizes,
     remade_s=st.floats(0, 10),

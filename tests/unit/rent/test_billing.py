@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrite.rent.billing import Turn, bill, price_at, price_changes, spent, spent_by_period
+from pyrite.rent.billing import StageHire, bill, price_at, price_changes, spent, spent_by_period
 from pyrite.rent.completion import Hire, Instance
 
 FLAT = Instance("flat", 1, 1, ((0.0, 3.6),))
@@ -21,7 +21,11 @@ def test_prices_change_at_their_moment() -> None:
 
 
 def test_a_machine_stays_while_the_next_stage_has_one_like_it() -> None:
-    turns = [Turn(Hire(FLAT, 2), 30.0), Turn(Hire(FLAT, 3), 30.0), Turn(Hire(FLAT, 1), 30.0)]
+    turns = [
+        StageHire(Hire(FLAT, 2), 30.0),
+        StageHire(Hire(FLAT, 3), 30.0),
+        StageHire(Hire(FLAT, 1), 30.0),
+    ]
     assert bill(turns) == pytest.approx((60 + 90 + 30) * 0.001)
     # One for 90 s, one for 60 s, one for 30 s: each minute that was begun.
     assert bill(turns, period_s=60.0) == pytest.approx((120 + 60 + 60) * 0.001)
@@ -29,12 +33,12 @@ def test_a_machine_stays_while_the_next_stage_has_one_like_it() -> None:
 
 def test_starting_is_paid_once_for_each_machine_that_comes() -> None:
     late = Instance("late", 1, 1, ((0.0, 3.6),), startup_s=40.0)
-    turns = [Turn(Hire(late, count), 10.0) for count in (1, 2, 1, 2)]
+    turns = [StageHire(Hire(late, count), 10.0) for count in (1, 2, 1, 2)]
     assert bill(turns) == pytest.approx((60 + 3 * 40) * 0.001)
 
 
 def test_a_lender_is_not_an_executor() -> None:
-    turns = [Turn(Hire(FLAT, 1, FLAT, 1), 10.0), Turn(Hire(FLAT, 2), 10.0)]
+    turns = [StageHire(Hire(FLAT, 1, FLAT, 1), 10.0), StageHire(Hire(FLAT, 2), 10.0)]
     assert bill(turns, period_s=60.0) == pytest.approx(3 * 60 * 0.001)
 
 

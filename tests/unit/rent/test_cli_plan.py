@@ -14,7 +14,7 @@ from pyrite.forecast.costs import CostModel, NodeKind
 from pyrite.forecast.play import simulate
 from pyrite.forecast.workload import JobModel, KeptModel, StageModel, Workload, two_stages
 from pyrite.ids import RddId
-from pyrite.plan.program import Node
+from pyrite.plan.program import Step
 from pyrite.rent.command import QUIET_ROUNDS, run_plan
 from pyrite.rent.prices import EXAMPLE, read_prices
 from pyrite.rent.runs import read_run, read_runs
@@ -57,9 +57,9 @@ def counting(seconds: float = 2.0) -> Workload:
 
 def iterating(times: int, block_bytes: float) -> Workload:
     """A loop over an RDD that is kept in the pool."""
-    kept = Node(RddId(1), (), 8)
+    kept = Step(RddId(1), (), 8)
     stages = {
-        number: StageModel(number, [0.5] * 8, "gradient at job.py:7", nodes=(kept,))
+        number: StageModel(number, [0.5] * 8, "gradient at job.py:7", steps=(kept,))
         for number in range(times)
     }
     jobs = [

@@ -4,7 +4,7 @@ import pytest
 
 from pyrite.rent.completion import (
     MANY,
-    Blocks,
+    BlockCount,
     Hire,
     Instance,
     Rates,
@@ -22,7 +22,7 @@ LENDER = Instance("lender", 1, 10 * GB, ((0.0, 1.0),), network_bytes_per_s=1e9)
 
 
 def reading(tasks: int, size: float) -> StageLoad:
-    return StageLoad("scan", (TaskLoad(1.0, kept=Blocks(1, size)),) * tasks, tasks * size)
+    return StageLoad("scan", (TaskLoad(1.0, kept=BlockCount(1, size)),) * tasks, tasks * size)
 
 
 def test_the_slowest_executor_ends_the_stage() -> None:
@@ -53,7 +53,7 @@ def test_remote_memory_is_slower_than_local_and_faster_than_disk() -> None:
 
 
 def test_a_reducer_finds_only_its_machines_share_at_hand() -> None:
-    load = StageLoad("reduce", (TaskLoad(0.0, shuffled=Blocks(4, 1e6)),) * 4, 4e6)
+    load = StageLoad("reduce", (TaskLoad(0.0, shuffled=BlockCount(4, 1e6)),) * 4, 4e6)
     assert run_stage(load, Hire(NODE, 1), RATES).seconds == pytest.approx(0.0, abs=1e-4)
     assert run_stage(load, Hire(NODE, 2), RATES).seconds == pytest.approx(0.5e-3, rel=0.01)
 
@@ -76,7 +76,7 @@ def test_a_faster_machine_works_faster_and_a_busy_one_slower() -> None:
 
 def test_rows_that_do_not_fit_into_a_task_are_spilled() -> None:
     tight = Instance("tight", 1, 1 << 20, ((0.0, 1.0),))
-    load = StageLoad("group", (TaskLoad(0.0, shuffled=Blocks(1, 10e6)),), 1.0)
+    load = StageLoad("group", (TaskLoad(0.0, shuffled=BlockCount(1, 10e6)),), 1.0)
     roomy = run_stage(load, Hire(NODE, 1), RATES).seconds
     assert run_stage(load, Hire(tight, 1), RATES).seconds > roomy + 0.1
 

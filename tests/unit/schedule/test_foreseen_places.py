@@ -10,7 +10,7 @@ from threenodes import MIB, NODES, Nodes
 
 from pyrite.ids import AttemptId, BlockRef, JobId, NodeId, Partition, RddId, ShuffleId, StageId
 from pyrite.place.sizes import encode
-from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
+from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
 from pyrite.plan.stages import StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
@@ -25,8 +25,8 @@ def beside_kept(reducers: int, parent: StageSpec) -> StageSpec:
     assert parent.writes is not None
     shape = Shape(
         [
-            Node(KEPT, (), reducers),
-            Node(RddId(10), (NarrowInput(0, SAME), ShuffleInput(parent.writes)), reducers),
+            Step(KEPT, (), reducers),
+            Step(RddId(10), (NarrowInput(0, SAME), ShuffleInput(parent.writes)), reducers),
         ]
     )
     return replace(result_stage(1, reducers, parent), shape=shape)

@@ -11,8 +11,8 @@ from conversation import NODE, Talk, launched, map_stage, of_type, result_stage
 
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, NodeId, RddId, ShuffleId
 from pyrite.place.sizes import encode
-from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
-from pyrite.rdd.dependency import Stretch
+from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
+from pyrite.rdd.dependency import UnionSlice
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.queue import PoolShare
@@ -154,11 +154,11 @@ def test_barriers_kept_rows_and_files_beside_a_shuffle_are_left_alone() -> None:
     kept.succeed_all()
     beside = Quick()
     stage = result_stage(1, 40, map_stage(0, 1))
-    source = Node(RddId(7), (), 20)
-    reduced = Node(RddId(10), (ShuffleInput(ShuffleId(0)),), 20)
-    union = Node(
+    source = Step(RddId(7), (), 20)
+    reduced = Step(RddId(10), (ShuffleInput(ShuffleId(0)),), 20)
+    union = Step(
         RddId(11),
-        (NarrowInput(0, Stretch(0, 20)), NarrowInput(1, Stretch(20, 20))),
+        (NarrowInput(0, UnionSlice(0, 20)), NarrowInput(1, UnionSlice(20, 20))),
         40,
     )
     beside.submit(replace(stage, shape=Shape([source, reduced, union])))

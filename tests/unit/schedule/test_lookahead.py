@@ -9,7 +9,7 @@ from conversation import NODE, Talk, map_stage, of_type, stored
 
 from pyrite.blocks.pool import Segment
 from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId, ShuffleId, StageId
-from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
+from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
 from pyrite.plan.stages import StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
@@ -22,9 +22,9 @@ OTHER = NodeId("node-1")
 def chain(id: int, *rdds: int, parent: StageSpec | None = None, partitions: int = 3) -> StageSpec:
     """A stage in which each of the RDDs is computed from the one before."""
     parents = {} if parent is None else {ShuffleId(parent.id): parent}
-    nodes = [Node(RddId(rdds[0]), tuple(map(ShuffleInput, parents)), partitions)]
+    nodes = [Step(RddId(rdds[0]), tuple(map(ShuffleInput, parents)), partitions)]
     for place, rdd in enumerate(rdds[1:]):
-        nodes.append(Node(RddId(rdd), (NarrowInput(place, SAME),), partitions))
+        nodes.append(Step(RddId(rdd), (NarrowInput(place, SAME),), partitions))
     return StageSpec(StageId(id), f"stage {id}", partitions, Shape(nodes), parents, None, False)
 
 
@@ -106,9 +106,9 @@ def test_a_stage_that_waits_for_its_shuffle_is_seen() -> None:
     # RDD 3 reads a shuffle, and the kept one stands beside it.
     maps = map_stage(5, 1)
     nodes = [
-        Node(RddId(3), (ShuffleInput(ShuffleId(5)),), 3),
-        Node(RddId(1), (), 3),
-        Node(RddId(4), (NarrowInput(0, SAME), NarrowInput(1, SAME)), 3),
+        Step(RddId(3), (ShuffleInput(ShuffleId(5)),), 3),
+        Step(RddId(1), (), 3),
+        Step(RddId(4), (NarrowInput(0, SAME), NarrowInput(1, SAME)), 3),
     ]
     parents = {ShuffleId(5): maps}
     talk.submit(StageSpec(StageId(6), "zip", 3, Shape(nodes), parents, None, False), id=1)

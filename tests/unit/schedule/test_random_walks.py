@@ -140,7 +140,7 @@ class Walk(World):
         wanted = tuple(i for i in range(width) if dice.random() < 0.8)
         self.results[job] = []
         if dice.random() < 0.7:
-            self.tell(ev.RddPersisted(dice.choice(spec.shape.nodes).rdd))
+            self.tell(ev.RddPersisted(dice.choice(spec.shape.steps).rdd))
         group = dice.choice([None, "g"])
         pool = dice.choice(["default", "other"])
         self.tell(ev.JobSubmitted(JobSpec(JobId(job), spec, wanted, group, pool=pool)))
@@ -149,7 +149,7 @@ class Walk(World):
         """A running task wants room: for a partition to keep, or for what it makes."""
         launch = self.running[attempt]
         run = self.scheduler.stages._runs.get(launch.stage)
-        rdds = [] if run is None else [node.rdd for node in run.spec.shape.nodes]
+        rdds = [] if run is None else [node.rdd for node in run.spec.shape.steps]
         kept = [rdd for rdd in rdds if rdd in self.scheduler.storage.persisted]
         rdd = self.dice.choice(kept) if kept and self.dice.random() < 0.8 else None
         self.tell(self.want(launch.executor, rdd))
@@ -198,7 +198,7 @@ class Walk(World):
         ]
         run = self.scheduler.stages._runs.get(launch.stage)
         if run is not None and self.dice.random() < 0.5:
-            rdd = self.dice.choice(run.spec.shape.nodes).rdd
+            rdd = self.dice.choice(run.spec.shape.steps).rdd
             ref = self.on_disk(launch.executor) if self.dice.random() < 0.5 else None
             stored.append(ev.Stored(Partition(rdd, launch.partitions[0]), ref, 10))
         computed = tuple(each.partition for each in stored)

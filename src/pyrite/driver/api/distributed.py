@@ -21,8 +21,8 @@ class DistributedFiles:
         """Copies a file, or a folder when recursive; gives its place."""
         import shutil
 
+        from pyrite.io.filesystem import locate
         from pyrite.io.paths import address_of
-        from pyrite.io.storage import locate
 
         path = address_of(path)
         os.makedirs(self.root, mode=0o700, exist_ok=True)

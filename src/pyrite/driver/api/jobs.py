@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-class Jobs:
+class JobMethods:
     """The part of a context that runs jobs."""
 
     _engine: Engine

@@ -24,7 +24,7 @@ T = TypeVar("T")
 SMALL_BYTES = 64 << 10
 
 
-class Sources:
+class SourceMethods:
     """The part of a context that makes RDDs."""
 
     _engine: Engine

@@ -49,8 +49,8 @@ class Checkpoints:
         self.lock = threading.Lock()
 
     def set_folder(self, folder: str | PathLike[str]) -> None:
+        from pyrite.io.filesystem import locate
         from pyrite.io.paths import address_of
-        from pyrite.io.storage import locate
 
         storage, path = locate(os.path.join(address_of(folder), os.urandom(8).hex()))
         storage.make_folder(path, parents=True)

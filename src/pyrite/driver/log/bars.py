@@ -8,7 +8,7 @@ import time
 from importlib.util import find_spec
 from typing import Any
 
-from pyrite.driver.log.progress import StageTally, Tally
+from pyrite.driver.log.progress import StageCounts, StageTally
 from pyrite.schedule.commands import Command, FinishJob
 from pyrite.schedule.events import Event
 from pyrite.schedule.story import Story
@@ -21,7 +21,7 @@ REFRESH_S = 0.2
 class Bars:
     """A thread that draws while stages run and sleeps while none does."""
 
-    def __init__(self, tally: Tally, bar_class: Any) -> None:
+    def __init__(self, tally: StageCounts, bar_class: Any) -> None:
         self.tally = tally
         self.bar_class = bar_class
         self.drawn: dict[int, Any] = {}
@@ -89,7 +89,7 @@ class NoBars:
         return None
 
 
-def watch(tally: Tally, story: Story, enabled: bool) -> Bars | NoBars:
+def watch(tally: StageCounts, story: Story, enabled: bool) -> Bars | NoBars:
     """Bars on a terminal or in a notebook, nothing elsewhere."""
     if not enabled or not (in_notebook() or on_terminal()):
         return NoBars()

@@ -43,7 +43,7 @@ class StageTally:
     ended: bool = False
 
 
-class Tally:
+class StageCounts:
     """Jobs and stages with the numbers of their tasks, from events and commands."""
 
     def __init__(self, find_stage: Callable[[StageId], StageSpec | None]) -> None:

@@ -79,7 +79,7 @@ class _StageUnpickler(pickle.Unpickler):
 
 def _fields(stage: StageSpec) -> dict[str, Any]:
     told = dict(zip(_NAMES, _values(stage), strict=True))
-    told["shape"] = stage.shape.nodes
+    told["shape"] = stage.shape.steps
     told["parents"] = {shuffle: parent.id for shuffle, parent in stage.parents.items()}
     return told
 

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from pyrite.ids import StageId
-from pyrite.plan.program import Node, ShuffleInput
+from pyrite.plan.program import ShuffleInput, Step
 from pyrite.plan.stages import JobSpec, StageSpec, new_stages
 from pyrite.rdd.dependency import Same
 from pyrite.schedule.commands import Command, Snapshot
@@ -51,23 +51,23 @@ def whole_stage(stage: StageSpec) -> dict[str, Any]:
         **plain(stage),
         "barrier": stage.barrier,
         "replayable": stage.replayable,
-        "rdds": [rdd(node) for node in stage.shape.nodes],
+        "rdds": [rdd(step) for step in stage.shape.steps],
     }
 
 
-def rdd(node: Node) -> dict[str, Any]:
+def rdd(step: Step) -> dict[str, Any]:
     """One RDD of a stage; an input is a shuffle, or the place of another RDD in the list."""
     inputs: list[dict[str, Any]] = []
-    for each in node.inputs:
+    for each in step.inputs:
         if isinstance(each, ShuffleInput):
             inputs.append({"shuffle": each.shuffle})
         elif isinstance(each.mapping, Same):
-            inputs.append({"place": each.node})
+            inputs.append({"place": each.step})
         else:
             kind = type(each.mapping).__name__
             fields = {name: plain(value) for name, value in vars(each.mapping).items()}
-            inputs.append({"place": each.node, "mapping": kind, **fields})
-    return {"id": node.rdd, "partitions": node.partitions, "inputs": inputs}
+            inputs.append({"place": each.step, "mapping": kind, **fields})
+    return {"id": step.rdd, "partitions": step.partitions, "inputs": inputs}
 
 
 def plain(value: Any) -> Any:

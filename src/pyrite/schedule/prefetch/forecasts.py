@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pyrite.ids import ShuffleId
-from pyrite.place.predict import Output, observe, sampled
+from pyrite.place.predict import SeenOutput, observe, sampled
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule.kept import Kept
 from pyrite.schedule.outputs import Outputs, ShuffleOutputs
@@ -56,10 +56,10 @@ def parts_of(outputs: ShuffleOutputs) -> int:
     return len(next((code for code in outputs.sizes if code is not None), b""))
 
 
-def seen_outputs(outputs: ShuffleOutputs) -> dict[int, Output]:
+def seen_outputs(outputs: ShuffleOutputs) -> dict[int, SeenOutput]:
     """The map outputs that are there and whose sizes were told."""
     return {
-        index: Output(ref.node, code)
+        index: SeenOutput(ref.node, code)
         for index, (ref, code) in enumerate(zip(outputs.refs, outputs.sizes, strict=True))
         if ref is not None and code is not None
     }

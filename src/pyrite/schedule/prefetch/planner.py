@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.place.accumulate import Gathered, accumulate
 from pyrite.place.predict import error_of, is_enough
-from pyrite.place.reducers import Host, place, weigh
+from pyrite.place.reducers import ReducerNode, place, weigh
 from pyrite.plan.stages import StageSpec
 from pyrite.rare import rare
 from pyrite.schedule.commands import ReducersPlaced, ShuffleLeftAlone, SizesForeseen
@@ -131,7 +131,7 @@ class ReducePlanner:
         self._settle(run, plan, fresh if plan.places else plan, hosts)
 
     def _settle(
-        self, run: StageRun, plan: ReducePlan, fresh: ReducePlan, hosts: list[Host]
+        self, run: StageRun, plan: ReducePlan, fresh: ReducePlan, hosts: list[ReducerNode]
     ) -> None:
         reducers = fresh.reducers()
         if plan.places:
@@ -156,7 +156,7 @@ class ReducePlanner:
         self._take_places(run, plan, hosts, places)
 
     def _take_places(
-        self, run: StageRun, plan: ReducePlan, hosts: list[Host], places: dict[int, NodeId]
+        self, run: StageRun, plan: ReducePlan, hosts: list[ReducerNode], places: dict[int, NodeId]
     ) -> None:
         on = {host.node for host in hosts}
         places = {index: node for index, node in places.items() if node in on}
@@ -256,5 +256,5 @@ class ReducePlanner:
             rare("reducers are placed anew since their sizes were foreseen wrongly")
             self._take_places(run, plan, hosts, after)
 
-    def _reducer_hosts(self) -> list[Host]:
-        return [Host(node, count) for node, count in self.fleet.counts.items()]
+    def _reducer_hosts(self) -> list[ReducerNode]:
+        return [ReducerNode(node, count) for node, count in self.fleet.counts.items()]

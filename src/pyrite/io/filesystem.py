@@ -14,7 +14,7 @@ from pyrite.io.errors import BadPath, PackageMissing
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FileEntry:
     """A file or a folder; the size of a file is None where its storage does not tell."""
 
     path: str
@@ -26,11 +26,11 @@ class Entry:
         return self.path.rstrip("/").rpartition("/")[2]
 
 
-class Storage(Protocol):
+class FileSystem(Protocol):
     """What reading and saving need of a file system; paths are the storage's own."""
 
-    def entry(self, path: str) -> Entry | None: ...
-    def children(self, folder: str) -> list[Entry]: ...
+    def entry(self, path: str) -> FileEntry | None: ...
+    def children(self, folder: str) -> list[FileEntry]: ...
     def may_read(self, path: str) -> bool: ...
     def address(self, path: str) -> str: ...
     def open_read(self, path: str) -> BinaryIO: ...
@@ -55,10 +55,10 @@ class LocalStorage:
 
     moves_at_once = True
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> FileEntry | None:
         return self._look(path, lambda: os.stat(path))
 
-    def children(self, folder: str) -> list[Entry]:
+    def children(self, folder: str) -> list[FileEntry]:
         try:
             with os.scandir(folder) as found:
                 entries = [self._look(item.path, item.stat) for item in found]
@@ -68,12 +68,12 @@ class LocalStorage:
         return sorted((entry for entry in entries if entry), key=lambda entry: entry.path)
 
     @staticmethod
-    def _look(path: str, ask: Callable[[], os.stat_result]) -> Entry | None:
+    def _look(path: str, ask: Callable[[], os.stat_result]) -> FileEntry | None:
         try:
             facts = ask()
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return Entry(path, facts.st_size, stat.S_ISDIR(facts.st_mode))
+        return FileEntry(path, facts.st_size, stat.S_ISDIR(facts.st_mode))
 
     def may_read(self, path: str) -> bool:
         return os.access(path, os.R_OK)
@@ -129,13 +129,13 @@ class RemoteStorage:
         self._filesystem = filesystem
         self._prefix = prefix
 
-    def entry(self, path: str) -> Entry | None:
+    def entry(self, path: str) -> FileEntry | None:
         try:
             return self._entry(self._filesystem.info(path))
         except FileNotFoundError:
             return None
 
-    def children(self, folder: str) -> list[Entry]:
+    def children(self, folder: str) -> list[FileEntry]:
         try:
             listing = self._filesystem.ls(folder, detail=True)
         except (FileNotFoundError, NotADirectoryError):
@@ -146,9 +146,9 @@ class RemoteStorage:
         return sorted(inside, key=lambda entry: entry.path)
 
     @staticmethod
-    def _entry(facts: dict[str, Any]) -> Entry:
+    def _entry(facts: dict[str, Any]) -> FileEntry:
         is_folder = facts["type"] == "directory"
-        return Entry(facts["name"], facts.get("size"), is_folder)
+        return FileEntry(facts["name"], facts.get("size"), is_folder)
 
     def may_read(self, path: str) -> bool:
         return True
@@ -186,7 +186,7 @@ class RemoteStorage:
             self._filesystem.rmdir(folder)
 
 
-def locate(address: str) -> tuple[Storage, str]:
+def locate(address: str) -> tuple[FileSystem, str]:
     """The storage that an address belongs to, and the path there."""
     if not address:
         raise BadPath("a path is empty: name a file, a folder or a pattern", address)
@@ -223,7 +223,7 @@ def _local_path(address: str) -> str:
     return os.path.abspath(path)
 
 
-def _locate_remote(address: str) -> tuple[Storage, str]:
+def _locate_remote(address: str) -> tuple[FileSystem, str]:
     filesystem, path = _connect(address)
     # Listings kept from an earlier look would hide files that others wrote since.
     filesystem.invalidate_cache()
