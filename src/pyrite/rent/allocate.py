@@ -4,7 +4,9 @@ For each stage, of all machines that it could have, those stay that nothing beat
 money. The plan begins with the cheapest machines, and takes the step that saves the most seconds
 per dollar (R3S: MJCT/$), whichever stage it is in, as long as the budget lasts. With little money
 the cheapest way to the same memory are storage-only nodes in place of executors; with more of it
-executors return. The steps do not depend on the budget, so more of it is never slower.
+executors return. The steps do not depend on the budget, so more of it is never slower. Plans that
+differ by a hundredth of the time are equal, as no forecast is better than that: the cheapest of
+them is taken.
 """
 
 from __future__ import annotations
@@ -28,6 +30,9 @@ from pyrite.rent.hires import (
     only_type,
 )
 from pyrite.rent.loops import loops_of, neighbours_of, turns_of
+
+# Plans that take so much longer than the fastest are as fast.
+AS_FAST = 1.01
 
 
 class BudgetTooSmall(UserError):
@@ -123,12 +128,15 @@ class Allocator:
     # What can be asked
 
     def plan_within(self, budget: float, allowed: Allowed = anything) -> Plan:
-        """The fastest plan that costs no more; raises BudgetTooSmall where none does."""
+        """The fastest plan that costs no more, or a cheaper one that is as fast; raises
+        BudgetTooSmall where none does."""
         found = [(priced, hires) for hires, priced in self._all(allowed)]
         affordable = [each for each in found if each[0].dollars <= budget]
         if not affordable:
             raise BudgetTooSmall(budget, min(priced.dollars for priced, _ in found))
-        return self._plan(min(affordable, key=by_time)[1])
+        limit_s = AS_FAST * min(priced.seconds for priced, _ in affordable)
+        as_fast = [each for each in affordable if each[0].seconds <= limit_s]
+        return self._plan(min(as_fast, key=by_price)[1])
 
     def cheapest(self, allowed: Allowed = anything) -> Plan:
         found = [(priced, hires) for hires, priced in self._all(allowed)]
@@ -289,10 +297,10 @@ def replaced(machines: Machines, loop: int, hire: Hire) -> Machines:
     return (*machines[:loop], hire, *machines[loop + 1 :])
 
 
-def by_time(each: tuple[Priced, Machines]) -> tuple[float, float, int]:
-    """The fastest first; of equals the cheapest, and then the one with the fewest machines."""
+def by_price(each: tuple[Priced, Machines]) -> tuple[float, float, int]:
+    """The cheapest first; of equals the fastest, and then the one with the fewest machines."""
     priced, machines = each
-    return priced.seconds, priced.dollars, max(hire.machines for hire in machines)
+    return priced.dollars, priced.seconds, max(hire.machines for hire in machines)
 
 
 def rounded_up(dollars: float) -> str:

@@ -1,5 +1,6 @@
 """Machines for stages: never above the budget, never slower for more money, never without one."""
 
+from dataclasses import replace
 from math import inf
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyrite.errors import UserError
-from pyrite.rent.allocate import Allocator, BudgetTooSmall, Terms, rounded_up
+from pyrite.rent.allocate import AS_FAST, Allocator, BudgetTooSmall, Terms, rounded_up
 from pyrite.rent.completion import BlockCount, Hire, Instance, Rates, StageLoad, TaskLoad
 from pyrite.rent.hires import executors_only, only_executors_of, same_throughout
 from pyrite.rent.loops import loops_of
@@ -140,9 +141,19 @@ def test_no_restriction_makes_a_plan_better(found: Allocator, factor: float) -> 
     plan = found.plan_within(budget)
     for allowed in (executors_only, same_throughout):
         try:
-            assert found.plan_within(budget, allowed).seconds >= plan.seconds
+            assert found.plan_within(budget, allowed).seconds * AS_FAST >= plan.seconds
         except BudgetTooSmall as error:
             assert error.smallest > budget
+
+
+def test_nothing_is_paid_for_speed_within_the_error_of_any_forecast() -> None:
+    """Machines that are faster by less than a hundredth, or by more, at twice the price."""
+    found = {}
+    for speed in (1.005, 1.05):
+        quick = replace(SMALL, name="quick", prices=((0.0, 0.2),), speed=speed)
+        plan = allocator([computing(1, 10.0)], [SMALL, quick]).plan_within(inf)
+        found[speed] = {hire.executor.name for hire in plan.hires}
+    assert found == {1.005: {"small"}, 1.05: {"quick"}}
 
 
 def test_a_dollar_goes_where_it_saves_the_most() -> None:
