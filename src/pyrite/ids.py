@@ -13,6 +13,9 @@ ExecutorId = NewType("ExecutorId", int)
 NodeId = NewType("NodeId", str)
 BroadcastId = NewType("BroadcastId", int)
 
+# The driver writes segments too, and runs no tasks.
+DRIVER = ExecutorId(-1)
+
 
 class Partition(NamedTuple):
     """One partition of one RDD."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pyrite.ids import NodeId, RddId
+from pyrite.ids import ExecutorId, NodeId, RddId
 
 # A segment's name tells where it lies; disk has no limit that the ledger would keep.
 MEMORY_PREFIX = "m-"
@@ -28,6 +28,8 @@ class Segment:
     place: NodeId
     owner: NodeId
     bytes: int
+    # Who writes it; nobody where block servers make it, out of others.
+    writer: ExecutorId | None = None
     # Whether it holds kept partitions in memory, which may be moved, and may go to disk.
     kept: bool = False
     to_disk: bool = True

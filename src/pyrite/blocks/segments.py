@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from pyrite.blocks.codec import decode_frames, read_frames
+from pyrite.blocks.names import name_prefix
 from pyrite.blocks.parts import LongPart, find_part
 from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
 from pyrite.blocks.undo import undo_saves
-from pyrite.ids import BlockRef, NodeId
+from pyrite.ids import BlockRef, ExecutorId, NodeId
 from pyrite.rare import rare
 
 # The kernel takes at most this many buffers in one call.
@@ -120,11 +121,11 @@ def remove_segments(folders: Folders, segments: Iterable[str]) -> None:
             os.unlink(folders.path(segment))
 
 
-def clear_segments(folders: Folders, owner: str, known: Iterable[str]) -> None:
-    """Removes the owner's files but for the known ones."""
+def clear_segments(folders: Folders, writer: ExecutorId, known: Iterable[str]) -> None:
+    """Removes the writer's files but for the known ones, also those that nobody has heard of."""
     kept = set(known)
     for folder, prefix in (folders.memory, MEMORY_PREFIX), (folders.disk, DISK_PREFIX):
-        start = f"{prefix}{owner}-"
+        start = f"{prefix}{name_prefix(writer)}"
         names = [n for n in os.listdir(folder) if n.startswith(start) and n not in kept]
         remove_segments(folders, names)
 

@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from pyrite.blocks.names import segment_name
 from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
 from pyrite.blocks.segments import Folders, write_all
 from pyrite.errors import ClusterError
-from pyrite.ids import BlockRef, NodeId, RddId
+from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId
 from pyrite.rare import rare
 
 # Blocks start at multiples of this, so that arrays read in place are aligned.
@@ -82,10 +83,14 @@ class SegmentWriter:
     """
 
     def __init__(
-        self, folders: Folders, owner: str, lease: Lease, segment_bytes: int = SEGMENT_BYTES
+        self,
+        folders: Folders,
+        writer: ExecutorId,
+        lease: Lease,
+        segment_bytes: int = SEGMENT_BYTES,
     ) -> None:
         self.folders = folders
-        self.owner = owner
+        self.writer = writer
         self.lease = lease
         self.segment_bytes = segment_bytes
         self.pack_bytes = segment_bytes // PACKS
@@ -209,7 +214,7 @@ class SegmentWriter:
 
     def _new_name(self, prefix: str) -> str:
         self.number += 1
-        return f"{prefix}{self.owner}-{self.number}"
+        return f"{prefix}{segment_name(self.writer, self.number)}"
 
 
 class DiskBlock:

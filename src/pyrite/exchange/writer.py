@@ -9,13 +9,13 @@ from typing import Any
 from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.blocks.segments import Folders, write_all
 from pyrite.blocks.writer import DiskBlock, OpenSegment, Want
-from pyrite.exchange.book import NODE
+from pyrite.exchange.book import NODE, GuestId
 from pyrite.ids import BlockRef
 from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.writer import NodeWriter
 
-# Says how long a segment for a block of this size may be; 0 where there is no room.
-Grant = Callable[[str, int], int]
+# Says how long a segment of this number for a block of this size may be; 0 where there is no room.
+Grant = Callable[[int, int], int]
 
 
 class OutputWriter(NodeWriter):
@@ -28,18 +28,18 @@ class OutputWriter(NodeWriter):
     def __init__(
         self,
         folders: Folders,
-        owner: str,
+        guest: GuestId,
         grant: Grant,
-        announce: Callable[[str], None],
+        announce: Callable[[int], None],
         neighbours: Neighbours,
     ) -> None:
         # It wants room for its block, and takes as much more as the exchange has for it.
-        super().__init__(folders, owner, lambda want: NODE, neighbours, segment_bytes=0)
+        super().__init__(folders, guest, lambda want: NODE, neighbours, segment_bytes=0)
         self.grant = grant
         self.announce = announce
 
     def _open(self, want: Want) -> OpenSegment | None:
-        granted = self.grant(want.segment, want.bytes)
+        granted = self.grant(self.number, want.bytes)
         segment = super()._open(want._replace(bytes=granted)) if granted else None
         if segment is not None:
             # An open file would hold its memory after the exchange has been closed.
@@ -55,7 +55,7 @@ class OutputWriter(NodeWriter):
 
     def write_to_disk(self, buffers: Sequence[Any]) -> BlockRef:
         name = self._new_name(DISK_PREFIX)
-        self.announce(name)
+        self.announce(self.number)
         if self.folders.node == NODE:
             file = DiskBlock(name, self.folders)
             file.append(buffers)

@@ -24,7 +24,7 @@ from pyrite.execute.keeper import Keeper, KeepPlan, KeptBlockLost
 from pyrite.execute.operators import Operators
 from pyrite.execute.store import Store
 from pyrite.execute.traces import hint, pickle_error, summary, user_traceback
-from pyrite.ids import BlockRef, NodeId, Partition, RddId, ShuffleId
+from pyrite.ids import BlockRef, ExecutorId, NodeId, Partition, RddId, ShuffleId
 from pyrite.place.sizes import encode as encode_sizes
 from pyrite.plan.program import Layout
 from pyrite.rare import rare
@@ -133,12 +133,14 @@ class Task(NamedTuple):
 class Worker:
     """The executor's state between tasks, and its loop."""
 
-    def __init__(self, name: str, channel: Channel, store: Store, limits: Limits) -> None:
+    def __init__(
+        self, executor: ExecutorId, channel: Channel, store: Store, limits: Limits
+    ) -> None:
         self.channel = channel
         self.store = store
         self.limits = limits
         self.reader = store.reader()
-        self.writer = store.writer(name, self._lease, limits.segment_bytes)
+        self.writer = store.writer(executor, self._lease, limits.segment_bytes)
         self.live = store.live(limits.storage_bytes, limits.protected_bytes)
         self.keeper = Keeper(self.live, self.reader, self.writer, limits.batch_rows)
         self.stages: dict[int, Stage] = {}

@@ -107,7 +107,7 @@ class FinishJob(NamedTuple):
 class GrantSpace(NamedTuple):
     """The answer to SpaceWanted: on which node the segment may lie; None where no pool has room."""
 
-    writer: str
+    writer: ExecutorId
     segment: str
     place: NodeId | None
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from pyrite.blocks.ledger import Drop, Ledger
+from pyrite.blocks.names import segment_name
 from pyrite.blocks.pool import Segment
-from pyrite.ids import BlockRef, NodeId, RddId
+from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId
 
 NODES = [NodeId("a"), NodeId("b"), NodeId("c")]
-WRITERS = ["e0", "e1", "e2"]
+WRITERS = [ExecutorId(0), ExecutorId(1), ExecutorId(2)]
 CAPACITIES = [0, 50, 100, 300]
 
 which = st.integers(0, 1000)
@@ -31,7 +32,7 @@ class Fact:
     owner: NodeId
     bytes: int
     kept: bool
-    written_by: str | None
+    written_by: ExecutorId | None
     packs: bool = False
     blocks: list[tuple[BlockRef, RddId | None]] = field(default_factory=list)
     readers: list[str] = field(default_factory=list)
@@ -41,7 +42,7 @@ class Fact:
     @property
     def needed(self) -> bool:
         on_its_way = self.moves_to is not None or self.comes_from is not None
-        return bool(self.written_by or self.blocks or self.readers or on_its_way)
+        return bool(self.written_by is not None or self.blocks or self.readers or on_its_way)
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -100,24 +101,30 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(place=nodes, owner=nodes, writer=writers, kept=st.booleans(), packs=st.booleans())
     def grant(
-        self, place: NodeId, owner: NodeId, writer: str, kept: bool, packs: bool, size: int = 40
+        self,
+        place: NodeId,
+        owner: NodeId,
+        writer: ExecutorId,
+        kept: bool,
+        packs: bool,
+        size: int = 40,
     ) -> None:
         if place not in self.capacities or self.unused(place) < size:
             return
         self.count += 1
-        name = f"m-{writer}-{self.count}"
+        name = f"m-{segment_name(writer, self.count)}"
         self.ledger.grant(writer, Segment(name, place, owner, size, kept=kept), packs)
         if packs:
             self.close_open(writer, kept)
         self.facts[name] = Fact(place, owner, size, kept, writer, packs)
 
-    def close_open(self, writer: str, kept: bool) -> None:
+    def close_open(self, writer: ExecutorId, kept: bool) -> None:
         for fact in self.facts.values():
             if fact.written_by == writer and fact.kept == kept:
                 fact.packs = False
 
     @rule(writer=writers)
-    def settle(self, writer: str) -> None:
+    def settle(self, writer: ExecutorId) -> None:
         drops = self.ledger.settle(writer)
         for fact in self.facts.values():
             # None stays open on another node.
@@ -127,7 +134,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.expect_known(drops)
 
     @rule(writer=writers)
-    def seal(self, writer: str) -> None:
+    def seal(self, writer: ExecutorId) -> None:
         drops = self.ledger.seal(writer)
         for fact in self.facts.values():
             if fact.written_by == writer:
@@ -144,19 +151,21 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(number=which, rdd=st.integers(1, 2), length=st.sampled_from([0, 1, 7]))
     def pin(self, number: int, rdd: int, length: int) -> None:
-        name = self.one([n for n, each in self.facts.items() if each.written_by], number)
+        name = self.one(
+            [n for n, each in self.facts.items() if each.written_by is not None], number
+        )
         if name is not None:
             fact = self.facts[name]
             ref = BlockRef(fact.place, name, number, length)
             kind = RddId(rdd) if fact.kept else None
-            self.ledger.pin(ref, kind)
+            self.ledger.pin(ref, fact.written_by, kind)
             fact.blocks.append((ref, kind))
 
     @rule(node=nodes, length=st.integers(0, 500))
     def pin_on_disk(self, node: NodeId, length: int) -> None:
         self.count += 1
         ref = BlockRef(node, f"d-e0-{self.count}", 0, length)
-        self.ledger.pin(ref)
+        self.ledger.pin(ref, WRITERS[0])
         if node in self.capacities:
             self.facts[ref.segment] = Fact(node, node, length, False, None, blocks=[(ref, None)])
 
@@ -201,7 +210,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def is_movable(self, name: str, fact: Fact) -> bool:
         on_its_way = fact.moves_to is not None or fact.comes_from is not None
-        busy = fact.written_by or fact.readers or on_its_way
+        busy = fact.written_by is not None or fact.readers or on_its_way
         return name.startswith("m-") and fact.kept and not busy
 
     @precondition(lambda self: self.ledger.moves)

@@ -8,7 +8,7 @@ import pytest
 from pyrite.blocks.codec import encode
 from pyrite.blocks.segments import Folders, SegmentReader, remove_folders, remove_segments
 from pyrite.blocks.writer import ALIGNMENT, SEGMENT_BYTES, BlockNotWritten, SegmentWriter
-from pyrite.ids import BlockRef, NodeId
+from pyrite.ids import BlockRef, ExecutorId, NodeId
 
 NODE = NodeId("node-0")
 
@@ -21,7 +21,7 @@ def folders(tmp_path: Path) -> Folders:
 
 
 def writer_of(folders: Folders, granted: bool = True) -> SegmentWriter:
-    return SegmentWriter(folders, "e0", lambda _want: NODE if granted else None)
+    return SegmentWriter(folders, ExecutorId(0), lambda _want: NODE if granted else None)
 
 
 def test_small_blocks_share_a_segment_and_lie_aligned(folders: Folders) -> None:

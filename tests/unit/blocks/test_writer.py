@@ -12,7 +12,7 @@ import pytest
 from pyrite.blocks.segments import Folders, SegmentReader
 from pyrite.blocks.writer import ALIGNMENT, PACKS, SMALL, OpenSegment, SegmentWriter, Want
 from pyrite.errors import ClusterError
-from pyrite.ids import NodeId, RddId
+from pyrite.ids import ExecutorId, NodeId, RddId
 
 HERE, THERE = NodeId("node-0"), NodeId("node-1")
 RDD = RddId(3)
@@ -25,7 +25,7 @@ class Recorder(SegmentWriter):
     """Remembers what it asked for and what it sent to other nodes."""
 
     def __init__(self, folders: Folders, places: list[NodeId | None] | None = None) -> None:
-        super().__init__(folders, "e0", self._place, SEGMENT_BYTES)
+        super().__init__(folders, ExecutorId(0), self._place, SEGMENT_BYTES)
         self.places = places
         self.wants: list[Want] = []
         self.sent: list[tuple[NodeId, str, int, bytes]] = []

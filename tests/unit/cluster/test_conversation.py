@@ -199,7 +199,7 @@ def test_what_all_are_told(
 
 
 def test_answers_go_to_who_asked(conversation: Conversation, peers: list[Listener]) -> None:
-    assert conversation.tell(do.GrantSpace("e1", "m-e1-4", NODE))
+    assert conversation.tell(do.GrantSpace(ExecutorId(1), "m-e1-4", NODE))
     assert (peers[0].told, peers[1].take()) == ([], [("space", "m-e1-4", NODE)])
     together = ((AttemptId(5), ExecutorId(0)), (AttemptId(6), ExecutorId(1)))
     assert conversation.tell(do.ReleaseBarrier(together, ("a", "b")))
@@ -214,7 +214,7 @@ def test_answers_go_to_who_asked(conversation: Conversation, peers: list[Listene
     "command",
     [
         launch(0, executor=9),
-        do.GrantSpace("e9", "m-e9-1", NODE),
+        do.GrantSpace(ExecutorId(9), "m-e9-1", NODE),
         do.ReleaseBarrier(((AttemptId(5), ExecutorId(9)),), ("a",)),
     ],
 )
@@ -246,10 +246,14 @@ def test_what_is_not_for_executors(
     ("message", "events"),
     [
         (("ready", 0), [ev.ExecutorJoined(ExecutorId(0), NODE)]),
-        (("space", "m-e0-3", 64), [ev.SpaceWanted(NODE, "e0", "m-e0-3", 64)]),
+        (("space", "m-e0-3", 64), [ev.SpaceWanted(NODE, ExecutorId(0), "m-e0-3", 64)]),
         (
             ("space", "m-e0-3", 64, False, 4, False),
-            [ev.SpaceWanted(NODE, "e0", "m-e0-3", 64, packs=False, rdd=RddId(4), to_disk=False)],
+            [
+                ev.SpaceWanted(
+                    NODE, ExecutorId(0), "m-e0-3", 64, packs=False, rdd=RddId(4), to_disk=False
+                )
+            ],
         ),
         (("barrier", 5, "hello"), [ev.BarrierReached(AttemptId(5), "hello")]),
         (

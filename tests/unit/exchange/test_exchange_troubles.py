@@ -9,11 +9,13 @@ import resource
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import pytest
 from exchange_players import files_of, folders_of, until
 
+from pyrite.blocks.names import segment_name
 from pyrite.blocks.segments import SegmentReader
 from pyrite.errors import ClusterError
 from pyrite.exchange import Exchange, NotInShuffle, TooManyFiles
@@ -100,13 +102,13 @@ def test_a_file_that_can_not_be_removed_does_not_end_the_desk() -> None:
         place = exchange.address, exchange.secret
         other = Visit(place)
         visit = Visit(place)
-        segment = f"m-{visit.writer.owner}-1"
-        assert visit.ask("lease", segment, 1 << 20) == ["leased", 1 << 20]
+        segment = f"m-{segment_name(visit.writer.writer, 1)}"
+        assert visit.ask("lease", 1, 1 << 20) == ["leased", 1 << 20]
         os.mkdir(folders.path(segment))
         visit.close()
-        names = (f"m-{other.writer.owner}-{number}" for number in range(1, 1 << 30))
+        numbers = count(1)
         # When its room is free again, the desk has heard that it went.
-        until(lambda: other.ask("lease", next(names), 1 << 20)[1])
+        until(lambda: other.ask("lease", next(numbers), 1 << 20)[1])
         other.close()
         assert exchange.register(maps=1, reducers=1).missing() == [0]
 

@@ -19,6 +19,7 @@ import psutil
 import pytest
 from exchange_players import count_right, files_of, folders_of, part, put_some, until
 
+from pyrite.blocks.names import segment_name
 from pyrite.errors import ClusterError, UserError
 from pyrite.exchange import (
     AlreadyPut,
@@ -405,8 +406,8 @@ def test_a_client_holds_nothing_open_between_puts(lasting: dict[str, Exchange]) 
 def test_what_is_removed_is_not_written_again(lasting: dict[str, Exchange]) -> None:
     exchange = lasting["through the server"]
     visit = Visit((exchange.address, exchange.secret))
-    segment = f"m-{visit.writer.owner}-1"
-    assert visit.ask("lease", segment, 100)[1] >= 100
+    segment = f"m-{segment_name(visit.writer.writer, 1)}"
+    assert visit.ask("lease", 1, 100)[1] >= 100
     visit.close()
     client = BlockClient(exchange.secret)
 

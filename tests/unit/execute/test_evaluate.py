@@ -13,7 +13,7 @@ from pyrite.bounded.space import Space
 from pyrite.execute.evaluate import Evaluator
 from pyrite.execute.keeper import Keeper
 from pyrite.execute.operators import Operators
-from pyrite.ids import BlockRef, NodeId, RddId, ShuffleId
+from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId, ShuffleId
 from pyrite.plan.program import Layout, Node, Run, ShuffleInput
 from pyrite.rdd.op import Op
 from pyrite.rdd.partitioner import ToOne
@@ -47,7 +47,7 @@ def test_parcels_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:
     parcels = {ShuffleId(4): ["m-f0-1"], ShuffleId(5): ["m-f9-1"]}
 
     reader = SegmentReader(folders)
-    writer = SegmentWriter(folders, "e7", lambda _want: NODE)
+    writer = SegmentWriter(folders, ExecutorId(7), lambda _want: NODE)
     keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
     space = Space(1 << 40, str(tmp_path))
     for shuffle in shuffles:
@@ -65,7 +65,7 @@ def test_the_frames_of_a_piece_are_small(tmp_path: Path) -> None:
     Path(folders.path("m-e0-1")).write_bytes(output)
     shuffles = {ShuffleId(4): [BlockRef(NODE, "m-e0-1", 0, len(output))]}
     reader = SegmentReader(folders)
-    writer = SegmentWriter(folders, "e7", lambda _want: NODE)
+    writer = SegmentWriter(folders, ExecutorId(7), lambda _want: NODE)
     keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
     space = Space(1 << 40, str(tmp_path))
     node = Node(RddId(1), (ShuffleInput(ShuffleId(4)),), 1)

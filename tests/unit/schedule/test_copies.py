@@ -134,7 +134,7 @@ def test_copies_lie_on_disk_and_take_no_room_from_writers() -> None:
     talk = copied(pool_bytes=10 * MIB)
     assert all(each.segment.startswith("d-fetched-") for each in talk.orders())
     for number, node in enumerate(NODES):
-        answer = talk.tell(ev.SpaceWanted(node, f"e{number}", f"m-e{number}-1", 10 * MIB))
+        answer = talk.tell(ev.SpaceWanted(node, ExecutorId(number), f"m-e{number}-1", 10 * MIB))
         [granted] = of_type(answer, do.GrantSpace)
         assert granted.place == node
 

@@ -160,12 +160,12 @@ def test_what_will_be_read_is_kept_unless_that_is_turned_off(foresight: bool) ->
     talk.submit(chain(1, 1, partitions=3))
     for number in (1, 2):
         name = f"m-e1-{number}"
-        talk.tell(ev.SpaceWanted(OTHER, "e1", name, 50, packs=False, rdd=RddId(1)))
+        talk.tell(ev.SpaceWanted(OTHER, ExecutorId(1), name, 50, packs=False, rdd=RddId(1)))
         [attempt] = [a for a, each in talk.running.items() if each.executor == 1]
         talk.succeed(attempt, kept=stored(1, number, BlockRef(NODE, name, 0, 50)))
     talk.submit(chain(2, 20), id=1, partitions=(1,))
     talk.submit(chain(3, 1, 30), id=2, partitions=(1,))
-    answer = talk.tell(ev.SpaceWanted(NODE, "e0", "m-e0-1", 50, packs=False, rdd=RddId(1)))
+    answer = talk.tell(ev.SpaceWanted(NODE, ExecutorId(0), "m-e0-1", 50, packs=False, rdd=RddId(1)))
     [move] = of_type(answer, do.MoveSegment)
     assert move.segment == ("m-e1-2" if foresight else "m-e1-1")
 
@@ -225,10 +225,10 @@ class TestReservations:
         talk.tell(ev.ExecutorJoined(ExecutorId(1), OTHER))
         talk.tell(ev.RddPersisted(RddId(1)))
         talk.submit(chain(1, 1, 10, partitions=5))
-        talk.tell(ev.SpaceWanted(OTHER, "e1", "m-e1-1", 40, packs=False, rdd=RddId(1)))
+        talk.tell(ev.SpaceWanted(OTHER, ExecutorId(1), "m-e1-1", 40, packs=False, rdd=RddId(1)))
         talk.succeed(1, kept=stored(1, 1, BlockRef(OTHER, "m-e1-1", 0, 40)))
         # 160 bytes are still to come, half of them on the other node, which has 60 left.
-        wanted = ev.SpaceWanted(NODE, "e0", "m-e0-1", 40, packs=False, rdd=RddId(1))
+        wanted = ev.SpaceWanted(NODE, ExecutorId(0), "m-e0-1", 40, packs=False, rdd=RddId(1))
         [grant] = of_type(talk.tell(wanted), do.GrantSpace)
         assert grant.place == place
 

@@ -42,7 +42,7 @@ class Rooms(Talk):
     def want(self, executor: int, segment: str, size: int, rdd: RddId | None = KEPT) -> list[Any]:
         """Asks for room for a block of its own; gives the answers, none where it has to wait."""
         node = (NODE, OTHER)[executor]
-        wanted = ev.SpaceWanted(node, f"e{executor}", segment, size, False, rdd, self.to_disk)
+        wanted = ev.SpaceWanted(node, ExecutorId(executor), segment, size, False, rdd, self.to_disk)
         return places(self.tell(wanted))
 
     def join_store(self, size: int = 100, node: NodeId = STORE) -> None:
@@ -52,7 +52,7 @@ class Rooms(Talk):
         """Executor 0 wants 80 bytes, and what executor 1 has laid there moves to the storage."""
         self.lend()
         self.join_store(store_bytes)
-        answer = self.tell(ev.SpaceWanted(NODE, "e0", "m-e0-1", 80, False, LATER))
+        answer = self.tell(ev.SpaceWanted(NODE, ExecutorId(0), "m-e0-1", 80, False, LATER))
         [move] = of_type(answer, do.MoveSegment)
         assert answer == [move] and move[1:] == (NODE, "m-e1-1", STORE, "m-moved-1", 60)
         return move
@@ -92,7 +92,7 @@ class TestWaiting:
         answer = talk.tell(ev.SegmentMoved(move.move))
         assert answer == [
             do.DropSegments(NODE, ("m-e1-1",)),
-            do.GrantSpace("e0", "m-e0-1", NODE),
+            do.GrantSpace(ExecutorId(0), "m-e0-1", NODE),
         ]
         assert talk.promised == 0
 
@@ -106,7 +106,9 @@ class TestWaiting:
         move = talk.wait_for_room(store_bytes=200)
         assert talk.read_lent() == ((Partition(KEPT, 1), LENT),)
         answer = talk.tell(ev.SegmentMoved(move.move))
-        assert answer == [do.GrantSpace("e0", "m-e0-1", STORE)], "there is no room here yet"
+        assert answer == [do.GrantSpace(ExecutorId(0), "m-e0-1", STORE)], (
+            "there is no room here yet"
+        )
         assert of_type(talk.succeed(2), do.DropSegments) == [do.DropSegments(NODE, ("m-e1-1",))]
         assert talk.read_lent(job=2) == (MOVED,)
 
@@ -114,7 +116,7 @@ class TestWaiting:
         talk = Rooms()
         talk.wait_for_room()
         assert talk.tell(ev.ExecutorJoined(ExecutorId(2), NODE)) == []
-        wanted = ev.SpaceWanted(NODE, "e2", "m-e2-1", 30)
+        wanted = ev.SpaceWanted(NODE, ExecutorId(2), "m-e2-1", 30)
         assert places(talk.tell(wanted)) == [None], "of the 40 that are left, 20 are promised"
         assert places(talk.tell(wanted._replace(segment="m-e2-2", bytes=20))) == [NODE]
 
@@ -142,10 +144,10 @@ class TestWaiting:
     def test_what_may_not_go_to_disk_is_given_up(self) -> None:
         talk = Rooms(to_disk=False)
         talk.lend()
-        answer = talk.tell(ev.SpaceWanted(NODE, "e0", "m-e0-1", 80, False, LATER))
+        answer = talk.tell(ev.SpaceWanted(NODE, ExecutorId(0), "m-e0-1", 80, False, LATER))
         assert answer == [
             do.DropSegments(NODE, ("m-e1-1",)),
-            do.GrantSpace("e0", "m-e0-1", NODE),
+            do.GrantSpace(ExecutorId(0), "m-e0-1", NODE),
         ]
         assert talk.read_lent() == ()
 
@@ -179,7 +181,7 @@ class TestWaiting:
         talk.join_store()
         assert talk.want(1, "m-e1-1", 100) == [STORE]
         talk.succeed(1, kept=stored(KEPT, 1, BlockRef(STORE, "m-e1-1", 0, 100)))
-        answer = talk.tell(ev.SpaceWanted(NODE, "e0", "m-e0-1", 50, False, LATER))
+        answer = talk.tell(ev.SpaceWanted(NODE, ExecutorId(0), "m-e0-1", 50, False, LATER))
         [move] = of_type(answer, do.MoveSegment)
         assert (move.target, places(answer)) == (OTHER, []), "executor 1 has most"
         assert places(talk.tell(ev.NodeLost(STORE, "crash"))) == [None]
@@ -198,7 +200,7 @@ class TestWaiting:
     def test_room_that_becomes_free_otherwise_is_granted_at_once(self) -> None:
         talk = Rooms()
         talk.tell(ev.ExecutorJoined(ExecutorId(2), NODE))
-        assert places(talk.tell(ev.SpaceWanted(NODE, "e2", "m-e2-1", 30))) == [NODE]
+        assert places(talk.tell(ev.SpaceWanted(NODE, ExecutorId(2), "m-e2-1", 30))) == [NODE]
         talk.lend()
         talk.join_store()
         assert talk.want(0, "m-e0-1", 40, LATER) == [], "60 and 30 are used of 100"
@@ -209,7 +211,7 @@ class TestWaiting:
         talk = Rooms()
         move = talk.wait_for_room()
         talk.tell(ev.ExecutorJoined(ExecutorId(2), NODE))
-        wanted = ev.SpaceWanted(NODE, "e2", "m-e2-1", 20, False, LATER)
+        wanted = ev.SpaceWanted(NODE, ExecutorId(2), "m-e2-1", 20, False, LATER)
         assert places(talk.tell(wanted)) == [NODE], "there are 20 that nobody waits for"
         assert places(talk.tell(ev.SegmentMoved(move.move))) == [NODE]
 
@@ -217,7 +219,7 @@ class TestWaiting:
         talk = Rooms()
         talk.lend()
         talk.join_store()
-        answer = talk.tell(ev.SpaceWanted(NODE, "e0", "m-e0-1", 80))
+        answer = talk.tell(ev.SpaceWanted(NODE, ExecutorId(0), "m-e0-1", 80))
         [move] = of_type(answer, do.MoveSegment)
         assert places(talk.tell(ev.SegmentMoved(move.move))) == [NODE]
         assert not talk.scheduler.storage.ledger.segments["m-e0-1"].kept
@@ -324,7 +326,7 @@ class TestLeaving:
     def test_a_pack_that_an_idle_executor_keeps_open_does_not_hold_it(self) -> None:
         talk = Rooms(pool_bytes=50)
         talk.join_store()
-        wanted = ev.SpaceWanted(OTHER, "e1", "m-e1-1", 60, True, KEPT)
+        wanted = ev.SpaceWanted(OTHER, ExecutorId(1), "m-e1-1", 60, True, KEPT)
         assert places(talk.tell(wanted)) == [STORE]
         talk.succeed(1, kept=stored(KEPT, 1, BlockRef(STORE, "m-e1-1", 0, 10)))
         [move] = of_type(talk.tell(ev.NodeLeaves(STORE)), do.MoveSegment)

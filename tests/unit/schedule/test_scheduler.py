@@ -377,21 +377,21 @@ def test_a_failed_barrier_task_starts_all_again() -> None:
 def test_space_is_granted_up_to_the_pool_and_freed_with_the_blocks() -> None:
     talk = Talk(executors=2, pool_bytes=100)
 
-    def is_granted(owner: str, segment: str) -> bool:
-        answer = talk.tell(ev.SpaceWanted(NODE, owner, segment, 80))
+    def is_granted(writer: ExecutorId, segment: str) -> bool:
+        answer = talk.tell(ev.SpaceWanted(NODE, writer, segment, 80))
         [grant] = of_type(answer, do.GrantSpace)
-        assert (grant.writer, grant.segment) == (owner, segment)
+        assert (grant.writer, grant.segment) == (writer, segment)
         assert grant.place in (NODE, None)
         return grant.place is not None
 
-    assert is_granted("e0", "m-e0-1")
+    assert is_granted(ExecutorId(0), "m-e0-1")
     ref = BlockRef(NODE, "m-e0-1", 0, 10)
     talk.tell(ev.BlockPut(ref))
-    assert not is_granted("e1", "m-e1-1")
+    assert not is_granted(ExecutorId(1), "m-e1-1")
     talk.lose(0)
-    assert not is_granted("e0", "m-e0-2"), "the late words of one that is lost"
+    assert not is_granted(ExecutorId(0), "m-e0-2"), "the late words of one that is lost"
     assert talk.tell(ev.BlocksReleased((ref,))) == [do.DropSegments(NODE, ("m-e0-1",))]
-    assert is_granted("e1", "m-e1-2")
+    assert is_granted(ExecutorId(1), "m-e1-2")
 
 
 def test_every_reader_waits_for_an_output_that_one_of_them_found_lost() -> None:

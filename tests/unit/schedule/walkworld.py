@@ -67,10 +67,10 @@ class World:
         self.starting: list[tuple[ExecutorId, NodeId]] = []
         self.next_executor = 0
         self.count = 0
-        self.asking: dict[str, ev.SpaceWanted] = {}
-        self.granted: dict[str, list[Granted]] = {}
+        self.asking: dict[ExecutorId, ev.SpaceWanted] = {}
+        self.granted: dict[ExecutorId, list[Granted]] = {}
         # The segment for map outputs that an executor goes on writing to.
-        self.open: dict[str, Granted] = {}
+        self.open: dict[ExecutorId, Granted] = {}
         self.moves: dict[int, do.MoveSegment] = {}
         # Moves that came to nothing with their node, whatever is heard of them.
         self.void: set[int] = set()
@@ -87,7 +87,7 @@ class World:
         for attempt in [a for a, each in self.running.items() if each.executor == executor]:
             del self.running[attempt]
         for known in (self.asking, self.granted, self.open):
-            known.pop(f"e{executor}", None)
+            known.pop(executor, None)
         del self.nodes[executor]
 
     def end_node(self, node: NodeId) -> int:
@@ -107,16 +107,16 @@ class World:
 
     def want(self, executor: ExecutorId, rdd: RddId | None) -> ev.SpaceWanted:
         dice = self.dice
-        writer, node = f"e{executor}", self.nodes[executor]
+        node = self.nodes[executor]
         self.count += 1
         packs = rdd is None or dice.random() < 0.3
         size = dice.choice([10, 30, 60, 60, 90])
         wanted = ev.SpaceWanted(
-            node, writer, f"m-{writer}-{self.count}", size, packs, rdd, dice.random() < 0.7
+            node, executor, f"m-e{executor}-{self.count}", size, packs, rdd, dice.random() < 0.7
         )
-        self.asking[writer] = wanted
+        self.asking[executor] = wanted
         if rdd is None:
-            self.open.pop(writer, None)
+            self.open.pop(executor, None)
         return wanted
 
     def grant(self, command: do.GrantSpace) -> None:
@@ -135,10 +135,9 @@ class World:
 
     def output(self, executor: ExecutorId) -> BlockRef:
         """A block that is not kept: where the executor packs them, or on its disk."""
-        writer = f"e{executor}"
         self.count += 1
-        if writer in self.open and self.dice.random() < 0.7:
-            return self.open[writer].ref(self.count)
+        if executor in self.open and self.dice.random() < 0.7:
+            return self.open[executor].ref(self.count)
         return self.on_disk(executor)
 
     def on_disk(self, executor: ExecutorId) -> BlockRef:
@@ -149,7 +148,7 @@ class World:
 
     def written(self, executor: ExecutorId) -> list[Granted]:
         """What the executor's task was given; late writes to nodes that are back count too."""
-        granted = self.granted.pop(f"e{executor}", [])
+        granted = self.granted.pop(executor, [])
         for each in granted:
             if each.place in self.files.capacities:
                 self.files.sizes.setdefault((each.place, each.segment), each.bytes)

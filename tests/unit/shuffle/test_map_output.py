@@ -14,14 +14,14 @@ from pyrite.blocks.segments import Folders, SegmentReader
 from pyrite.blocks.writer import SegmentWriter
 from pyrite.bounded.space import Space
 from pyrite.hashing import portable_hash
-from pyrite.ids import BlockRef, NodeId, ShuffleId
+from pyrite.ids import BlockRef, ExecutorId, NodeId, ShuffleId
 from pyrite.rdd.partitioner import ByKey, ByRange, Partitioner, RangeFunc, Router, Spread
 from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 from pyrite.shuffle.write import write_map_output
 
 NODE = NodeId("node-0")
 
-OWNERS = count()
+WRITERS = count()
 
 
 class Node:
@@ -29,7 +29,7 @@ class Node:
 
     def __init__(self, folder: Path, over: bool = False) -> None:
         self.folders = Folders(str(folder), str(folder), NODE)
-        self.writer = SegmentWriter(self.folders, f"e{next(OWNERS)}", lambda _want: NODE)
+        self.writer = SegmentWriter(self.folders, ExecutorId(next(WRITERS)), lambda _want: NODE)
         self.reader = SegmentReader(self.folders)
         self.space = Space(1 << 40, str(folder))
         if over:

@@ -131,7 +131,7 @@ class CostedCluster:
             case do.CancelTask():
                 self._cancel(command)
             case do.GrantSpace():
-                executor = self.executors.get(ExecutorId(int(command.writer[1:])))
+                executor = self.executors.get(command.writer)
                 if executor is not None and executor.run is not None:
                     executor.run.granted(command.segment, command.place)
             case do.MoveSegment():

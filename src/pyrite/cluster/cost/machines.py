@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyrite.blocks.names import segment_name
 from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
 from pyrite.blocks.writer import ALIGNMENT, SEGMENT_BYTES
 from pyrite.cluster.cost.costs import CostModel, NodeKind
@@ -48,7 +49,6 @@ class CostedExecutor:
     def __init__(self, id: ExecutorId, node: CostedNode) -> None:
         self.id = id
         self.node = node
-        self.owner = f"e{id}"
         self.run: TaskRun | None = None
         # By RDD, the least recently used first.
         self.live: dict[RddId, dict[int, float]] = {}
@@ -106,7 +106,7 @@ class CostedExecutor:
 
     def new_name(self) -> str:
         self._segments += 1
-        return f"{MEMORY_PREFIX}{self.owner}-{self._segments}"
+        return MEMORY_PREFIX + segment_name(self.id, self._segments)
 
     def open_segment(self, name: str, size: int) -> None:
         self._segment, self._offset, self._end = name, 0, max(size, SEGMENT_BYTES)
@@ -119,4 +119,5 @@ class CostedExecutor:
 
     def place_on_disk(self, size: int) -> BlockRef:
         self._segments += 1
-        return BlockRef(self.node.id, f"{DISK_PREFIX}{self.owner}-{self._segments}", 0, size)
+        name = DISK_PREFIX + segment_name(self.id, self._segments)
+        return BlockRef(self.node.id, name, 0, size)

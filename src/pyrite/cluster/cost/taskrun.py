@@ -258,13 +258,13 @@ class TaskRun:
 
     def _want(self, partition: Partition | None, size: int) -> None:
         """Asks for a segment; a kept partition gets one of its own."""
-        node, owner = self.executor.node.id, self.executor.owner
+        node, writer = self.executor.node.id, self.executor.id
         if partition is not None:
             self._segment = self.executor.new_name()
-            wanted = ev.SpaceWanted(node, owner, self._segment, size, False, partition.rdd)
+            wanted = ev.SpaceWanted(node, writer, self._segment, size, False, partition.rdd)
         else:
             self._segment, length = self.executor.new_segment(size)
-            wanted = ev.SpaceWanted(node, owner, self._segment, length)
+            wanted = ev.SpaceWanted(node, writer, self._segment, length)
         self.cluster.say(wanted)
 
     def granted(self, segment: str, place: NodeId | None) -> None:

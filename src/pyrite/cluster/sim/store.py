@@ -17,7 +17,7 @@ from pyrite.blocks.writer import BlockNotWritten, DiskBlock, Lease, OpenSegment,
 from pyrite.bounded.space import Space
 from pyrite.cluster.sim.world import World
 from pyrite.execute.store import Store
-from pyrite.ids import BlockRef, NodeId
+from pyrite.ids import BlockRef, ExecutorId, NodeId
 
 FULL = os.strerror(errno.ENOSPC)
 # About what a block costs to move, beside what its bytes do.
@@ -84,8 +84,8 @@ class SimStore(Store):
     def reader(self) -> SegmentReader:
         return SimReader(self.host)
 
-    def writer(self, owner: str, lease: Lease, segment_bytes: int) -> SegmentWriter:
-        return SimWriter(self.host, owner, lease, segment_bytes)
+    def writer(self, writer: ExecutorId, lease: Lease, segment_bytes: int) -> SegmentWriter:
+        return SimWriter(self.host, writer, lease, segment_bytes)
 
     def live(self, limit_bytes: int, protected_bytes: int) -> LiveStore:
         return SharedLiveStore(limit_bytes, protected_bytes)
@@ -97,8 +97,8 @@ class SimStore(Store):
 class SimWriter(SegmentWriter):
     """Writes real segments while virtual time passes."""
 
-    def __init__(self, host: Host, owner: str, lease: Lease, segment_bytes: int) -> None:
-        super().__init__(host.place.folders, owner, lease, segment_bytes)
+    def __init__(self, host: Host, writer: ExecutorId, lease: Lease, segment_bytes: int) -> None:
+        super().__init__(host.place.folders, writer, lease, segment_bytes)
         self.host = host
 
     def write(self, buffers: Sequence[Any], size: int) -> BlockRef:
