@@ -123,7 +123,7 @@ class World:
         self._written[executor] = written + 1
         node = self._nodes[executor]
         number, place = divmod(written, BLOCKS_PER_SEGMENT)
-        segment = f"m-{segment_name(executor, number)}"
+        segment = segment_name(executor, number)
         if place == 0:
             size_bytes = BLOCKS_PER_SEGMENT * BLOCK_BYTES
             self._tell(ev.SpaceWanted(node, executor, segment, size_bytes))

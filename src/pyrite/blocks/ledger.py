@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX, Content, Pool, Segment
-from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId
+from pyrite.blocks.names import moved_name
+from pyrite.blocks.pool import Content, Pool, Segment
+from pyrite.ids import BlockRef, ExecutorId, Medium, NodeId, RddId
 from pyrite.rare import rare
 
 Drop = tuple[NodeId, str]
@@ -139,7 +140,7 @@ class Ledger:
 
     def holds(self, ref: BlockRef) -> bool:
         """Whether the block can be there: its node may have gone since it was written."""
-        if ref.segment.startswith(MEMORY_PREFIX):
+        if ref.medium == "memory":
             return ref.segment in self.segments
         return ref.node in self.pools
 
@@ -150,7 +151,8 @@ class Ledger:
             return
         segment = self.segments.get(ref.segment)
         if segment is None:
-            segment = Segment(ref.segment, ref.node, ref.node, ref.length, writer, sealed=True)
+            node, name, _, length, medium = ref
+            segment = Segment(name, node, node, length, writer, medium, sealed=True)
             self._add(segment)
         segment.live += 1
         if rdd is not None:
@@ -189,9 +191,9 @@ class Ledger:
 
     # Parcels
 
-    def begin_parcel(self, node: NodeId, name: str, size: int) -> Segment:
+    def begin_parcel(self, node: NodeId, name: str, size: int, medium: Medium) -> Segment:
         """A node begins to fetch into a segment of its own."""
-        segment = Segment(name, node, node, size, live=1)
+        segment = Segment(name, node, node, size, medium=medium, fetched=True, live=1)
         self._add(segment)
         return segment
 
@@ -203,16 +205,16 @@ class Ledger:
 
     # Moves
 
-    def move(self, source: Segment, node: NodeId, in_memory: bool) -> Move:
+    def move(self, source: Segment, node: NodeId, medium: Medium) -> Move:
         """Begins to move a segment; room for it is taken at once."""
         self.next_move += 1
-        prefix = MEMORY_PREFIX if in_memory else DISK_PREFIX
         target = Segment(
-            f"{prefix}moved-{self.next_move}",
+            moved_name(self.next_move),
             node,
             source.owner,
             source.bytes,
-            kept=in_memory,
+            medium=medium,
+            kept=medium == "memory",
             to_disk=source.to_disk,
         )
         source.moving = True

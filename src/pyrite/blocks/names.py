@@ -13,3 +13,13 @@ def segment_name(writer: ExecutorId, number: int) -> str:
 def name_prefix(writer: ExecutorId) -> str:
     """What the names of all segments of a writer begin with, and no other's."""
     return "driver-" if writer == DRIVER else f"e{writer}-"
+
+
+def fetched_name(fetch: int) -> str:
+    """The name of the segment that a fetch makes."""
+    return f"fetched-{fetch}"
+
+
+def moved_name(move: int) -> str:
+    """The name of a segment where a move has brought it."""
+    return f"moved-{move}"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from pyrite.blocks.ledger import Drop, Ledger
 from pyrite.blocks.names import segment_name
-from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX, Segment
+from pyrite.blocks.pool import Segment
 from pyrite.exchange.outputs import Output, are_ends
 from pyrite.ids import BlockRef, ExecutorId, NodeId
 
@@ -190,7 +190,7 @@ class Book:
 
     def _lease(self, guest: GuestId, number: int, size: int) -> int:
         """How long a segment for a block of this size may be; 0 where there is no room."""
-        segment = self._new_name(guest, number, MEMORY_PREFIX)
+        segment = self._new_name(guest, number)
         if size < 0:
             raise BadWords(f"segment {segment} of {size} bytes can't be leased")
         unused_bytes = self.ledger.pools[NODE].unused_bytes
@@ -203,15 +203,16 @@ class Book:
 
     def _spill(self, guest: GuestId, number: int) -> list[Command]:
         """The guest is about to write a file; without this word nobody would know whose it is."""
-        segment = self._new_name(guest, number, DISK_PREFIX)
+        segment = self._new_name(guest, number)
         drops = self._end_spill(guest)
         self.spills[guest] = segment
         return [*removal(drops), Answer(guest, ["noted"])]
 
-    def _new_name(self, guest: GuestId, number: int, prefix: str) -> str:
+    def _new_name(self, guest: GuestId, number: int) -> str:
         """What a guest calls a segment that is to be made; each of its numbers serves once."""
-        segment = f"{prefix}{segment_name(guest, number)}"
-        if number < 0 or segment in self.ledger.segments:
+        segment = segment_name(guest, number)
+        is_known = segment in self.ledger.segments or self.spills.get(guest) == segment
+        if number < 0 or is_known:
             raise BadWords(f"guest {guest} can't have a segment {number}")
         return segment
 
@@ -223,13 +224,14 @@ class Book:
     def _written(self, guest: GuestId, block: Any, ends: Any, checks: Any) -> Output:
         """The output that the words tell of, where the guest may have written it."""
         match block:
-            case [str(name), int(offset), int(length)] if offset >= 0 and length >= 0:
+            case [str(name), int(offset), int(length), ("memory" | "disk") as medium] if (
+                offset >= 0 and length >= 0
+            ):
                 pass
             case _:
-                raise BadWords("a block has a segment, an offset and a length")
-        prefix = MEMORY_PREFIX if name.startswith(MEMORY_PREFIX) else DISK_PREFIX
+                raise BadWords("a block has a segment, an offset, a length and a medium")
         segment = self.ledger.segments.get(name)
-        if prefix == DISK_PREFIX:
+        if medium == "disk":
             has_it = self.spills.get(guest) == name and offset == 0
         else:
             end = offset + length
@@ -237,7 +239,7 @@ class Book:
         if not has_it:
             raise BadWords(f"segment {name} was not given to guest {guest} for this")
         try:
-            output = Output.made(BlockRef(NODE, name, offset, length), ends, checks)
+            output = Output.made(BlockRef(NODE, name, offset, length, medium), ends, checks)
         except (TypeError, OverflowError) as error:
             raise BadWords(f"no ends and checksums: {error}") from None
         if len(output.ends) != len(output.checks) or not are_ends(output.ends, length):

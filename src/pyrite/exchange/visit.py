@@ -114,7 +114,7 @@ class Visit:
         client = self.neighbours.client
         assert isinstance(client, BlockClient), "who can enter the folders reads there"
         try:
-            return client.read_many(self.server, [each[:3] for each in stretches])
+            return client.read_many(self.server, [(*each[:3], each.medium) for each in stretches])
         except PeerLost as error:
             raise self._lost(str(error), errors.ServerLost) from None
         except BlockRefused as error:

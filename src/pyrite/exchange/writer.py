@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.blocks.segments import Folders, write_all
 from pyrite.blocks.writer import DiskBlock, OpenSegment, Want
 from pyrite.exchange.book import NODE, GuestId
@@ -47,19 +46,19 @@ class OutputWriter(NodeWriter):
         return segment
 
     def _fill(self, segment: OpenSegment, buffers: Sequence[Any]) -> None:
-        fd = os.open(self.folders.path(segment.name), os.O_WRONLY | os.O_CLOEXEC)
+        fd = os.open(self.folders.path(segment.name, "memory"), os.O_WRONLY | os.O_CLOEXEC)
         try:
             write_all(fd, buffers, segment.offset)
         finally:
             os.close(fd)
 
     def write_to_disk(self, buffers: Sequence[Any]) -> BlockRef:
-        name = self._new_name(DISK_PREFIX)
+        name = self._new_name()
         self.announce(self.number)
         if self.folders.node == NODE:
             file = DiskBlock(name, self.folders)
             file.append(buffers)
             return file.finish()
         size = sum(map(len, buffers))
-        self.neighbours.write(NODE, name, 0, buffers, size)
-        return BlockRef(NODE, name, 0, size)
+        self.neighbours.write(NODE, name, 0, buffers, size, "disk")
+        return BlockRef(NODE, name, 0, size, "disk")

@@ -27,4 +27,4 @@ class NodeWriter(SegmentWriter):
 
     def _send(self, segment: OpenSegment, buffers: Sequence[Any]) -> None:
         place, name, offset = segment.place, segment.name, segment.offset
-        self.neighbours.write(place, name, offset, buffers, segment.length)
+        self.neighbours.write(place, name, offset, buffers, segment.length, "memory")

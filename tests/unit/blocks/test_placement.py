@@ -37,7 +37,7 @@ class Cluster:
     ) -> Segment:
         """A segment of one kept partition lies somewhere."""
         self.count += 1
-        name = f"m-e{self.count}-1"
+        name = f"e{self.count}-1"
         segment = Segment(name, place, owner or place, size, kept=True, to_disk=to_disk)
         self.ledger.grant(ExecutorId(self.count), segment, packs=False)
         self.ledger.pin(self.ref(segment), ExecutorId(self.count), rdd)
@@ -49,7 +49,7 @@ class Cluster:
     def lay_output(self, place: NodeId, size: int) -> None:
         """A map output lies somewhere."""
         self.count += 1
-        segment = Segment(f"m-e{self.count}-1", place, place, size)
+        segment = Segment(f"e{self.count}-1", place, place, size)
         self.ledger.grant(ExecutorId(self.count), segment, packs=True)
 
     def ref(self, segment: Segment) -> BlockRef:
@@ -283,7 +283,7 @@ def test_what_a_running_task_reads_stays() -> None:
 def test_what_is_moving_already_moves_no_more() -> None:
     cluster = Cluster(a=100, b=0, c=60)
     moving = cluster.lay(A, 60, owner=B)
-    cluster.ledger.move(moving, C, in_memory=True)
+    cluster.ledger.move(moving, C, "memory")
     assert cluster.place(A, 50) == Place(None)
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyrite.exchange.book import PAGE_BYTES, Answer, BadWords, Book, Command, GuestId, Remove, share
+from pyrite.ids import Medium
 
 KB = 1 << 10
 G1, G2, R, S, OWNER = map(GuestId, range(1, 6))
@@ -42,7 +43,7 @@ class Talk:
         shuffle: int,
         map: int,
         *,
-        block: tuple[str, int, int],
+        block: tuple[str, int, int, Medium],
         checks: tuple[int, ...] = (1, 2),
         replace: bool = False,
     ) -> list[Any]:
@@ -58,22 +59,22 @@ def talk() -> Talk:
 def test_parts_are_found_where_they_were_put(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=3)
     talk.say(G1, "lease", 1, 4 * KB)
-    words = ["put", id, 0, ["m-e1-1", 64, 21], [3, 8, 21], [7, 0, 9], False]
+    words = ["put", id, 0, ["e1-1", 64, 21, "memory"], [3, 8, 21], [7, 0, 9], False]
     assert talk.say(G1, *words) == ["put", True]
-    assert talk.say(R, "find", id, 0, 0, 0) == ["found", [["m-e1-1", 64, 3, 7]]]
-    assert talk.say(R, "find", id, 2, 0, 0) == ["found", [["m-e1-1", 72, 13, 9]]]
+    assert talk.say(R, "find", id, 0, 0, 0) == ["found", [["e1-1", 64, 3, 7, "memory"]]]
+    assert talk.say(R, "find", id, 2, 0, 0) == ["found", [["e1-1", 72, 13, 9, "memory"]]]
 
 
 def test_a_reducer_waits_for_the_map_that_is_next(talk: Talk) -> None:
     id = talk.register(maps=3, reducers=2)
     talk.say(G1, "lease", 1, 4 * KB)
     assert talk.say(R, "find", id, 1, 0, None) == []
-    talk.put(G1, id, 1, block=("m-e1-1", 0, 20))
+    talk.put(G1, id, 1, block=("e1-1", 0, 20, "memory"))
     assert talk.answers() == {G1: ["put", True]}
-    talk.put(G1, id, 0, block=("m-e1-1", 64, 20))
+    talk.put(G1, id, 0, block=("e1-1", 64, 20, "memory"))
     assert talk.answers()[R] == [
         "found",
-        [["m-e1-1", 72, 12, 2], ["m-e1-1", 8, 12, 2]],
+        [["e1-1", 72, 12, 2, "memory"], ["e1-1", 8, 12, 2, "memory"]],
     ]
     assert talk.say(R, "find", id, 1, 2, None) == []
 
@@ -81,7 +82,7 @@ def test_a_reducer_waits_for_the_map_that_is_next(talk: Talk) -> None:
 def test_who_waits_too_long_is_told_what_is_missing(talk: Talk) -> None:
     id = talk.register(maps=3, reducers=2)
     talk.say(G1, "lease", 1, 4 * KB)
-    talk.put(G1, id, 1, block=("m-e1-1", 0, 20))
+    talk.put(G1, id, 1, block=("e1-1", 0, 20, "memory"))
     assert talk.say(R, "find", id, 1, 0, 5.0, now_s=10.0) == []
     assert talk.book.next_expiry_s() == 15.0
     assert talk.book.expire(14.9) == []
@@ -100,46 +101,46 @@ def test_the_same_output_again_is_ignored(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=2)
     for guest in (G1, G2):
         talk.say(guest, "lease", 1, 4 * KB)
-    assert talk.put(G1, id, 0, block=("m-e1-1", 0, 20)) == ["put", True]
-    assert talk.put(G2, id, 0, block=("m-e2-1", 0, 20)) == ["put", False]
-    assert talk.book.shuffles[id].outputs[0].block.segment == "m-e1-1"
+    assert talk.put(G1, id, 0, block=("e1-1", 0, 20, "memory")) == ["put", True]
+    assert talk.put(G2, id, 0, block=("e2-1", 0, 20, "memory")) == ["put", False]
+    assert talk.book.shuffles[id].outputs[0].block.segment == "e1-1"
 
 
 def test_another_output_is_refused_unless_it_replaces(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=2)
     for guest in (G1, G2):
         talk.say(guest, "lease", 1, 4 * KB)
-    talk.put(G1, id, 0, block=("m-e1-1", 0, 20))
-    words = talk.put(G2, id, 0, block=("m-e2-1", 0, 20), checks=(1, 3))
+    talk.put(G1, id, 0, block=("e1-1", 0, 20, "memory"))
+    words = talk.put(G2, id, 0, block=("e2-1", 0, 20, "memory"), checks=(1, 3))
     assert words == ["refused", "AlreadyPut", id, 0]
     talk.book.leave(G1)
-    talk.put(G2, id, 0, block=("m-e2-1", 64, 30), checks=(1, 3), replace=True)
-    assert talk.removed() == ["m-e1-1"]
+    talk.put(G2, id, 0, block=("e2-1", 64, 30, "memory"), checks=(1, 3), replace=True)
+    assert talk.removed() == ["e1-1"]
     assert talk.say(R, "sizes", id) == ["sizes", [8, 22]]
 
 
 def test_a_lost_map_is_missing_once(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=2)
     talk.say(G1, "lease", 1, 4 * KB)
-    talk.put(G1, id, 0, block=("m-e1-1", 0, 20))
-    assert talk.say(R, "lost", id, 0, 1, "m-e1-1", 8) == ["lost", True]
+    talk.put(G1, id, 0, block=("e1-1", 0, 20, "memory"))
+    assert talk.say(R, "lost", id, 0, 1, "e1-1", 8) == ["lost", True]
     assert talk.say(R, "missing", id) == ["missing", [0]]
     assert talk.say(R, "sizes", id) == ["sizes", [0, 0]]
-    talk.put(G1, id, 0, block=("m-e1-1", 64, 20))
+    talk.put(G1, id, 0, block=("e1-1", 64, 20, "memory"))
     # A reader that was told of the first one speaks late.
-    assert talk.say(S, "lost", id, 0, 1, "m-e1-1", 8) == ["lost", False]
+    assert talk.say(S, "lost", id, 0, 1, "e1-1", 8) == ["lost", False]
     assert talk.say(R, "missing", id) == ["missing", []]
 
 
 def test_a_forgotten_shuffle_frees_its_segments_and_ends_waits(talk: Talk) -> None:
     id = talk.register(maps=2, reducers=2)
     talk.say(G1, "lease", 1, 4 * KB)
-    talk.put(G1, id, 0, block=("m-e1-1", 0, 20))
+    talk.put(G1, id, 0, block=("e1-1", 0, 20, "memory"))
     talk.book.leave(G1)
     talk.say(R, "find", id, 0, 1, None)
     assert talk.say(OWNER, "forget", id) == ["forgotten"]
     assert talk.answers()[R] == ["refused", "UnknownShuffle", id]
-    assert talk.removed() == ["m-e1-1"]
+    assert talk.removed() == ["e1-1"]
     assert talk.book.ledger.pools["exchange"].used_bytes == 0  # type: ignore[index]
     assert talk.say(OWNER, "forget", id) == ["forgotten"]
     assert talk.say(R, "missing", id) == ["refused", "UnknownShuffle", id]
@@ -148,34 +149,34 @@ def test_a_forgotten_shuffle_frees_its_segments_and_ends_waits(talk: Talk) -> No
 def test_who_goes_takes_along_what_nobody_knows(talk: Talk) -> None:
     id = talk.register(maps=2, reducers=2)
     talk.say(G1, "lease", 1, 4 * KB)
-    talk.put(G1, id, 0, block=("m-e1-1", 0, 20))
+    talk.put(G1, id, 0, block=("e1-1", 0, 20, "memory"))
     talk.say(G1, "lease", 2, 4 * KB)
     talk.say(G1, "spill", 3)
     [gone] = talk.book.leave(G1)
-    assert gone == Remove(["m-e1-2", "d-e1-3"])
+    assert gone == Remove(["e1-2", "e1-3"])
     talk.book.check()
-    assert list(talk.book.ledger.segments) == ["m-e1-1"]
+    assert list(talk.book.ledger.segments) == ["e1-1"]
 
 
 def test_a_full_pool_leases_nothing_and_disk_takes_it(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=2)
     assert talk.say(G1, "lease", 1, 65 * KB) == ["leased", 0]
     talk.say(G1, "spill", 2)
-    assert talk.put(G1, id, 0, block=("d-e1-2", 0, 20)) == ["put", True]
+    assert talk.put(G1, id, 0, block=("e1-2", 0, 20, "disk")) == ["put", True]
     talk.say(OWNER, "forget", id)
-    assert talk.removed() == ["d-e1-2"]
+    assert talk.removed() == ["e1-2"]
 
 
 def test_a_file_on_disk_that_is_not_taken_goes(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=2)
     for guest in (G1, G2):
         talk.say(guest, "spill", 1)
-        talk.put(guest, id, 0, block=(f"d-e{guest}-1", 0, 20))
-    assert talk.removed() == ["d-e2-1"]
+        talk.put(guest, id, 0, block=(f"e{guest}-1", 0, 20, "disk"))
+    assert talk.removed() == ["e2-1"]
     # Who failed to write one announces another.
     talk.say(G2, "spill", 2)
     talk.say(G2, "spill", 3)
-    assert talk.removed() == ["d-e2-2"]
+    assert talk.removed() == ["e2-2"]
 
 
 @pytest.mark.parametrize(
@@ -190,17 +191,22 @@ def test_a_file_on_disk_that_is_not_taken_goes(talk: Talk) -> None:
         ["lease", "2/../x", 10],
         ["spill", -2],
         ["spill", "2"],
-        ["put", 1, 0, ["m-e1-1", 0, 20], [8, 20], [1, 2], 0],
-        ["put", 1, 2, ["m-e1-1", 0, 20], [8, 20], [1, 2], False],
-        ["put", 1, 0, ["m-e1-1", 0, 20], [20], [1], False],
-        ["put", 1, 0, ["m-e1-1", 0, 20], [8, 21], [1, 2], False],
-        ["put", 1, 0, ["m-e1-1", 0, 20], [20, 8], [1, 2], False],
-        ["put", 1, 0, ["m-e1-1", 0, 20], [8, -1], [1, 2], False],
-        ["put", 1, 0, ["m-e1-1", 4096, 20], [8, 20], [1, 2], False],
-        ["put", 1, 0, ["m-e1-2", 0, 20], [8, 20], [1, 2], False],
-        ["put", 1, 0, ["d-e1-2", 0, 20], [8, 20], [1, 2], False],
-        ["put", 1, 0, ["m-e2-1", 0, 20], [8, 20], [1, 2], False],
-        ["put", 1, 0, "m-e1-1", [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 0, 20, "memory"], [8, 20], [1, 2], 0],
+        ["put", 1, 2, ["e1-1", 0, 20, "memory"], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 0, 20, "memory"], [20], [1], False],
+        ["put", 1, 0, ["e1-1", 0, 20, "memory"], [8, 21], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 0, 20, "memory"], [20, 8], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 0, 20, "memory"], [8, -1], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 4096, 20, "memory"], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-2", 0, 20, "memory"], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-2", 0, 20, "disk"], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e2-1", 0, 20, "memory"], [8, 20], [1, 2], False],
+        ["put", 1, 0, "e1-1", [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 0, 20], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 0, 20, "tape"], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 0, 20, "disk"], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-1", -1, 20, "memory"], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 0, -20, "memory"], [0, 0], [1, 2], False],
         ["find", 1, 2, 0, None],
         ["find", 1, 0, 1, None],
         ["find", 1, 0, 0, -1],
@@ -208,7 +214,7 @@ def test_a_file_on_disk_that_is_not_taken_goes(talk: Talk) -> None:
         ["find", 1, 0, 0, math.nan],
         ["find", 1, 0, 0, "1"],
         ["find", 1, 0, 0, [1]],
-        ["lost", 1, 0, 2, "m-e1-1", 0],
+        ["lost", 1, 0, 2, "e1-1", 0],
     ],
 )
 def test_words_of_no_client_change_nothing(talk: Talk, words: list[Any]) -> None:

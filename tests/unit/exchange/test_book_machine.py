@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from pyrite.blocks.names import segment_name
 from pyrite.exchange.book import NODE, PAGE_BYTES, Answer, Book, Command, GuestId, Remove
 from pyrite.exchange.outputs import aligned
+from pyrite.ids import Medium
 
 # Of few pages: segments become smaller, and there is room for less than one.
 CAPACITY_BYTES = 7 * PAGE_BYTES + 1000
@@ -33,6 +34,7 @@ class Written:
     segment: str
     offset: int
     content: tuple[int, int]
+    medium: Medium = "memory"
 
     @property
     def ends(self) -> list[int]:
@@ -99,7 +101,7 @@ class BookMachine(RuleBasedStateMachine):
         name, length, used = self.open.get(guest, ("", 0, 0))
         if used + size > length or not name:
             self.number += 1
-            name, used = f"m-{segment_name(guest, self.number)}", 0
+            name, used = segment_name(guest, self.number), 0
             self.open.pop(guest, None)
             unused = self.book.ledger.pools[NODE].unused_bytes
             words = self.tell(guest, "lease", self.number, size)
@@ -114,7 +116,7 @@ class BookMachine(RuleBasedStateMachine):
         self.untold[guest] = Written(name, used, content)
 
     def spill(self, guest: GuestId, block: Written) -> Written:
-        block.segment = f"d-{segment_name(guest, self.number)}"
+        block.medium, block.segment = "disk", segment_name(guest, self.number)
         assert self.tell(guest, "spill", self.number) == ["noted"]
         self.files[block.segment] = guest
         return block
@@ -131,7 +133,7 @@ class BookMachine(RuleBasedStateMachine):
         block = self.untold.pop(guest)
         known = self.shuffles[shuffle].get(map)
         waiting = [g for g, w in self.waits.items() if w[:2] == (shuffle, map)]
-        place = [block.segment, block.offset, block.ends[-1]]
+        place = [block.segment, block.offset, block.ends[-1], block.medium]
         words = ["put", shuffle, map, place, block.ends, list(block.content), replace]
         answers = self.take(self.book.hear(guest, words, self.now_s))
         if known is None or replace:
@@ -187,8 +189,8 @@ class BookMachine(RuleBasedStateMachine):
     def lose(self, one: int, stale: bool) -> None:
         there = [(s, m) for s, outputs in self.shuffles.items() for m in outputs]
         shuffle, map = there[one % len(there)]
-        segment, offset, _, _ = self.book.shuffles[shuffle].outputs[map].stretch(1)
-        place = ("m-e9-1", 0) if stale else (segment, offset)
+        segment, offset, *_ = self.book.shuffles[shuffle].outputs[map].stretch(1)
+        place = ("e9-1", 0) if stale else (segment, offset)
         answers = self.take(self.book.hear(READER, ["lost", shuffle, map, 1, *place], self.now_s))
         assert answers == {READER: ["lost", not stale]}
         if not stale:

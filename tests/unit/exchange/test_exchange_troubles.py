@@ -37,7 +37,7 @@ def no_descriptors(pid: int) -> Iterator[None]:
 def test_who_can_not_open_files_loses_no_map(lasting: dict[str, Exchange]) -> None:
     shuffle = lasting["in place"].register(maps=1, reducers=1)
     shuffle.put(0, [b"whole"])
-    needed = pytest.raises(TooManyFiles, match=r"segment m-.*ulimit -n")
+    needed = pytest.raises(TooManyFiles, match=r"segment e.*ulimit -n")
     with needed as caught, no_descriptors(os.getpid()):
         list(shuffle.get(0))
     assert isinstance(caught.value, ClusterError)
@@ -53,7 +53,7 @@ def test_who_has_no_memory_for_a_map_loses_none(
     shuffle = lasting["in place"].register(maps=1, reducers=1)
     shuffle.put(0, [b"whole"])
 
-    def refuse(reader: SegmentReader, segment: str) -> memoryview:
+    def refuse(*_: object) -> memoryview:
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
 
     with monkeypatch.context() as patch, pytest.raises(OSError, match="memory"):
@@ -88,7 +88,7 @@ def test_a_file_that_can_not_be_removed_keeps_nobody_from_an_answer() -> None:
             shuffle.put(map, [bytes(2 << 20)])
         folders = folders_of(exchange)
         barred, removed, packed = files_of(exchange)
-        bar(folders.path(barred))
+        bar(folders.path(barred, "memory"))
         shuffle.forget()
         # The last is still packed into.
         assert removed not in files_of(exchange) and packed in files_of(exchange)
@@ -102,9 +102,9 @@ def test_a_file_that_can_not_be_removed_does_not_end_the_desk() -> None:
         place = exchange.address, exchange.secret
         other = Visit(place)
         visit = Visit(place)
-        segment = f"m-{segment_name(visit.writer.writer, 1)}"
+        segment = segment_name(visit.writer.writer, 1)
         assert visit.ask("lease", 1, 1 << 20) == ["leased", 1 << 20]
-        os.mkdir(folders.path(segment))
+        os.mkdir(folders.path(segment, "memory"))
         visit.close()
         numbers = count(1)
         # When its room is free again, the desk has heard that it went.

@@ -40,7 +40,7 @@ def keep(talk: Nodes, node: NodeId, partitions: int) -> None:
     writer = talk.running.pop(attempt).executor
     stored = []
     for index in range(partitions):
-        segment = f"m-e{writer}-{100 + index}"
+        segment = f"e{writer}-{100 + index}"
         talk.tell(ev.SpaceWanted(node, writer, segment, 100, rdd=KEPT))
         stored.append(ev.Stored(Partition(KEPT, index), BlockRef(node, segment, 0, 100), 100))
     talk.tell(ev.TaskSucceeded(attempt, (ev.Made(b"r"),), ev.KeptNews(tuple(stored), ())))
@@ -95,7 +95,7 @@ def in_memory(talk: Nodes, *sizes: int) -> None:
     attempt, launch = next(iter(talk.running.items()))
     del talk.running[attempt]
     node, writer = NODES[launch.executor], launch.executor
-    segment = f"m-e{writer}-{attempt}"
+    segment = f"e{writer}-{attempt}"
     talk.tell(ev.SpaceWanted(node, writer, segment, sum(sizes)))
     output = BlockRef(node, segment, 0, sum(sizes))
     talk.tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=output, sizes=encode(sizes)),)))

@@ -39,6 +39,8 @@ class Files:
     def __init__(self) -> None:
         self.capacities: dict[NodeId, int] = {}
         self.sizes: dict[tuple[NodeId, str], int] = {}
+        # Names, which are never used again.
+        self.on_disk: set[str] = set()
 
     def __contains__(self, ref: BlockRef) -> bool:
         return (ref.node, ref.segment) in self.sizes
@@ -52,7 +54,7 @@ class Files:
 
     def check(self) -> None:
         for node, capacity in self.capacities.items():
-            used = sum(self.sizes[node, each] for each in self.on(node) if each.startswith("m-"))
+            used = sum(self.sizes[node, each] for each in self.on(node) if each not in self.on_disk)
             assert used <= capacity, f"{node} holds {used} bytes of {capacity}"
 
 
@@ -112,7 +114,7 @@ class World:
         packs = rdd is None or dice.random() < 0.3
         size = dice.choice([10, 30, 60, 60, 90])
         wanted = ev.SpaceWanted(
-            node, executor, f"m-e{executor}-{self.count}", size, packs, rdd, dice.random() < 0.7
+            node, executor, f"e{executor}-{self.count}", size, packs, rdd, dice.random() < 0.7
         )
         self.asking[executor] = wanted
         if rdd is None:
@@ -142,8 +144,9 @@ class World:
 
     def on_disk(self, executor: ExecutorId) -> BlockRef:
         self.count += 1
-        ref = BlockRef(self.nodes[executor], f"d-e{executor}-{self.count}", 0, BLOCK_BYTES)
+        ref = BlockRef(self.nodes[executor], f"e{executor}-{self.count}", 0, BLOCK_BYTES, "disk")
         self.files.sizes[ref.node, ref.segment] = BLOCK_BYTES
+        self.files.on_disk.add(ref.segment)
         return ref
 
     def written(self, executor: ExecutorId) -> list[Granted]:
@@ -169,6 +172,8 @@ class World:
             self.void.remove(move.move)
         elif not fails:
             self.files.sizes[move.target, move.new_segment] = move.bytes
+            if move.medium == "disk":
+                self.files.on_disk.add(move.new_segment)
         return ev.SegmentNotMoved(move.move, "no space") if fails else ev.SegmentMoved(move.move)
 
     def drop(self, node: NodeId, segments: Iterable[str]) -> None:

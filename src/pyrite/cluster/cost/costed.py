@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import assert_never
 
-from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.cluster.cost.costs import CostModel, NodeKind
 from pyrite.cluster.cost.digest import Digest
 from pyrite.cluster.cost.machines import CostedExecutor, CostedNode
@@ -254,7 +253,7 @@ class CostedCluster:
         self.tally.moved_bytes += command.bytes
         sources = Sources({command.node: float(command.bytes)})
         parts = self.network.parts(command.target, sources)
-        if command.new_segment.startswith(DISK_PREFIX):
+        if command.medium == "disk":
             parts.append((target.disk, target.disk_write_s(command.bytes)))
         lives = self.nodes[command.node].life, target.life
         if parts:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyrite.blocks.names import segment_name
-from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
 from pyrite.blocks.writer import ALIGNMENT, SEGMENT_BYTES
 from pyrite.cluster.cost.costs import CostModel, NodeKind
 from pyrite.cluster.cost.network import Share
@@ -106,18 +105,16 @@ class CostedExecutor:
 
     def new_name(self) -> str:
         self._segments += 1
-        return MEMORY_PREFIX + segment_name(self.id, self._segments)
+        return segment_name(self.id, self._segments)
 
     def open_segment(self, name: str, size: int) -> None:
         self._segment, self._offset, self._end = name, 0, max(size, SEGMENT_BYTES)
 
     def place(self, size: int) -> BlockRef:
         """Lays a block into the open segment."""
-        ref = BlockRef(self.node.id, self._segment, self._offset, size)
+        ref = BlockRef(self.node.id, self._segment, self._offset, size, "memory")
         self._offset += -(-size // ALIGNMENT) * ALIGNMENT
         return ref
 
     def place_on_disk(self, size: int) -> BlockRef:
-        self._segments += 1
-        name = DISK_PREFIX + segment_name(self.id, self._segments)
-        return BlockRef(self.node.id, name, 0, size)
+        return BlockRef(self.node.id, self.new_name(), 0, size, "disk")

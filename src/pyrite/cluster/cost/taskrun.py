@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.cluster.cost.digest import Digest
 from pyrite.cluster.cost.machines import CostedExecutor
 from pyrite.cluster.cost.network import Share, Sources, Transfer, Use
@@ -126,7 +125,7 @@ class TaskRun:
             ref = blocks[each]
             decoded += ref.length
             source = self.cluster.nodes[ref.node]
-            if ref.segment.startswith(DISK_PREFIX):
+            if ref.medium == "disk":
                 parts.append((source.disk, source.disk_read_s(ref.length)))
             sources = Sources({ref.node: float(ref.length)})
             parts += self.cluster.network.parts(self.executor.node.id, sources)
@@ -280,7 +279,7 @@ class TaskRun:
             self.executor.open_segment(segment, size)
             self._write_next()
         else:
-            self._send(BlockRef(place, segment, 0, size))
+            self._send(BlockRef(place, segment, 0, size, "memory"))
 
     def _send(self, ref: BlockRef) -> None:
         """Lays a kept partition into the pool that has room for it."""
