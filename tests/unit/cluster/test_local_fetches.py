@@ -108,7 +108,7 @@ def test_moves_and_fetches_are_told_apart(start: Start) -> None:
     refs = lay(cluster, THERE, "e0-1")
     cluster.perform(fetch(1, THERE, refs))
     assert cluster.wait_event() == ev.PartsFetched(1)
-    cluster.perform(do.MoveSegment(1, HERE, "e9-1", HERE, "m0-1", 100, "disk"))
+    cluster.perform(do.MoveSegment(1, HERE, "e9-1", HERE, "moved-1", 100, "disk"))
     assert cluster.wait_event() == ev.SegmentNotMoved(1, "segment e9-1 is gone")
 
 

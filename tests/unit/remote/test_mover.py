@@ -77,8 +77,8 @@ def test_to_another_node(
 def test_to_the_own_disk(tmp_path: Path) -> None:
     alone = Bench(tmp_path, secret=None)
     data = alone.fill("e0-1", 9 << 20)
-    assert alone.move("e0-1", "m0-1", medium="disk") is None
-    path = tmp_path / "disk" / "m0-1"
+    assert alone.move("e0-1", "moved-1", medium="disk") is None
+    path = tmp_path / "disk" / "moved-1"
     assert path.read_bytes() == data
     assert path.stat().st_mode & 0o777 == 0o600
     alone.orders.close()
@@ -187,7 +187,7 @@ def test_an_own_disk_that_is_full(bench: Bench) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (5 << 20, before[1]))
     try:
-        reason = bench.move("e0-1", "m0-1", medium="disk")
+        reason = bench.move("e0-1", "moved-1", medium="disk")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert reason == f"{bench.folders.disk} did not take it: File too large"
@@ -197,15 +197,15 @@ def test_an_own_disk_that_is_full(bench: Bench) -> None:
 def test_other_nodes_want_a_secret(tmp_path: Path, server: ServerProcess) -> None:
     alone = Bench(tmp_path, secret=None)
     alone.fill("e0-1", 10)
-    assert "no secret" in (alone.move("e0-1", "m0-1", server.address) or "")
-    assert alone.move("e0-1", "m0-1", medium="disk") is None
+    assert "no secret" in (alone.move("e0-1", "moved-1", server.address) or "")
+    assert alone.move("e0-1", "moved-1", medium="disk") is None
     alone.orders.close()
 
 
 def test_a_name_that_is_none(bench: Bench, server: ServerProcess) -> None:
     bench.fill("e0-1", 10)
     assert "is no name" in (bench.move("e0-1", "../x-1", server.address) or "")
-    assert bench.move("e0-1", "m0-1", medium="disk") is None
+    assert bench.move("e0-1", "moved-1", medium="disk") is None
 
 
 def test_who_waits_for_a_lost_node_is_told_at_once(
@@ -228,7 +228,7 @@ def test_who_waits_for_a_lost_node_is_told_at_once(
             return Link(address, 0.05 if address == silent else timeout_s)
 
         monkeypatch.setattr(client_module, "Link", link)
-        bench.orders.take(MoveOrder(0, "e0-1", "m0-1", "disk", None))
+        bench.orders.take(MoveOrder(0, "e0-1", "moved-1", "disk", None))
         for id in range(1, 9):
             address = server.address if id == 5 else silent
             bench.orders.take(MoveOrder(id, "e0-1", f"{segment}{id}", "memory", address))
@@ -264,19 +264,20 @@ def test_many_in_a_row(bench: Bench, server: ServerProcess, folders: Folders, se
 
 def test_what_was_dropped_is_not_made(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.fill("e0-1", 9 << 20)
-    bench.forgotten.add("m0-1")
+    bench.forgotten.add("moved-1")
     assert (
-        bench.move("e0-1", "m0-1", medium="disk") == "segment m0-1 was dropped before it was made"
+        bench.move("e0-1", "moved-1", medium="disk")
+        == "segment moved-1 was dropped before it was made"
     )
     whole = os.sendfile
 
     def drop_meanwhile(*arguments: int) -> int:
-        bench.forgotten.add("m0-2")
-        Path(bench.folders.path("m0-3", "disk")).unlink(missing_ok=True)
+        bench.forgotten.add("moved-2")
+        Path(bench.folders.path("moved-3", "disk")).unlink(missing_ok=True)
         return whole(*arguments)
 
     monkeypatch.setattr(module.os, "sendfile", drop_meanwhile)
-    for target in "m0-2", "m0-3":
+    for target in "moved-2", "moved-3":
         reason = bench.move("e0-1", target, medium="disk")
         assert reason == f"segment {target} was dropped while it was made"
         bench.forgotten.clear()
@@ -294,7 +295,7 @@ def test_a_source_that_is_cut_while_it_is_copied(
         return whole(*arguments)
 
     monkeypatch.setattr(module.os, "sendfile", cut)
-    assert "became shorter" in (bench.move("e0-1", "m0-1", medium="disk") or "")
+    assert "became shorter" in (bench.move("e0-1", "moved-1", medium="disk") or "")
     assert bench.on_disk() == []
 
 
@@ -309,7 +310,7 @@ def test_closed_while_it_copies(bench: Bench, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(module.os, "sendfile", pause)
     for id in range(3):
-        bench.orders.take(MoveOrder(id, "e0-1", f"m0-{id}", "disk", None))
+        bench.orders.take(MoveOrder(id, "e0-1", f"moved-{id}", "disk", None))
     assert copies.wait(PATIENCE_S)
     closer = threading.Thread(target=bench.orders.close)
     closer.start()
@@ -340,7 +341,7 @@ def test_closed_while_a_node_does_not_take_it(bench: Bench, secret: bytes) -> No
         closed = threading.Event()
         peer = threading.Thread(target=stall)
         peer.start()
-        bench.orders.take(MoveOrder(1, "e0-1", "m0-1", "memory", listener.getsockname()))
+        bench.orders.take(MoveOrder(1, "e0-1", "moved-1", "memory", listener.getsockname()))
         assert asked.wait(PATIENCE_S)
         bench.orders.close()
         assert not any(thread.is_alive() for thread in bench.orders.threads)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrite.ids import Medium
+from pyrite.blocks.names import fetched_name, moved_name, segment_name
+from pyrite.ids import DRIVER, ExecutorId, Medium
 from pyrite.remote.protocol import (
     MAGIC,
     MOST_BYTES,
@@ -30,7 +31,7 @@ from pyrite.remote.protocol import (
 
 SIZES = st.integers(0, MOST_BYTES)
 MEDIA = st.sampled_from(get_args(Medium))
-NAMES = st.from_regex(r"[A-Za-z0-9]{1,20}-[0-9]{1,20}", fullmatch=True)
+NAMES = st.from_regex(r"(driver|e[0-9]{1,9}|fetched|moved)-[0-9]{1,20}", fullmatch=True)
 
 
 @given(st.sampled_from([Kind.READ, Kind.WRITE]), NAMES, SIZES, SIZES, MEDIA, SIZES)
@@ -78,6 +79,8 @@ TRICKS = [
     b"--1",
     b"m-e0-1",
     b"spill-12-34",
+    b"cancel-1",
+    b"lock",
     b"e0-1\n",
     b"e0-1/",
     b"../../etc/passwd-1",
@@ -88,6 +91,13 @@ TRICKS = [
     b"e0-\xd9\xa1",
     b"e" * 64 + b"-1",
 ]
+
+
+def test_all_names_that_are_made_are_taken() -> None:
+    for number in 0, 7, 10**12:
+        writers = [segment_name(writer, number) for writer in (DRIVER, ExecutorId(3))]
+        for name in [*writers, fetched_name(number), moved_name(number)]:
+            assert is_segment(name.encode())
 
 
 @pytest.mark.parametrize("name", TRICKS)

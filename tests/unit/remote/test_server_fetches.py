@@ -50,7 +50,7 @@ def test_from_several_nodes_and_the_own_disk(start_node: Start) -> None:
         blocks = lay((node or here).folders, "e0-1", outputs[id], "disk")
         here.server.fetch(order(id, node, [1, 4], blocks))
     here.server.fetch(order(3, others[0], [1], [Stretch("e9-1", 0, 100)]))
-    here.server.move(MoveOrder(0, "e9-2", "m0-1", "disk", None))
+    here.server.move(MoveOrder(0, "e9-2", "moved-1", "disk", None))
     heard = here.heard(5)
     moves = [each for each in heard if isinstance(each, Moved)]
     fetches = dict(each for each in heard if isinstance(each, Fetched))

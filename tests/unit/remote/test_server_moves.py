@@ -31,20 +31,20 @@ def nodes(tmp_path: Path, secret: bytes) -> Iterator[list[Node]]:
 def test_to_memory_and_disks(nodes: list[Node]) -> None:
     here, there = nodes
     data = here.fill("e0-1", 3 << 20)
-    here.server.move(MoveOrder(1, "e0-1", "m0-1", "memory", there.server.address))
-    here.server.move(MoveOrder(2, "e0-1", "m0-2", "disk", there.server.address))
-    here.server.move(MoveOrder(3, "e0-1", "m0-3", "disk", None))
-    here.server.move(MoveOrder(4, "e0-9", "m0-4", "disk", None))
+    here.server.move(MoveOrder(1, "e0-1", "moved-1", "memory", there.server.address))
+    here.server.move(MoveOrder(2, "e0-1", "moved-2", "disk", there.server.address))
+    here.server.move(MoveOrder(3, "e0-1", "moved-3", "disk", None))
+    here.server.move(MoveOrder(4, "e0-9", "moved-4", "disk", None))
     said = sorted(here.heard(4))
     assert said == [(1, None), (2, None), (3, None), (4, "segment e0-9 is gone")]
     assert (
-        there.bytes_of("m0-1")
-        == there.bytes_of("m0-2", "disk")
-        == here.bytes_of("m0-3", "disk")
+        there.bytes_of("moved-1")
+        == there.bytes_of("moved-2", "disk")
+        == here.bytes_of("moved-3", "disk")
         == data
     )
-    assert there.segments() == ["m0-1", "m0-2"]
-    assert here.segments() == ["e0-1", "m0-3"]
+    assert there.segments() == ["moved-1", "moved-2"]
+    assert here.segments() == ["e0-1", "moved-3"]
 
 
 def test_nothing_to_hear(nodes: list[Node]) -> None:
@@ -56,16 +56,16 @@ def test_both_ways_at_once(nodes: list[Node]) -> None:
     data = [node.fill("e0-1", 8 << 20) for node in nodes]
     for id in range(5):
         for node, other in zip(nodes, reversed(nodes), strict=True):
-            node.server.move(MoveOrder(id, "e0-1", f"m0-{id}", "memory", other.server.address))
+            node.server.move(MoveOrder(id, "e0-1", f"moved-{id}", "memory", other.server.address))
     for node, other, whole in zip(nodes, reversed(nodes), data, strict=True):
         assert node.heard(5) == [(id, None) for id in range(5)]
-        assert all(other.bytes_of(f"m0-{id}") == whole for id in range(5))
+        assert all(other.bytes_of(f"moved-{id}") == whole for id in range(5))
 
 
 def test_readers_are_served_while_segments_move(nodes: list[Node], client: BlockClient) -> None:
     here, there = nodes
     data = here.fill("e0-1", LARGE)
-    here.server.move(MoveOrder(1, "e0-1", "m0-1", "memory", there.server.address))
+    here.server.move(MoveOrder(1, "e0-1", "moved-1", "memory", there.server.address))
     found: list[tuple[int, str | None]] = []
     while not found:
         assert client.read(here.server.address, "e0-1", 5, 1000) == data[5:1005]
@@ -76,12 +76,12 @@ def test_readers_are_served_while_segments_move(nodes: list[Node], client: Block
 def test_the_source_s_memory_is_free_after_a_move(nodes: list[Node]) -> None:
     here, there = nodes
     here.fill("e0-1", 1 << 20)
-    there.fill("m0-2", 1)
+    there.fill("moved-2", 1)
     for id in 1, 2:
-        here.server.move(MoveOrder(id, "e0-1", f"m0-{id}", "memory", there.server.address))
+        here.server.move(MoveOrder(id, "e0-1", f"moved-{id}", "memory", there.server.address))
     assert [reason is None for _, reason in here.heard(2)] == [True, False]
     # Answered when the thread has taken up the next order.
-    here.server.move(MoveOrder(3, "e0-9", "m0-3", "disk", None))
+    here.server.move(MoveOrder(3, "e0-9", "moved-3", "disk", None))
     here.heard(1)
     assert "e0-1" not in Path(f"/proc/{here.server.process.pid}/maps").read_text()
 
@@ -102,7 +102,7 @@ def test_forgotten_and_moved_in_any_order(nodes: list[Node], client: BlockClient
 
     for id in range(300):
         address = random.choice([None, there.server.address])
-        target, medium = f"m0-{id}", random.choice(get_args(Medium))
+        target, medium = f"moved-{id}", random.choice(get_args(Medium))
         orders[id] = MoveOrder(id, random.choice(list(sources)), target, medium, address)
         if random.random() < 0.1:
             drop([target])
@@ -135,13 +135,13 @@ def test_a_parent_does_not_wait_for_a_server_that_does_not_read(nodes: list[Node
     here.signal(signal.SIGSTOP)
     here.server.forget(f"e1-{number}" for number in range(100_000))
     for id in range(300):
-        here.server.move(MoveOrder(id, "e0-1", f"m0-{id}", "memory", there.server.address))
+        here.server.move(MoveOrder(id, "e0-1", f"moved-{id}", "memory", there.server.address))
     assert here.server.words.unsent
     assert here.server.hear() == []
     here.signal(signal.SIGCONT)
     assert here.heard(300) == [(id, None) for id in range(300)]
     assert not here.server.words.unsent
-    assert all(there.bytes_of(f"m0-{id}") == data for id in range(300))
+    assert all(there.bytes_of(f"moved-{id}") == data for id in range(300))
     # What was waited for is no news any more.
     assert not select.select([here.server.control], [], [], 0)[0]
 
@@ -152,9 +152,9 @@ def test_a_server_does_not_wait_for_a_parent_that_does_not_hear(
     here = nodes[0]
     data = here.fill("e0-1", 1000)
     for id in range(20_000):
-        here.server.move(MoveOrder(id, "e0-2", "m0-1", "disk", None))
-    here.server.move(MoveOrder(20_000, "e0-1", "m0-2", "disk", None))
-    while "m0-2" not in here.segments():
+        here.server.move(MoveOrder(id, "e0-2", "moved-1", "disk", None))
+    here.server.move(MoveOrder(20_000, "e0-1", "moved-2", "disk", None))
+    while "moved-2" not in here.segments():
         here.server.words.flush()
         assert client.read(here.server.address, "e0-1", 0, 1000) == data
     assert [id for id, _ in here.heard(20_001)] == list(range(20_001))
@@ -175,13 +175,13 @@ def test_a_server_that_never_reads_is_given_up(
 
 def test_a_server_s_death_is_heard(nodes: list[Node]) -> None:
     here = nodes[0]
-    here.server.move(MoveOrder(1, "e0-1", "m0-1", "disk", None))
+    here.server.move(MoveOrder(1, "e0-1", "moved-1", "disk", None))
     assert len(here.heard(1)) == 1 and not here.server.closed
     here.server.process.kill()
     here.server.process.wait()
     # Said to nobody, which is no error: the death is heard where all else is.
     here.server.forget(["e0-1"])
-    here.server.move(MoveOrder(2, "e0-1", "m0-1", "disk", None))
+    here.server.move(MoveOrder(2, "e0-1", "moved-1", "disk", None))
     assert here.heard(1) == []
     assert here.server.closed
 
@@ -200,7 +200,7 @@ def caught_in_the_middle(nodes: list[Node], medium: Medium) -> str:
     here, there = nodes
     here.fill("e0-1", LARGE)
     for id in range(100):
-        target = f"m0-{id}"
+        target = f"moved-{id}"
         path = Path(there.folders.path(target, medium))
         here.server.move(MoveOrder(id, "e0-1", target, medium, there.server.address))
         said: list[tuple[int, str | None]] = []
@@ -224,7 +224,7 @@ def test_the_target_is_killed_in_the_middle(nodes: list[Node], medium: Medium) -
     there.server.process.kill()
     ((_, reason),) = here.heard(1)
     assert reason is not None and "is lost" in reason
-    here.server.move(MoveOrder(1000, "e0-1", "m0-1000", "disk", None))
+    here.server.move(MoveOrder(1000, "e0-1", "moved-1000", "disk", None))
     assert here.heard(1) == [(1000, None)]
 
 
