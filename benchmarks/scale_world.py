@@ -9,6 +9,7 @@ from array import array
 from collections import deque
 from collections.abc import Iterator
 
+from pyrite.blocks.names import segment_name
 from pyrite.cluster.timers import Timers
 from pyrite.ids import BlockRef, ExecutorId, JobId, NodeId, Partition, RddId, ShuffleId, StageId
 from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
@@ -122,10 +123,10 @@ class World:
         self._written[executor] = written + 1
         node = self._nodes[executor]
         number, place = divmod(written, BLOCKS_PER_SEGMENT)
-        segment = f"m-e{executor}-{number}"
+        segment = segment_name(executor, number)
         if place == 0:
             size_bytes = BLOCKS_PER_SEGMENT * BLOCK_BYTES
-            self._tell(ev.SpaceWanted(node, f"e{executor}", segment, size_bytes))
+            self._tell(ev.SpaceWanted(node, executor, segment, size_bytes))
         return BlockRef(node, segment, place * BLOCK_BYTES, BLOCK_BYTES)
 
     def _fire(self) -> None:

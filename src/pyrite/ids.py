@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, NewType
+from typing import Literal, NamedTuple, NewType
 
 RddId = NewType("RddId", int)
 ShuffleId = NewType("ShuffleId", int)
@@ -12,6 +12,12 @@ AttemptId = NewType("AttemptId", int)
 ExecutorId = NewType("ExecutorId", int)
 NodeId = NewType("NodeId", str)
 BroadcastId = NewType("BroadcastId", int)
+
+# The driver writes segments too, and runs no tasks.
+DRIVER = ExecutorId(-1)
+# Where on its node a segment lies: in shared memory, or on disk. Plain words, as they travel by
+# marshal.
+Medium = Literal["memory", "disk"]
 
 
 class Partition(NamedTuple):
@@ -37,9 +43,10 @@ def partition_of(task: TaskKey) -> int:
 
 
 class BlockRef(NamedTuple):
-    """Where a block lies: on a node, a stretch of a segment in its pool or of a file on disk."""
+    """Where a block lies: on a node, a stretch of a segment in its memory or on its disk."""
 
     node: NodeId
     segment: str
     offset: int
     length: int
+    medium: Medium = "memory"

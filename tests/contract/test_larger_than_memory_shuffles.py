@@ -247,7 +247,7 @@ class MapOutputs:
 
     def add(self, *refs: BlockRef) -> None:
         self.all_bytes += sum(ref.length for ref in refs)
-        self.disk_bytes += sum(ref.length for ref in refs if ref.segment.startswith("d-"))
+        self.disk_bytes += sum(ref.length for ref in refs if ref.medium == "disk")
 
     def check(self) -> None:
         """They were larger than all memory, and lay on disk but for what the pools hold; no task

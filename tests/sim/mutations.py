@@ -49,7 +49,7 @@ _lose = ShuffleOutputs.lose
 _add = ShuffleOutputs.add
 _on_succeeded = Outcomes.on_succeeded
 _on_fetch_failed = Outcomes.on_fetch_failed
-NOWHERE = BlockRef(NodeId("nowhere"), "m-none", 0, 0)
+NOWHERE = BlockRef(NodeId("nowhere"), "none", 0, 0)
 
 
 @mutation(ShuffleOutputs, "lose")
@@ -175,13 +175,13 @@ def a_segment_goes_with_its_first_block(self: Ledger, ref: Any, rdd: Any = None)
 
 
 @mutation(Ledger, "seal")
-def a_lost_writer_s_segment_stays_open(self: Ledger, writer: str) -> Any:
+def a_lost_writer_s_segment_stays_open(self: Ledger, writer: Any) -> Any:
     self.writers.pop(writer, None)
     return []
 
 
 @mutation(Ledger, "pin")
-def a_block_is_not_pinned(self: Ledger, ref: Any, rdd: Any = None) -> None:
+def a_block_is_not_pinned(self: Ledger, ref: Any, writer: Any, rdd: Any = None) -> None:
     pass
 
 

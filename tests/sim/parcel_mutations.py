@@ -74,7 +74,7 @@ _use = Ledger.use
 
 @mutation(Ledger, "use")
 def the_readers_of_parcels_are_not_counted(self: Ledger, name: str) -> None:
-    if not name.startswith("m-fetched-"):
+    if name not in self.segments or not self.segments[name].fetched:
         _use(self, name)
 
 

@@ -78,7 +78,7 @@ class Conversation:
                         peer.put(("end", command.stage))
             case do.ReleaseBarrier():
                 for attempt, executor in command.attempts:
-                    self._answer(f"e{executor}", ("barrier", attempt, list(command.messages)))
+                    self._answer(executor, ("barrier", attempt, list(command.messages)))
             case _:
                 return False
         return True
@@ -120,8 +120,8 @@ class Conversation:
             found = self.programs[stage] = program, pickle.dumps(program.layout)
         return found
 
-    def _answer(self, owner: str, message: Message) -> None:
-        peer = self.peers.get(ExecutorId(int(owner[1:])))
+    def _answer(self, executor: ExecutorId, message: Message) -> None:
+        peer = self.peers.get(executor)
         if peer is not None:
             peer.put(message)
             peer.flush()
@@ -166,7 +166,7 @@ def heard(peer: Peer, message: Message) -> Iterator[Event]:
                 kept_news(report),
             )
         case ("space", *want):
-            yield ev.SpaceWanted(peer.node, f"e{peer.id}", *want)
+            yield ev.SpaceWanted(peer.node, peer.id, *want)
         case ("barrier", attempt, text):
             yield ev.BarrierReached(AttemptId(attempt), text)
         case ("ready", *_):

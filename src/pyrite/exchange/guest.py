@@ -8,6 +8,7 @@ import socket
 import struct
 from typing import Any
 
+from pyrite.exchange.book import GuestId
 from pyrite.remote.handshake import ANSWER_BYTES, counter_proof, fresh_nonce
 from pyrite.remote.outbox import Outbox
 
@@ -26,10 +27,10 @@ def pack(words: list[Any]) -> bytes:
 
 
 class Guest:
-    """A connection with a name, which its segments carry."""
+    """A connection with a number, which its segments carry."""
 
-    def __init__(self, name: str, sock: socket.socket, secret: bytes, poll: select.epoll) -> None:
-        self.name = name
+    def __init__(self, id: GuestId, sock: socket.socket, secret: bytes, poll: select.epoll) -> None:
+        self.id = id
         self.sock = sock
         self.secret = secret
         self.has_proved = False

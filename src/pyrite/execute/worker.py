@@ -24,7 +24,7 @@ from pyrite.execute.keeper import Keeper, KeepPlan, KeptBlockLost
 from pyrite.execute.operators import Operators
 from pyrite.execute.store import Store
 from pyrite.execute.traces import hint, pickle_error, summary, user_traceback
-from pyrite.ids import BlockRef, NodeId, Partition, RddId, ShuffleId
+from pyrite.ids import BlockRef, ExecutorId, Medium, NodeId, Partition, RddId, ShuffleId
 from pyrite.place.sizes import encode as encode_sizes
 from pyrite.plan.program import ProgramLayout
 from pyrite.rare import rare
@@ -121,7 +121,7 @@ class Task(NamedTuple):
     partitions: tuple[int, ...]
     number: int
     inputs: list[ShuffleId]
-    blocks: list[tuple[int, int, NodeId, str, int, int]]
+    blocks: list[tuple[int, int, NodeId, str, int, int, Medium]]
     # The segments on this node with parts of shuffles that were fetched ahead.
     parcels: list[tuple[ShuffleId, list[str]]]
     # Where it does a piece of a heavy reducer's work, or the whole after its pieces.
@@ -133,12 +133,14 @@ class Task(NamedTuple):
 class Worker:
     """The executor's state between tasks, and its loop."""
 
-    def __init__(self, name: str, channel: Channel, store: Store, limits: Limits) -> None:
+    def __init__(
+        self, executor: ExecutorId, channel: Channel, store: Store, limits: Limits
+    ) -> None:
         self.channel = channel
         self.store = store
         self.limits = limits
         self.reader = store.reader()
-        self.writer = store.writer(name, self._lease, limits.segment_bytes)
+        self.writer = store.writer(executor, self._lease, limits.segment_bytes)
         self.live = store.live(limits.storage_bytes, limits.protected_bytes)
         self.keeper = Keeper(self.live, self.reader, self.writer, limits.batch_rows)
         self.stages: dict[int, Stage] = {}
@@ -260,8 +262,8 @@ class Worker:
         shuffles = {shuffle: self.snapshots[shuffle] for shuffle in task.inputs}
         self.keeper.start_task(
             {
-                Partition(RddId(rdd), index): BlockRef(node, segment, offset, length)
-                for rdd, index, node, segment, offset, length in task.blocks
+                Partition(RddId(rdd), index): BlockRef(node, segment, offset, length, medium)
+                for rdd, index, node, segment, offset, length, medium in task.blocks
             }
         )
         plans, parcels = stage.header.plans, dict(task.parcels)

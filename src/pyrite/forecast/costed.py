@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import assert_never
 
-from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.cluster.sim.timeline import Timeline
 from pyrite.cluster.timers import Timers
 from pyrite.errors import EngineError
@@ -131,7 +130,7 @@ class CostedCluster:
             case do.CancelTask():
                 self._cancel(command)
             case do.GrantSpace():
-                executor = self.executors.get(ExecutorId(int(command.writer[1:])))
+                executor = self.executors.get(command.writer)
                 if executor is not None and executor.run is not None:
                     executor.run.granted(command.segment, command.place)
             case do.MoveSegment():
@@ -254,7 +253,7 @@ class CostedCluster:
         self.tally.moved_bytes += command.bytes
         sources = Sources({command.node: float(command.bytes)})
         parts = self.network.parts(command.target, sources)
-        if command.new_segment.startswith(DISK_PREFIX):
+        if command.medium == "disk":
             parts.append((target.disk, target.disk_write_s(command.bytes)))
         lives = self.nodes[command.node].life, target.life
         if parts:

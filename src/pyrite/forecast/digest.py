@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.forecast.machines import CostedNode
 from pyrite.forecast.network import Sources
 from pyrite.forecast.parcels import Parcels
@@ -16,9 +15,9 @@ def added_up(refs: Iterable[BlockRef]) -> tuple[dict[NodeId, float], dict[NodeId
     """The bytes of blocks by node: all of them, and those on its disk."""
     everywhere: dict[NodeId, float] = {}
     on_disk: dict[NodeId, float] = {}
-    for node, segment, _, length in refs:
+    for node, _, _, length, medium in refs:
         everywhere[node] = everywhere.get(node, 0.0) + length
-        if segment.startswith(DISK_PREFIX):
+        if medium == "disk":
             on_disk[node] = on_disk.get(node, 0.0) + length
     return everywhere, on_disk
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
+from pyrite.blocks.names import segment_name
 from pyrite.blocks.writer import ALIGNMENT, SEGMENT_BYTES
 from pyrite.cluster.sim.timeline import Timeline
 from pyrite.forecast.costs import CostModel, NodeKind
@@ -48,7 +48,6 @@ class CostedExecutor:
     def __init__(self, id: ExecutorId, node: CostedNode) -> None:
         self.id = id
         self.node = node
-        self.owner = f"e{id}"
         self.run: TaskRun | None = None
         # By RDD, the least recently used first.
         self.live: dict[RddId, dict[int, float]] = {}
@@ -106,17 +105,16 @@ class CostedExecutor:
 
     def new_name(self) -> str:
         self._segments += 1
-        return f"{MEMORY_PREFIX}{self.owner}-{self._segments}"
+        return segment_name(self.id, self._segments)
 
     def open_segment(self, name: str, size: int) -> None:
         self._segment, self._offset, self._end = name, 0, max(size, SEGMENT_BYTES)
 
     def place(self, size: int) -> BlockRef:
         """Lays a block into the open segment."""
-        ref = BlockRef(self.node.id, self._segment, self._offset, size)
+        ref = BlockRef(self.node.id, self._segment, self._offset, size, "memory")
         self._offset += -(-size // ALIGNMENT) * ALIGNMENT
         return ref
 
     def place_on_disk(self, size: int) -> BlockRef:
-        self._segments += 1
-        return BlockRef(self.node.id, f"{DISK_PREFIX}{self.owner}-{self._segments}", 0, size)
+        return BlockRef(self.node.id, self.new_name(), 0, size, "disk")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.forecast.network import Share, Sources, Transfer
 from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.place.sizes import encode
@@ -91,7 +90,7 @@ class Parcels:
             return
         part_of_all = self._part_of_all(command)
         size = sum(ref.length for ref in command.refs) * part_of_all
-        on_disk = sum(ref.length for ref in command.refs if ref.segment.startswith(DISK_PREFIX))
+        on_disk = sum(ref.length for ref in command.refs if ref.medium == "disk")
         loads: list[tuple[Share, float]] = []
         if on_disk:
             loads.append((source.disk, source.disk_read_s(on_disk * part_of_all)))

@@ -63,11 +63,11 @@ def node_of(told: Line) -> Step:
 
 
 def size_of(told: Any) -> float:
-    """The bytes of a result or of a block, whose last field is its length."""
+    """The bytes of a result, or of a block, which is told as the fields of its ref."""
     match told:
         case {"bytes": size}:
             return float(size)
-        case [*_, length]:
+        case [_, _, _, length, _]:
             return float(length)
         case _:
             return 0.0

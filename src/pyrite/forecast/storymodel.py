@@ -254,8 +254,8 @@ class Learner:
         if ref is None:
             self.places[partition.rdd] = "live"
         else:
-            on_disk = str(ref[1]).startswith("d-")
-            self.places.setdefault(partition.rdd, "disk" if on_disk else "pool")
+            _, _, _, _, medium = ref
+            self.places.setdefault(partition.rdd, "disk" if medium == "disk" else "pool")
 
     # The workload
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.forecast.digest import Digest
 from pyrite.forecast.machines import CostedExecutor
 from pyrite.forecast.network import Share, SharedWork, Sources, Transfer
@@ -126,7 +125,7 @@ class TaskRun:
             ref = blocks[each]
             decoded += ref.length
             source = self.cluster.nodes[ref.node]
-            if ref.segment.startswith(DISK_PREFIX):
+            if ref.medium == "disk":
                 parts.append((source.disk, source.disk_read_s(ref.length)))
             sources = Sources({ref.node: float(ref.length)})
             parts += self.cluster.network.parts(self.executor.node.id, sources)
@@ -258,13 +257,13 @@ class TaskRun:
 
     def _want(self, partition: Partition | None, size: int) -> None:
         """Asks for a segment; a kept partition gets one of its own."""
-        node, owner = self.executor.node.id, self.executor.owner
+        node, writer = self.executor.node.id, self.executor.id
         if partition is not None:
             self._segment = self.executor.new_name()
-            wanted = ev.SpaceWanted(node, owner, self._segment, size, False, partition.rdd)
+            wanted = ev.SpaceWanted(node, writer, self._segment, size, False, partition.rdd)
         else:
             self._segment, length = self.executor.new_segment(size)
-            wanted = ev.SpaceWanted(node, owner, self._segment, length)
+            wanted = ev.SpaceWanted(node, writer, self._segment, length)
         self.cluster.say(wanted)
 
     def granted(self, segment: str, place: NodeId | None) -> None:
@@ -280,7 +279,7 @@ class TaskRun:
             self.executor.open_segment(segment, size)
             self._write_next()
         else:
-            self._send(BlockRef(place, segment, 0, size))
+            self._send(BlockRef(place, segment, 0, size, "memory"))
 
     def _send(self, ref: BlockRef) -> None:
         """Lays a kept partition into the pool that has room for it."""

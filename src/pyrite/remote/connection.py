@@ -187,8 +187,8 @@ class Connection:
         self._start_sending([pack_reply(status, reason=reason)])
 
     def _read(self, request: Request) -> None:
-        _, segment, offset, length, _ = request
-        file = self.service.files.find(segment, offset + length)
+        _, segment, offset, length, medium, _ = request
+        file = self.service.files.find(segment, medium, offset + length)
         if file is None:
             self._reply(Status.GONE)
             return
@@ -224,8 +224,8 @@ class Connection:
         self._gather(request, listed)
 
     def _gather(self, request: Request, listed: bytearray) -> None:
-        _, segment, offset, length, _ = request
-        file = self.service.files.find(segment, offset + length)
+        _, segment, offset, length, medium, _ = request
+        file = self.service.files.find(segment, medium, offset + length)
         if file is None:
             self._reply(Status.GONE)
             return
@@ -265,9 +265,9 @@ class Connection:
             self.phase = Phase.ASKING
 
     def _begin_write(self, request: Request) -> None:
-        _, name, offset, length, total = request
+        _, name, offset, length, medium, total = request
         try:
-            self.write = self.service.written.begin(name, offset, length, total)
+            self.write = self.service.written.begin(name, offset, length, medium, total)
             if self.write.is_first:
                 # One of the same name may have been removed a moment ago.
                 self.service.files.forget([name])

@@ -224,8 +224,8 @@ class BlockServer:
             match line:
                 case ["forget", segments]:
                     self._forget(segments)
-                case ["move", id, segment, target, address]:
-                    self.mover.take(MoveOrder(id, segment, target, unpacked(address)))
+                case ["move", id, segment, target, medium, address]:
+                    self.mover.take(MoveOrder(id, segment, target, medium, unpacked(address)))
                 case ["ping"]:
                     words.say("pong")
                 case ["fetch", *order]:

@@ -10,6 +10,7 @@ from pyrite.ids import (
     BroadcastId,
     ExecutorId,
     JobId,
+    Medium,
     NodeId,
     Partition,
     RddId,
@@ -29,7 +30,8 @@ class Snapshot(NamedTuple):
 
 
 class Parcels(NamedTuple):
-    """The segments on the task's own node that hold parts of a shuffle which were fetched ahead."""
+    """The segments in the memory of the task's own node that hold parts of a shuffle which were
+    fetched ahead."""
 
     shuffle: ShuffleId
     segments: tuple[str, ...]
@@ -107,13 +109,14 @@ class FinishJob(NamedTuple):
 class GrantSpace(NamedTuple):
     """The answer to SpaceWanted: on which node the segment may lie; None where no pool has room."""
 
-    writer: str
+    writer: ExecutorId
     segment: str
     place: NodeId | None
 
 
 class MoveSegment(NamedTuple):
-    """Copy a segment to another node or to a disk, under a new name; the old one stays."""
+    """Copy a segment from a node's memory to another's, or to a disk, under a new name; the old one
+    stays."""
 
     move: int
     node: NodeId
@@ -121,6 +124,8 @@ class MoveSegment(NamedTuple):
     target: NodeId
     new_segment: str
     bytes: int
+    # Where the copy shall lie.
+    medium: Medium
 
 
 class FetchParts(NamedTuple):
@@ -135,6 +140,8 @@ class FetchParts(NamedTuple):
     parts: tuple[int, ...]
     maps: tuple[int, ...]
     refs: tuple[BlockRef, ...]
+    # Where the parcel shall lie.
+    medium: Medium
 
 
 class ReleaseNode(NamedTuple):

@@ -162,7 +162,7 @@ class SpaceWanted(NamedTuple):
     """
 
     node: NodeId
-    writer: str
+    writer: ExecutorId
     segment: str
     bytes: int
     # Whether more blocks will be packed into it.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyrite.blocks.parcel import is_fetched
 from pyrite.ids import NodeId, Partition, ShuffleId
 from pyrite.schedule.taskstate import TaskState
 
@@ -182,7 +181,7 @@ def check_copies(state: Scheduler) -> None:
         assert segment.live == 1 and not segment.sealed, f"copies of fetch {fetch} are half here"
         assert segment.place != backup.source and len(backup.maps) == len(backup.refs) > 0
     for name, segment in state.storage.ledger.segments.items():
-        if is_fetched(name) and segment.sealed and not segment.in_memory:
+        if segment.fetched and segment.sealed and not segment.in_memory:
             assert segment.live == blocks.get(name), f"{name} has copies of nothing"
     under_way = [(each.shuffle, each.source) for each in state.replication._orders.values()]
     assert len(set(under_way)) == len(under_way), "a node sends two orders of one shuffle"

@@ -89,8 +89,10 @@ class Outcomes:
         return None if run is None else (attempt, run, tasks)
 
     def on_succeeded(self, event: ev.TaskSucceeded) -> None:
+        told = self.attempts.get(event.attempt)
+        writer = None if told is None else told.executor
         for ref in event.blocks():
-            self.storage.ledger.pin(ref)
+            self.storage.ledger.pin(ref, writer)
         ended = self._end_attempt(event)
         if ended is None:
             self.storage.release(event.blocks())

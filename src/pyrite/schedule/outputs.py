@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from pyrite.blocks.pool import DISK_PREFIX
-from pyrite.ids import BlockRef, NodeId, ShuffleId
+from pyrite.ids import BlockRef, Medium, NodeId, ShuffleId
 from pyrite.plan.stages import StageSpec
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
@@ -19,7 +18,7 @@ class Place(NamedTuple):
     """A node's memory, or its disk."""
 
     node: NodeId
-    on_disk: bool
+    medium: Medium
 
 
 class ShuffleOutputs:
@@ -68,7 +67,8 @@ class ShuffleOutputs:
         seen = len(self.refs) - self.absent
         if not seen:
             return 1.0
-        in_memory = sum(len(blocks) for place, blocks in self.came.items() if not place.on_disk)
+        there = self.came.items()
+        in_memory = sum(len(blocks) for place, blocks in there if place.medium == "memory")
         in_all = sum(map(len, self.came.values()))
         return self.absent / len(self.refs) * in_memory / in_all
 
@@ -76,8 +76,8 @@ class ShuffleOutputs:
         """Which part of the blocks that have come on a node is in its memory."""
         found: dict[NodeId, float] = {}
         for place, blocks in self.came.items():
-            if not place.on_disk:
-                on_disk = len(self.came.get(place._replace(on_disk=True), ()))
+            if place.medium == "memory":
+                on_disk = len(self.came.get(Place(place.node, "disk"), ()))
                 found[place.node] = len(blocks) / (len(blocks) + on_disk)
         return found
 
@@ -103,8 +103,7 @@ class ShuffleOutputs:
         return [ref for ref in self.refs if ref is not None]
 
     def _note(self, index: int, ref: BlockRef) -> None:
-        place = Place(ref.node, ref.segment.startswith(DISK_PREFIX))
-        self.came.setdefault(place, []).append(index)
+        self.came.setdefault(Place(ref.node, ref.medium), []).append(index)
 
     def distrust(self, index: int) -> list[BlockRef]:
         """An output could not be read; gives its copy, where that is not to be read instead.

@@ -99,7 +99,7 @@ class Recovery:
         for executor in self.fleet.on(node):
             self._forget_executor(executor)
             # What it laid into other pools, and did not tell of.
-            self.storage.drop(self.ledger.seal(f"e{executor.id}"))
+            self.storage.drop(self.ledger.seal(executor.id))
             if executor.attempt is not None:
                 self.lose_attempt(executor.attempt, reason, blamed=False)
         for run in list(self.stages):
@@ -137,10 +137,9 @@ class Recovery:
         if executor is None:
             return
         self._forget_executor(executor)
-        writer = f"e{executor.id}"
-        self.storage.drop(self.ledger.seal(writer))
+        self.storage.drop(self.ledger.seal(executor.id))
         # It may have been killed while it wrote what nobody will ask for.
-        known = self.ledger.written_by(executor.node, writer)
+        known = self.ledger.written_by(executor.node, executor.id)
         self.turn.add(ClearExecutor(executor.id, executor.node, known))
         if executor.attempt is not None:
             self.lose_attempt(executor.attempt, event.reason)

@@ -84,7 +84,7 @@ class ShuffleRows:
         found: dict[int, memoryview] = {}
         for segment in self.parcels:
             try:
-                parcel = self.reader.whole(segment)
+                parcel = self.reader.whole(segment, "memory")
                 for entry in unpack_directory(parcel):
                     found[entry.map] = parcel[entry.offset : entry.offset + entry.length]
             except (OSError, CorruptBlock):

@@ -39,8 +39,8 @@ from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.timer import SpeculationCheck
 
 NODE, OTHER = NodeId("node-0"), NodeId("node-1")
-REF = BlockRef(NODE, "m-e0-1", 0, 10)
-MOVED = BlockRef(OTHER, "m-e1-1", 0, 10)
+REF = BlockRef(NODE, "e0-1", 0, 10)
+MOVED = BlockRef(OTHER, "e1-1", 0, 10)
 SHUFFLE = ShuffleId(5)
 MAPS = StageSpec(StageId(0), "maps", 2, Shape([]), {}, SHUFFLE)
 RESULT = StageSpec(StageId(1), "result", 2, Shape([]), {SHUFFLE: MAPS})
@@ -261,11 +261,11 @@ DROP: Chapter = TICK, [do.DropSegments(NODE, (REF.segment,))]
     ],
 )
 def test_blocks_bite_where_a_needed_segment_goes(scheduler: Any, what: str) -> None:
-    with pytest.raises(CheckFailed, match=f"m-e0-1 of node-0 is dropped with {what}"):
+    with pytest.raises(CheckFailed, match=f"e0-1 of node-0 is dropped with {what}"):
         tell(Blocks(scheduler), DROP)
     with pytest.raises(CheckFailed, match=what):
         tell(Blocks(scheduler), (TICK, [do.ReleaseNode(NODE)]))
-    tell(Blocks(scheduler), (TICK, [do.DropSegments(NODE, ("m-e0-2",))]))
+    tell(Blocks(scheduler), (TICK, [do.DropSegments(NODE, ("e0-2",))]))
     tell(Blocks(scheduler), (TICK, [do.DropSegments(OTHER, (REF.segment,))]))
     tell(Blocks(scheduler), (TICK, [do.ReleaseNode(OTHER)]))
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import marshal
 import pickle
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from pyrite.cluster.conversation import Conversation, Message, Peer, heard
+from pyrite.execute.worker import Task
 from pyrite.ids import (
+    DRIVER,
     AttemptId,
     BlockRef,
     BroadcastId,
     ExecutorId,
     JobId,
+    Medium,
     NodeId,
     Partition,
     RddId,
@@ -28,8 +32,8 @@ from pyrite.schedule import events as ev
 from pyrite.schedule.timer import SpeculationCheck
 
 NODE = NodeId("node-0")
-REF = BlockRef(NODE, "m-e0-1", 8, 40)
-OTHER_REF = BlockRef(NODE, "d-e1-2", 0, 10)
+REF = BlockRef(NODE, "e0-1", 8, 40)
+OTHER_REF = BlockRef(NODE, "e1-2", 0, 10, "disk")
 LOST = [((6, 3), tuple(OTHER_REF))]
 # What an executor says at the end of its words on a task; and with nothing to say.
 REPORT: list[Any] = [
@@ -186,7 +190,7 @@ def test_only_who_knows_a_stage_or_a_shuffle_hears_of_its_end(
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (do.DropSegments(NODE, ("m-e0-1", "m-e0-2")), ("forget", ["m-e0-1", "m-e0-2"])),
+        (do.DropSegments(NODE, ("e0-1", "e0-2")), ("forget", ["e0-1", "e0-2"])),
         (do.DropRdd(RddId(4)), ("drop", 4)),
         (do.DropBroadcast(BroadcastId(5)), ("broadcast", 5)),
     ],
@@ -198,9 +202,43 @@ def test_what_all_are_told(
     assert [peer.told for peer in peers] == [[message], [message]]
 
 
+@pytest.mark.parametrize("medium", get_args(Medium))
+def test_a_ref_travels_with_its_medium(
+    conversation: Conversation, peers: list[Listener], medium: Medium
+) -> None:
+    """By marshal, as over the socket, there and back."""
+    ref = REF._replace(medium=medium)
+    told = launch(0)._replace(
+        inputs=(do.Snapshot(ShuffleId(9), 0, (ref,)),),
+        blocks=((Partition(RddId(4), 2), ref),),
+        divided=do.Divided(0, ShuffleId(9), None, (ref,)),
+    )
+    assert conversation.tell(told)
+    _, snapshot, task = marshal.loads(marshal.dumps(peers[0].take()))
+    assert [BlockRef(*each) for each in snapshot[2]] == [ref]
+    heard_task = Task(*task[1:])
+    assert [BlockRef(*each[2:]) for each in heard_task.blocks] == [ref]
+    assert heard_task.divided is not None
+    assert [BlockRef(*each) for each in heard_task.divided[-1]] == [ref]
+    words = ("ok", 5, [(tuple(ref), tuple(ref), None, None)], [((4, 1), tuple(ref), 40)])
+    report = [[], [((6, 3), tuple(ref))], [0, 0, 0, 0], []]
+    answer = marshal.loads(marshal.dumps((*words, *report)))
+    lost, done = heard(peers[0], answer)
+    assert isinstance(lost, ev.BlockLost) and lost.ref == ref
+    assert isinstance(done, ev.TaskSucceeded) and done.kept.stored[0].ref == ref
+    assert done.made == (ev.Made(ref, ref),)
+
+
+def test_no_executor_hears_what_is_granted_to_the_driver(
+    conversation: Conversation, peers: list[Listener]
+) -> None:
+    assert conversation.tell(do.GrantSpace(DRIVER, "driver-1", NODE))
+    assert [peer.told for peer in peers] == [[], []]
+
+
 def test_answers_go_to_who_asked(conversation: Conversation, peers: list[Listener]) -> None:
-    assert conversation.tell(do.GrantSpace("e1", "m-e1-4", NODE))
-    assert (peers[0].told, peers[1].take()) == ([], [("space", "m-e1-4", NODE)])
+    assert conversation.tell(do.GrantSpace(ExecutorId(1), "e1-4", NODE))
+    assert (peers[0].told, peers[1].take()) == ([], [("space", "e1-4", NODE)])
     together = ((AttemptId(5), ExecutorId(0)), (AttemptId(6), ExecutorId(1)))
     assert conversation.tell(do.ReleaseBarrier(together, ("a", "b")))
     assert [peer.take() for peer in peers] == [
@@ -214,7 +252,7 @@ def test_answers_go_to_who_asked(conversation: Conversation, peers: list[Listene
     "command",
     [
         launch(0, executor=9),
-        do.GrantSpace("e9", "m-e9-1", NODE),
+        do.GrantSpace(ExecutorId(9), "e9-1", NODE),
         do.ReleaseBarrier(((AttemptId(5), ExecutorId(9)),), ("a",)),
     ],
 )
@@ -246,10 +284,14 @@ def test_what_is_not_for_executors(
     ("message", "events"),
     [
         (("ready", 0), [ev.ExecutorJoined(ExecutorId(0), NODE)]),
-        (("space", "m-e0-3", 64), [ev.SpaceWanted(NODE, "e0", "m-e0-3", 64)]),
+        (("space", "e0-3", 64), [ev.SpaceWanted(NODE, ExecutorId(0), "e0-3", 64)]),
         (
-            ("space", "m-e0-3", 64, False, 4, False),
-            [ev.SpaceWanted(NODE, "e0", "m-e0-3", 64, packs=False, rdd=RddId(4), to_disk=False)],
+            ("space", "e0-3", 64, False, 4, False),
+            [
+                ev.SpaceWanted(
+                    NODE, ExecutorId(0), "e0-3", 64, packs=False, rdd=RddId(4), to_disk=False
+                )
+            ],
         ),
         (("barrier", 5, "hello"), [ev.BarrierReached(AttemptId(5), "hello")]),
         (

@@ -65,7 +65,7 @@ def make_stage(id: int, *parents: StageSpec, writes: bool = False) -> StageSpec:
 
 
 def ref(number: int) -> BlockRef:
-    return BlockRef(NODE, f"d-e0-{number}", 0, 8)
+    return BlockRef(NODE, f"e0-{number}", 0, 8, "disk")
 
 
 def test_running_jobs_and_their_outputs_are_restored(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_lines_are_json_with_names_and_sizes(tmp_path: Path) -> None:
     stage = StageSpec(StageId(3), "map at x.py:1", 2, Shape([]), {})
     story.tell(1.5, ev.JobSubmitted(JobSpec(JobId(0), stage, (0, 1))), [])
     done = ev.TaskSucceeded(
-        AttemptId(1), (ev.Made(b"secret rows", BlockRef(NodeId("node-0"), "m-1", 0, 8)),)
+        AttemptId(1), (ev.Made(b"secret rows", BlockRef(NodeId("node-0"), "e0-1", 0, 8)),)
     )
     story.tell(2.0, done, [do.FinishJob(JobId(0), ValueError("bad"))])
     story.close()
@@ -37,7 +37,7 @@ def test_lines_are_json_with_names_and_sizes(tmp_path: Path) -> None:
     assert submitted["event"]["job"]["stage"]["name"] == "map at x.py:1"
     assert succeeded["at_s"] == 2.0
     assert succeeded["event"]["made"][0][0] == {"bytes": 11}
-    assert succeeded["event"]["made"][0][1] == ["node-0", "m-1", 0, 8]
+    assert succeeded["event"]["made"][0][1] == ["node-0", "e0-1", 0, 8, "memory"]
     assert succeeded["commands"] == [{"kind": "FinishJob", "job": 0, "error": "ValueError: bad"}]
     assert "secret" not in text
 
@@ -82,7 +82,7 @@ def test_each_stage_behind_a_job_is_told_whole_and_once(tmp_path: Path) -> None:
 
 def test_a_launch_tells_of_its_inputs_in_short(tmp_path: Path) -> None:
     story = StoryFile(str(tmp_path), "app-1")
-    refs = tuple(BlockRef(NodeId("node-0"), "m-1", place, 10) for place in range(1000))
+    refs = tuple(BlockRef(NodeId("node-0"), "e0-1", place, 10) for place in range(1000))
     launch = do.LaunchTask(
         AttemptId(0), ExecutorId(0), StageId(1), (0,), 0, JobId(0),
         (do.Snapshot(ShuffleId(0), 2, refs),),

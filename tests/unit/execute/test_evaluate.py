@@ -14,7 +14,7 @@ from pyrite.bounded.space import Space
 from pyrite.execute.evaluate import Evaluator
 from pyrite.execute.keeper import Keeper
 from pyrite.execute.operators import Operators
-from pyrite.ids import BlockRef, NodeId, RddId, ShuffleId
+from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId, ShuffleId
 from pyrite.plan.program import OperatorRun, ProgramLayout, ShuffleInput, Step
 from pyrite.rdd.op import Op
 from pyrite.rdd.partitioner import ToOne
@@ -40,17 +40,17 @@ def test_parcels_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:
     selection = head + output[start : start + size]
     directory = pack_directory([Entry(0, directory_bytes(1), len(selection))])
     parcel = directory.ljust(directory_bytes(1), b"\0") + selection
-    Path(folders.path("m-f0-1")).write_bytes(parcel)
-    Path(folders.path("m-e0-1")).write_bytes(output)
+    Path(folders.path("f0-1", "memory")).write_bytes(parcel)
+    Path(folders.path("e0-1", "memory")).write_bytes(output)
 
     # One's output is gone, the other's is there: each has a parcel, of which one is gone.
-    gone = BlockRef(NODE, "m-e9-1", 0, len(output))
-    there = BlockRef(NODE, "m-e0-1", 0, len(output))
+    gone = BlockRef(NODE, "e9-1", 0, len(output))
+    there = BlockRef(NODE, "e0-1", 0, len(output))
     shuffles = {ShuffleId(4): [gone], ShuffleId(5): [there]}
-    parcels = {ShuffleId(4): ["m-f0-1"], ShuffleId(5): ["m-f9-1"]}
+    parcels = {ShuffleId(4): ["f0-1"], ShuffleId(5): ["f9-1"]}
 
     reader = SegmentReader(folders)
-    writer = SegmentWriter(folders, "e7", lambda _want: NODE)
+    writer = SegmentWriter(folders, ExecutorId(7), lambda _want: NODE)
     keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
     space = Space(1 << 40, str(tmp_path))
     for shuffle in shuffles:
@@ -65,10 +65,10 @@ def test_the_frames_of_a_piece_are_small(tmp_path: Path) -> None:
     folders = Folders(str(tmp_path), str(tmp_path), NODE)
     part = encode_bytes(list(range(50_000)))
     output = pack_header([len(part)]) + part
-    Path(folders.path("m-e0-1")).write_bytes(output)
-    shuffles = {ShuffleId(4): [BlockRef(NODE, "m-e0-1", 0, len(output))]}
+    Path(folders.path("e0-1", "memory")).write_bytes(output)
+    shuffles = {ShuffleId(4): [BlockRef(NODE, "e0-1", 0, len(output))]}
     reader = SegmentReader(folders)
-    writer = SegmentWriter(folders, "e7", lambda _want: NODE)
+    writer = SegmentWriter(folders, ExecutorId(7), lambda _want: NODE)
     keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
     space = Space(1 << 40, str(tmp_path))
     node = Step(RddId(1), (ShuffleInput(ShuffleId(4)),), 1)

@@ -53,7 +53,7 @@ class Story:
         self.at_s += seconds
         done = {"kind": "TaskSucceeded", "attempt": self.attempts}
         made = [[{"bytes": 0}, None, None, None] for _ in partitions]
-        made[0][1] = None if output is None else ["a", "m-1", 0, output]
+        made[0][1] = None if output is None else ["a", "e0-1", 0, output, "memory"]
         done["made"] = made
         done["kept"] = [[[[KEPT, index], None, 10] for index in stored], []]
         self.tell(done)

@@ -10,7 +10,7 @@ from pyrite.forecast.costed import CostedCluster
 from pyrite.forecast.network import Sources
 from pyrite.forecast.parcels import MOST_PARTS
 from pyrite.forecast.workload import two_stages
-from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, NodeId, ShuffleId, StageId
+from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, Medium, NodeId, ShuffleId, StageId
 from pyrite.place.sizes import decode
 from pyrite.schedule.commands import DropSegments, DropShuffle, FetchParts, LaunchTask, Snapshot
 from pyrite.schedule.commands import Parcels as Told
@@ -51,16 +51,16 @@ class Play:
         (found,) = [each for each in self.hear() if isinstance(each, kind)]
         return found
 
-    def put(self, node: NodeId, name: str) -> BlockRef:
+    def put(self, node: NodeId, name: str, medium: Medium = "memory") -> BlockRef:
         """A map output, as if a task had written it."""
-        ref = BlockRef(node, name, 0, int(OUTPUT_BYTES))
+        ref = BlockRef(node, name, 0, int(OUTPUT_BYTES), medium)
         self.cluster.parcels.put(SHUFFLE, ref)
         return ref
 
     def fetch(self, node: NodeId, *refs: BlockRef, part: int = 0) -> None:
         maps = tuple(range(len(refs)))
         self.cluster.perform(
-            FetchParts(1, node, "parcel", 1 << 30, refs[0].node, (part,), maps, refs)
+            FetchParts(1, node, "parcel", 1 << 30, refs[0].node, (part,), maps, refs, "memory")
         )
 
     def reduce(self, executor: int, part: int, refs: list[BlockRef], *segments: str) -> None:
@@ -80,7 +80,7 @@ class Play:
         )
 
     def outputs(self) -> list[BlockRef]:
-        return [self.put(node, f"m-{node}") for node in (A, B, C)]
+        return [self.put(node, f"{node}") for node in (A, B, C)]
 
     @property
     def sent_bytes(self) -> float:
@@ -96,7 +96,7 @@ def test_map_tasks_tell_how_large_the_parts_are() -> None:
     play.hear()
     run = play.cluster.executors[ExecutorId(0)].run
     assert run is not None
-    run.granted("m-e0-1", A)
+    run.granted("e0-1", A)
     done = play.hear_one(TaskSucceeded)
     assert isinstance(done, TaskSucceeded) and done.made[0].sizes is not None
     assert decode(done.made[0].sizes) == pytest.approx([250_000, 750_000], rel=0.05)
@@ -104,7 +104,7 @@ def test_map_tasks_tell_how_large_the_parts_are() -> None:
 
 def test_a_parcel_that_is_dropped_on_its_way_is_stopped() -> None:
     play = Play()
-    play.fetch(B, *[play.put(A, f"m-{number}") for number in range(8)])
+    play.fetch(B, *[play.put(A, f"{number}") for number in range(8)])
     play.cluster.perform(DropSegments(B, ("parcel",)))
     told = [each for each in play.hear() if isinstance(each, PartsFetched | PartsNotFetched)]
     assert told == [PartsNotFetched(1, "it was dropped meanwhile")]
@@ -112,7 +112,7 @@ def test_a_parcel_that_is_dropped_on_its_way_is_stopped() -> None:
 
 def test_too_many_parts_and_a_single_node_are_not_told_of() -> None:
     many = Play(shares=(1 / (MOST_PARTS + 1),) * (MOST_PARTS + 1))
-    ref = BlockRef(A, "m-1", 0, 1000)
+    ref = BlockRef(A, "e0-1", 0, 1000)
     assert many.cluster.parcels.put(SHUFFLE, ref) is None
     workload = two_stages([1.0], [1.0], OUTPUT_BYTES)
     assert CostedCluster(workload, [KIND], SLOW_DISKS).parcels.put(SHUFFLE, ref) is None
@@ -121,7 +121,7 @@ def test_too_many_parts_and_a_single_node_are_not_told_of() -> None:
 def test_a_fetch_takes_what_its_bytes_take_on_the_links() -> None:
     play = Play(latency_s=0.5)
     play.hear()
-    play.fetch(B, play.put(A, "m-1"), play.put(A, "m-2"), part=1)
+    play.fetch(B, play.put(A, "e0-1"), play.put(A, "e0-2"), part=1)
     assert play.hear_one(PartsFetched) == PartsFetched(1)
     # Two times three quarters of a megabyte, and the way there and back.
     assert play.cluster.now_s() == pytest.approx(1.5 + 1.0)
@@ -131,7 +131,7 @@ def test_a_fetch_takes_what_its_bytes_take_on_the_links() -> None:
 
 def test_a_fetch_of_outputs_on_disk_reads_the_disk() -> None:
     play = Play(disk_read_bytes_per_s=1e4)
-    play.fetch(B, play.put(A, "d-1"), part=0)
+    play.fetch(B, play.put(A, "e0-1", "disk"), part=0)
     play.hear()
     assert play.cluster.now_s() == pytest.approx(250_000 / 1e4)
 
@@ -154,7 +154,7 @@ def test_a_reducer_finds_what_was_fetched_and_pulls_the_rest() -> None:
 
 def test_a_reducer_with_all_of_its_input_waits_for_nothing() -> None:
     play = Play(latency_s=0.1)
-    refs = [play.put(A, "m-1"), play.put(A, "m-2")]
+    refs = [play.put(A, "e0-1"), play.put(A, "e0-2")]
     play.fetch(B, *refs, part=1)
     play.hear()
     play.reduce(1, 1, refs, "parcel")
@@ -184,7 +184,7 @@ def test_an_output_that_was_made_again_elsewhere_need_not_be_pulled_from_there()
     play.fetch(B, refs[0], part=1)
     play.hear()
     before_bytes = play.sent_bytes
-    play.reduce(1, 1, [play.put(C, "m-again"), refs[1], refs[2]], "parcel")
+    play.reduce(1, 1, [play.put(C, "again"), refs[1], refs[2]], "parcel")
     play.hear_one(TaskSucceeded)
     assert play.sent_bytes - before_bytes == pytest.approx(0.75e6)
 
@@ -192,13 +192,13 @@ def test_an_output_that_was_made_again_elsewhere_need_not_be_pulled_from_there()
 @pytest.mark.parametrize("gone", [A, B])
 def test_a_fetch_fails_with_either_of_its_nodes(gone: NodeId) -> None:
     play = Play()
-    play.fetch(B, play.put(A, "m-1"))
+    play.fetch(B, play.put(A, "e0-1"))
     play.cluster.timeline.at(0.1, play.cluster.lose_node, play.cluster.nodes[gone])
     assert isinstance(play.hear_one(PartsNotFetched), PartsNotFetched)
     assert not play.cluster.parcels.lying_on(B, play.cluster.nodes[B].life, ["parcel"], 0)
     # While a node is down, nothing can be fetched from there or to there.
     play.cluster.nodes[gone].alive = False
-    play.fetch(B, play.put(A, "m-2"))
+    play.fetch(B, play.put(A, "e0-2"))
     assert isinstance(play.hear_one(PartsNotFetched), PartsNotFetched)
 
 

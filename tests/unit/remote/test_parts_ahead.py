@@ -12,7 +12,7 @@ from one_frame import encode_bytes
 from outputs import lay
 
 from pyrite.blocks.segments import Folders
-from pyrite.ids import BlockRef, NodeId, ShuffleId
+from pyrite.ids import BlockRef, Medium, NodeId, ShuffleId
 from pyrite.remote import ahead
 from pyrite.remote.ahead import PartsAhead
 from pyrite.remote.asking import Stretch
@@ -53,7 +53,8 @@ class Nodes:
         """Outputs in one segment of the node: of each its parts, of each of these its batches."""
         self.made += 1
         frames = [[b"".join(map(encode_bytes, part)) for part in parts] for parts in outputs]
-        blocks = lay(self.folders[node], f"{'md'[self.made % 2]}-e0-{self.made}", frames)
+        medium: Medium = "disk" if self.made % 2 else "memory"
+        blocks = lay(self.folders[node], f"e0-{self.made}", frames, medium)
         return [BlockRef(self.folders[node].node, *block) for block in blocks]
 
     def read(self, refs: list[BlockRef], part: int) -> list[Any]:
@@ -181,8 +182,8 @@ def test_a_kept_partition_that_is_too_long_comes_in_stretches(nodes: Nodes) -> N
     taken, nodes.neighbours.ahead_bytes = watch(nodes), 1 << 18
     batches = [[os.urandom(100_000)] for _ in range(20)]
     frames = b"".join(map(encode_bytes, batches))
-    Path(nodes.folders[1].path("m-e0-99")).write_bytes(b"before" + frames)
-    ref = BlockRef(NodeId("node-1"), "m-e0-99", 6, len(frames))
+    Path(nodes.folders[1].path("e0-99", "memory")).write_bytes(b"before" + frames)
+    ref = BlockRef(NodeId("node-1"), "e0-99", 6, len(frames))
     assert list(nodes.reader.rows(ref)) == batches
     assert max(taken.lengths) == 1 << 18
     short = ref._replace(length=len(encode_bytes(batches[0])))
@@ -213,7 +214,7 @@ def test_a_long_part_that_is_lost_or_spoilt(nodes: Nodes, how: str) -> None:
     rows = ShuffleRows(SHUFFLE, refs, 1, nodes.reader).rows()
     assert [next(rows) for _ in range(200)] == [0] * 200
     if how in ("gone", "cut"):
-        path = nodes.folders[1].path(refs[1].segment)
+        path = nodes.folders[1].path(refs[1].segment, refs[1].medium)
         os.truncate(path, refs[1].offset + 1000 if how == "cut" else 0)
         with pytest.raises(MissingMapOutput) as caught:
             list(rows)
@@ -247,13 +248,13 @@ def test_a_segment_that_is_gone_is_lost_with_all_in_it(nodes: Nodes) -> None:
     first = nodes.write(1, outputs_of(range(3)))
     second = nodes.write(1, outputs_of(range(3, 6)))
     refs = [first[0], second[0], first[1], second[1], first[2], second[2]]
-    os.unlink(nodes.folders[1].path(second[0].segment))
+    os.unlink(nodes.folders[1].path(second[0].segment, second[0].medium))
     assert nodes.lost(refs) == [1, 3, 5]
 
 
 def test_rows_before_a_loss_come_all(nodes: Nodes) -> None:
     outputs = outputs_of(range(1, 4))
-    refs = [*nodes.write(1, outputs), BlockRef(NodeId("node-1"), "m-e0-99", 0, 100)]
+    refs = [*nodes.write(1, outputs), BlockRef(NodeId("node-1"), "e0-99", 0, 100)]
     rows = ShuffleRows(SHUFFLE, refs, 0, nodes.reader).rows()
     expected = rows_of(outputs, 0)
     assert [next(rows) for _ in expected] == expected
@@ -280,7 +281,7 @@ def test_a_node_that_nobody_knows_any_more(nodes: Nodes) -> None:
 
 def spoil(nodes: Nodes, ref: BlockRef, place: int) -> None:
     number = int(ref.node.split("-")[1])
-    path = Path(nodes.folders[number].path(ref.segment))
+    path = Path(nodes.folders[number].path(ref.segment, ref.medium))
     data = bytearray(path.read_bytes())
     data[ref.offset + place] ^= 1
     path.write_bytes(data)

@@ -84,7 +84,7 @@ class Talk:
         writes = run is not None and run.spec.writes is not None
         result = None if writes else b"r"
         places = range(len(launched.partitions))
-        outputs = [BlockRef(NODE, f"d-{attempt}", 10 * place, 10) for place in places]
+        outputs = [BlockRef(NODE, f"made-{attempt}", 10 * place, 10, "disk") for place in places]
         made = [ev.Made(result, output if writes else None, accumulators) for output in outputs]
         return self.tell(ev.TaskSucceeded(AttemptId(attempt), tuple(made), **news))
 

@@ -303,7 +303,7 @@ def test_outputs_and_counts_of_a_group_are_kept_one_by_one() -> None:
     talk.succeed(0)
     talk.succeed(next(iter(talk.running)))
     group = talk.running.pop(talk.group().attempt)
-    refs = [BlockRef(NODE, f"d-made-{each}", 0, 10) for each in group.partitions]
+    refs = [BlockRef(NODE, f"made-{each}", 0, 10, "disk") for each in group.partitions]
     counts = [b"count %d" % each for each in group.partitions]
     made = [ev.Made(None, ref, count) for ref, count in zip(refs, counts, strict=True)]
     first = ev.TaskSucceeded(group.attempt, (ev.Made(None, refs[0], counts[0]), *made[1:]))
@@ -319,7 +319,7 @@ def test_what_a_group_made_for_nobody_is_released() -> None:
     talk = grouped()
     group = talk.running.pop(talk.group().attempt)
     talk.tell(ev.CancelRequested("enough"))
-    refs = [BlockRef(NODE, f"d-late-{each}", 0, 10) for each in group.partitions]
+    refs = [BlockRef(NODE, f"late-{each}", 0, 10, "disk") for each in group.partitions]
     late = ev.TaskSucceeded(group.attempt, (ev.Made(refs[0]), *(ev.Made(ref) for ref in refs[1:])))
     dropped = of_type(talk.tell(late), do.DropSegments)
     assert [name for each in dropped for name in each.segments] == [ref.segment for ref in refs]
@@ -351,7 +351,7 @@ def on_two_nodes(sizes: list[int], **rules: Any) -> Quick:
     talk.submit(result_stage(1, len(sizes), map_stage(0, 1)))
     [attempt] = talk.running
     del talk.running[attempt]
-    output = BlockRef(NODE, "d-map", 0, sum(sizes))
+    output = BlockRef(NODE, "map", 0, sum(sizes), "disk")
     talk.tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=output, sizes=encode(sizes)),)))
     return talk
 

@@ -65,7 +65,7 @@ def test_kept_blocks_come_before_preferred_locations() -> None:
     stage = located(0, [["node-1"]])
     talk.submit(stage)
     [attempt] = talk.running
-    talk.succeed(attempt, kept=stored(0, 0, BlockRef(NODES[2], "d-kept", 0, 10)))
+    talk.succeed(attempt, kept=stored(0, 0, BlockRef(NODES[2], "kept", 0, 10, "disk")))
     assert places(talk, located(0, [["node-1"]]), job=1) == {0: 2}
 
 

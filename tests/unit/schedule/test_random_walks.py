@@ -160,7 +160,7 @@ class Walk(World):
         dice = self.dice
         chance = dice.random() if faults else 1.0
         # Who waits for room does nothing else, but it can be cancelled.
-        if self.asking.pop(f"e{launch.executor}", None) is not None:
+        if self.asking.pop(launch.executor, None) is not None:
             self.tell(ev.TaskCancelled(attempt, self.news(launch)))
             return
         if chance < 0.05:
@@ -229,7 +229,7 @@ class Walk(World):
         """One random thing happens; False when nothing is left to happen."""
         dice = self.dice
         alive = [each.id for each in self.scheduler.fleet]
-        able = [a for a, each in self.running.items() if f"e{each.executor}" not in self.asking]
+        able = [a for a, each in self.running.items() if each.executor not in self.asking]
         ending = list(self.running) if faults else able
         choices = ["finish"] * 10 * bool(ending) + ["join"] * 3 * bool(self.starting)
         choices += ["timer"] * bool(self.timers) + ["move"] * 4 * bool(self.moves)

@@ -30,6 +30,7 @@ from pyrite.cluster.local.kin import (
 )
 from pyrite.cluster.local.wire import SocketChannel, Unpacker, pack
 from pyrite.descriptors import print_to_errors
+from pyrite.ids import ExecutorId
 from pyrite.remote.outbox import Outbox
 
 PR_SET_PDEATHSIG = 1
@@ -110,7 +111,7 @@ class Forge:
                     self.tell("pong")
         return bool(data)
 
-    def fork(self, executor: int, fd: int) -> None:
+    def fork(self, executor: ExecutorId, fd: int) -> None:
         forge = os.getpid()
         try:
             pid = os.fork()
@@ -182,7 +183,7 @@ class Forge:
         kill_all(lambda: descendants(os.getpid()))
 
 
-def run_executor(executor: int, fd: int, forge: int, options: dict[str, Any]) -> int:
+def run_executor(executor: ExecutorId, fd: int, forge: int, options: dict[str, Any]) -> int:
     """The life of an executor, in its own process."""
     from pyrite.cluster.local.cancel import CancelWord
     from pyrite.execute.store import Store
@@ -205,7 +206,7 @@ def run_executor(executor: int, fd: int, forge: int, options: dict[str, Any]) ->
     raise_limits(limits.memory_bytes)
     channel = SocketChannel(socket.socket(fileno=fd))
     store = Store(folders, limits.network_timeout_s)
-    worker = Worker(f"e{executor}", channel, store, limits)
+    worker = Worker(executor, channel, store, limits)
     word = CancelWord(folders, executor)
     worker.cancelled = word.get
     signal.signal(signal.SIGUSR1, lambda *_: worker.interrupt(word.get()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pyrite.blocks.parcel import parcel_bytes
-from pyrite.blocks.pool import MEMORY_PREFIX
 from pyrite.ids import BlockRef, NodeId
 from pyrite.place.sizes import most
 from pyrite.rare import rare
@@ -109,9 +108,7 @@ class Prefetcher:
             rare("a unit of reducers has no room for all of its input")
             self.eviction.give_up_unit(unit)
             return False
-        fetch, segment = self.fetches.order(
-            way.source, way.target, MEMORY_PREFIX, needed, parts, blocks
-        )
+        fetch, segment = self.fetches.order(way.source, way.target, "memory", needed, parts, blocks)
         maps, at_s = tuple(blocks), self.turn.now_s
         self.segments.begin(
             PrefetchedSegment(
@@ -299,8 +296,8 @@ def ways(plan: ReducePlan, source: NodeId, target: NodeId) -> Iterator[Way]:
     for shuffle in plan.forecasts:
         # What lies in the own node's memory is where it should be.
         if source != target:
-            yield Way(shuffle, source, False, target)
-        yield Way(shuffle, source, True, target)
+            yield Way(shuffle, source, "memory", target)
+        yield Way(shuffle, source, "disk", target)
 
 
 def rotated(nodes: list[NodeId], after: NodeId) -> list[NodeId]:

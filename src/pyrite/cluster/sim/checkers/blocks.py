@@ -70,4 +70,4 @@ def strays(node: SimNode, scheduler: Scheduler) -> list[str]:
     segments = scheduler.storage.ledger.segments.values()
     known = {each.name for each in segments if pool is not None and each.place == node.id}
     names = [*os.listdir(node.folders.memory), *os.listdir(node.folders.disk)]
-    return sorted(n for n in names if n.startswith(("m-", "d-", "spill")) and n not in known)
+    return sorted(name for name in names if name not in known)
