@@ -201,8 +201,8 @@ def test_a_connection_that_the_server_closed_is_opened_again(
     for _ in range(5):
         assert client.read(server.address, "e0-1", 0, 100) == data
         assert other.read(server.address, "e0-1", 0, 100) == data
-        other.write(server.address, "x1-1", 0, [b"again"], 10)
-        client.write(server.address, "x1-1", 0, [b"again"], 10)
+        other.write(server.address, "e1-1", 0, [b"again"], 10)
+        client.write(server.address, "e1-1", 0, [b"again"], 10)
     other.close()
 
 

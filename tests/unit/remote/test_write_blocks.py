@@ -13,6 +13,7 @@ import pytest
 from peers import exactly, prove, until_closed
 
 from pyrite.blocks.segments import Folders
+from pyrite.ids import Medium
 from pyrite.remote.client import BlockClient
 from pyrite.remote.errors import BlockGone, BlockRefused
 from pyrite.remote.process import ServerProcess
@@ -36,19 +37,19 @@ def segments(folders: Folders) -> list[str]:
     return sorted(name for name in names if not name.startswith("."))
 
 
-@pytest.mark.parametrize("kind", ["m", "d"])
+@pytest.mark.parametrize("medium", ["memory", "disk"])
 def test_blocks_are_packed_into_a_segment(
-    server: ServerProcess, client: BlockClient, folders: Folders, segment: str, kind: str
+    server: ServerProcess, client: BlockClient, folders: Folders, segment: str, medium: Medium
 ) -> None:
-    segment = kind + segment[1:]
     total, blocks = 8 << 20, [os.urandom(size) for size in (0, 1, 1000, 100_000, 3 << 20)]
     offset = 0
     for block in blocks:
         half = len(block) // 2
-        client.write(server.address, segment, offset, [block[:half], b"", block[half:]], total)
-        assert client.read(server.address, segment, offset, len(block)) == block
+        buffers = [block[:half], b"", block[half:]]
+        client.write(server.address, segment, offset, buffers, total, medium)
+        assert client.read(server.address, segment, offset, len(block), medium) == block
         offset += len(block)
-    path = Path(folders.path(segment, "memory"))
+    path = Path(folders.path(segment, medium))
     assert path.stat().st_size == total
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_bytes()[:offset] == b"".join(blocks)
@@ -234,17 +235,16 @@ def until_heard(server: ServerProcess, client: BlockClient) -> None:
     client.ping(server.address)
 
 
-@pytest.mark.parametrize("kind", ["m", "d"])
+@pytest.mark.parametrize("medium", ["memory", "disk"])
 def test_what_was_forgotten_is_not_made_again(
-    server: ServerProcess, client: BlockClient, folders: Folders, segment: str, kind: str
+    server: ServerProcess, client: BlockClient, folders: Folders, segment: str, medium: Medium
 ) -> None:
-    segment = kind + segment[1:]
     server.forget([segment])
     until_heard(server, client)
     with pytest.raises(BlockRefused, match="was dropped"):
-        client.write(server.address, segment, 0, [b"data"], 10)
+        client.write(server.address, segment, 0, [b"data"], 10, medium)
     assert segments(folders) == []
-    client.write(server.address, segment + "0", 0, [b"data"], 10)
+    client.write(server.address, segment + "0", 0, [b"data"], 10, medium)
 
 
 def test_a_request_of_the_dead_makes_nothing(
