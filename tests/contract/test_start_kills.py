@@ -17,8 +17,8 @@ from marks import wait_until
 from programs import descendants
 
 from pyrite import SparkContext
+from pyrite.cluster.local.forkserverprocess import ForkServerProcess
 from pyrite.cluster.local.hosts import FAILED_STARTS, Hosts
-from pyrite.cluster.local.launcher import Launcher
 from pyrite.cluster.local.node import LocalNode
 from pyrite.errors import ClusterError
 from pyrite.remote.process import ServerProcess
@@ -33,14 +33,14 @@ EXPECTED = [(key, len(range(key, 1000, 7))) for key in range(7)]
 SERVER_PHASES = {
     "spawned": (ServerProcess, "__init__"),
     "told its options": (ServerProcess, "open"),
-    "heard": (LocalNode, "hear"),
+    "heard": (LocalNode, "receive"),
     "admitted": (Hosts, "admit"),
 }
-FORGE_PHASES = {
-    "spawned": (Launcher, "__init__"),
+FORK_SERVER_PHASES = {
+    "spawned": (ForkServerProcess, "__init__"),
     "its node is admitted": (Hosts, "admit"),
-    "asked to fork": (Launcher, "fork"),
-    "heard": (Launcher, "read"),
+    "asked to fork": (ForkServerProcess, "fork"),
+    "heard": (ForkServerProcess, "read"),
 }
 
 
@@ -74,7 +74,7 @@ class Trap:
     """Kills a process the first time that a method of it, or for its node, returns."""
 
     def __init__(self, patch: pytest.MonkeyPatch, kind: str, phase: str, node: str) -> None:
-        owner, method = (SERVER_PHASES if kind == "server" else FORGE_PHASES)[phase]
+        owner, method = (SERVER_PHASES if kind == "server" else FORK_SERVER_PHASES)[phase]
         self.kind = kind
         self.node = node
         self.armed = False
@@ -108,7 +108,7 @@ CASES = [
         for phase in SERVER_PHASES
         for node in ("driver", "node-1", "storage-0")
     ],
-    *[("forge", phase, "node-1") for phase in FORGE_PHASES],
+    *[("fork server", phase, "node-1") for phase in FORK_SERVER_PHASES],
 ]
 
 
@@ -126,7 +126,7 @@ def test_in_the_first_start(
 RESTARTS = [
     (*case, first)
     for case in CASES
-    for first in ("server", "forge")
+    for first in ("server", "fork server")
     # Only nodes with executors have a fork server, and the driver's node goes on without pause.
     if (first == "server" or case[2] == "node-1") and case[1:] != ("admitted", "driver")
 ]

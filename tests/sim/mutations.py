@@ -8,16 +8,16 @@ from copy import copy
 from typing import Any
 
 import copy_mutations
-import parcel_mutations
+import prefetch_mutations
 from mutating import KEPT_ONLY, MUTATIONS, Mutation, mutation, switched_on
 
 from pyrite import accumulators
 from pyrite.blocks import codec
-from pyrite.blocks.ledger import Ledger, Writer
+from pyrite.blocks.ledger import GrantedSegments, Ledger
 from pyrite.blocks.placement import Placement
 from pyrite.cluster.conversation import Conversation
 from pyrite.cluster.sim import cluster as sim_cluster
-from pyrite.driver.engine import checkpoints, desk, engine
+from pyrite.driver.engine import checkpoints, engine, jobwaiters
 from pyrite.driver.engine.checkpoints import Checkpoints
 from pyrite.execute.keeper import Keeper
 from pyrite.execute.worker import Worker
@@ -39,7 +39,7 @@ __all__ = [
     "KEPT_ONLY",
     "MUTATIONS",
     "copy_mutations",
-    "parcel_mutations",
+    "prefetch_mutations",
     "switched_on",
 ]
 
@@ -228,7 +228,7 @@ def a_lost_executor_gets_space(self: Any, writer: str) -> bool:
 # Pools
 
 _find_room = Room.find_room
-_lose = Writer.lose
+_lose = GrantedSegments.lose
 
 
 @mutation(Room, "find_room", within=1000)
@@ -282,8 +282,8 @@ def segments_move_that_are_read(self: Placement, pool: Any, owner: Any) -> list[
 
 
 # A node must come back, after a writer was granted room there and before it writes.
-@mutation(Writer, "lose", within=KEPT_ONLY)
-def what_is_written_to_a_node_that_is_back_stays(self: Writer, node: Any) -> None:
+@mutation(GrantedSegments, "lose", within=KEPT_ONLY)
+def what_is_written_to_a_node_that_is_back_stays(self: GrantedSegments, node: Any) -> None:
     _lose(self, node)
     self.lost = []
 
@@ -351,7 +351,7 @@ def a_done_task_of_a_barrier_runs_again_alone(self: Any, run: Any) -> None:
     run.together = together
 
 
-@mutation(desk, "copy")
+@mutation(jobwaiters, "copy")
 def the_story_keeps_the_frames_of_an_error(error: Any) -> Any:
     return error
 
