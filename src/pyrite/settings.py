@@ -84,8 +84,8 @@ TABLE: tuple[Setting, ...] = (
     Setting("spark.local.dir", "str", _temporary_folder,
             "The folder in which each node makes its private scratch folder."),
     Setting("spark.task.maxFailures", "int", "4",
-            "Executors that one partition may end before its job fails; a function that raises "
-            "fails its job at once, unless the master says otherwise: local[4,3]."),
+            "How many executors may die at one partition before its job fails; a function that "
+            "raises fails its job at once, unless the master says otherwise: local[4,3]."),
     Setting("spark.stage.maxConsecutiveAttempts", "int", "4",
             "Attempts of a stage in a row lost to missing map outputs after which its job fails."),
     Setting("spark.locality.wait", "seconds", "3s",
@@ -120,8 +120,8 @@ TABLE: tuple[Setting, ...] = (
     Setting("spark.excludeOnFailure.timeout", "seconds", "1h",
             "How long an executor stays excluded for the application."),
     Setting("spark.network.timeout", "seconds", "120s",
-            "How long an executor that is stopped, or a process that does not answer, is waited "
-            "for before it is given up."),
+            "How long to wait for a stopped executor, or for a process that does not answer, "
+            "before it is given up."),
     Setting("spark.ui.showConsoleProgress", "bool", "true",
             "Whether running stages show a progress bar, on a terminal or in a notebook."),
     Setting("spark.checkpoint.dir", "str", "",
@@ -137,17 +137,17 @@ TABLE: tuple[Setting, ...] = (
             "Whether the story of the application is written to spark.eventLog.dir."),
     Setting("spark.eventLog.dir", "str", "/tmp/spark-events", "The folder of written stories."),
     Setting("pyrite.shuffle.small", "bytes", "1m",
-            "Reducers that read less together are not placed by where their input lies."),
+            "Reducers of a shuffle that is smaller are not placed by their input, nor prefetched for."),
     Setting("pyrite.shuffle.tiny", "bytes", "256k",
-            "Reducers that read less together are computed as one task; 0 computes each alone."),
+            "Reducers that together read less run as one task; 0 runs each alone."),
     Setting("pyrite.shuffle.divide", "bytes", "32m",
             "A reducer that reads more, and much more than others, is divided over several tasks "
             "where its operator allows it; 0 divides none."),
     Setting("pyrite.shuffle.copies", "int", "1",
-            "On how many nodes a map output lies: with 2 each is copied to the disk of another "
-            "node, and the copy takes its place if it is lost.", choices=("1", "2")),
+            "How many nodes hold each map output: with 2 it is copied to the disk of another "
+            "node, and the copy is read if the original is lost.", choices=("1", "2")),
     Setting("pyrite.shuffle.prefetch", "bool", "true",
-            "Whether reducers are placed and their input is fetched while maps still run."),
+            "Whether reducers are placed, and their input is fetched, while maps still run."),
     Setting("pyrite.shuffle.observe", "float", "0.05",
             "The share of a shuffle's maps after which the sizes of the others are predicted, and "
             "fetching begins."),
@@ -156,13 +156,13 @@ TABLE: tuple[Setting, ...] = (
             "function of your own, to predict sizes by the first map outputs; this computes the "
             "rows once more. 0 draws none: sizes are predicted after a quarter of the maps."),
     Setting("pyrite.shuffle.inFlight", "bytes", "48m",
-            "How much of what is fetched ahead may be on its way to one node."),
+            "The most bytes that may be on their way to one node to be prefetched."),
     Setting("pyrite.network.bytesPerSecond", "bytes", "0",
-            "What each node's block server may send in a second, to try a slow network on one "
-            "machine; 0 for no limit."),
+            "The most that each node's block server sends in a second, to try a slow network on "
+            "one machine; 0 for no limit."),
     Setting("pyrite.pool.lookahead", "bool", "true",
-            "Whether partitions that queued and running jobs will read stay in the pools before "
-            "others."),
+            "Whether partitions that queued and running jobs will read are evicted from the pools "
+            "last."),
     Setting("pyrite.pool.reserve", "bool", "true",
             "Whether a node's pool keeps room for what its running stages are about to store."),
     Setting("pyrite.pool.memory", "bytes", _pool_memory,
@@ -176,8 +176,8 @@ TABLE: tuple[Setting, ...] = (
             "The simulated cluster of the master sim as JSON, in place of the master's arguments; "
             "scripts/sim prints it for a seed."),
     Setting("pyrite.journal.dir", "str", "",
-            "The folder in which the driver logs its scheduler's state, by which one whose "
-            "executors outlive it can go on: none of the masters yet. By default it does not."),
+            "The folder in which the driver logs its scheduler's state, so that a restarted driver "
+            "could go on; no master restarts one yet. Empty: no log."),
     Setting("pyrite.cancel.grace", "seconds", "2s",
             "How long a cancelled task may take to stop before its executor is ended."),
 )
