@@ -5,6 +5,7 @@ import inspect
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -159,6 +160,16 @@ def test_every_module_says_what_it_is() -> None:
 def test_every_public_method_says_what_it_is(face: type) -> None:
     public = [name for name in dir(face) if not name.startswith("_")]
     assert [name for name in public if not inspect.getdoc(getattr(face, name))] == []
+
+
+def test_a_class_name_is_used_once() -> None:
+    names = Counter(
+        node.name
+        for path in MODULES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_only_commands_print() -> None:

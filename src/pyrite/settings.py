@@ -137,7 +137,7 @@ TABLE: tuple[Setting, ...] = (
             "Whether the story of the application is written to spark.eventLog.dir."),
     Setting("spark.eventLog.dir", "str", "/tmp/spark-events", "The folder of written stories."),
     Setting("pyrite.shuffle.small", "bytes", "1m",
-            "Reducers of a shuffle that is smaller are not placed by their input, nor prefetched for."),
+            "Smaller shuffles are not prefetched, nor their reducers placed by their input."),
     Setting("pyrite.shuffle.tiny", "bytes", "256k",
             "Reducers that together read less run as one task; 0 runs each alone."),
     Setting("pyrite.shuffle.divide", "bytes", "32m",
