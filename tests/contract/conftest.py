@@ -11,20 +11,13 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent))
 
+from adapters import ADAPTERS, make_context
 from marks import Marks
 
-from pyrite import SparkConf, SparkContext
+from pyrite import SparkContext
 
 Start = Callable[..., SparkContext]
 
-# As many executors, and functions that raise are not called again, whatever runs them.
-ADAPTERS = {
-    "local": {"spark.master": "local[2]"},
-    "sim": {
-        "spark.master": "sim[seed=1,nodes=2,executors=1,faults=0]",
-        "spark.task.maxFailures": "1",
-    },
-}
 # Tests count how often rows are computed: those that an executor keeps are computed again by
 # another where it is thought too slow, and any machine may stand still for a few seconds.
 PATIENT = {"spark.locality.wait": "60s"}
@@ -51,11 +44,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="module")
 def adapter(request: pytest.FixtureRequest) -> str:
     return getattr(request, "param", "local")
-
-
-def make_context(adapter: str, settings: dict[str, str]) -> SparkContext:
-    conf = SparkConf(False).setAppName("contract")
-    return SparkContext(conf=conf.setAll((ADAPTERS[adapter] | settings).items()))
 
 
 class SharedContext:

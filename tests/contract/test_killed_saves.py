@@ -35,10 +35,10 @@ def end(number):
             return row
         if number == signal.SIGKILL:
             # The fork server would undo the save: it goes too.
-            fork server = os.getppid()
-            os.kill(fork server, signal.SIGSTOP)
+            fork_server = os.getppid()
+            os.kill(fork_server, signal.SIGSTOP)
             os.kill(driver, number)
-            os.kill(fork server, number)
+            os.kill(fork_server, number)
         os.kill(driver, number)
         while True:
             signal.pause()

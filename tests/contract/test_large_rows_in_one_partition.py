@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from adapters import make_context
 from large_rows import load
 
-from conftest import make_context
 from pyrite import RDD, SparkContext, StorageLevel
 from pyrite.schedule.events import TaskRaised
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pytest
+from adapters import make_context
 from large_rows import (
     EXECUTOR_BYTES,
     HALF,
@@ -47,7 +48,6 @@ from large_rows import (
     with_one_more,
 )
 
-from conftest import make_context
 from pyrite import RDD, SparkContext, StorageLevel
 from pyrite.errors import TaskRaised as TaskFailedError
 from pyrite.ids import BlockRef
