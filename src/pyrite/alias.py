@@ -17,6 +17,8 @@ from pyrite.errors import NotSupported
 ENVIRONMENT = "PYRITE_AS_PYSPARK"
 
 MIRRORED = {
+    "py4j": "pyrite.py4j",
+    "py4j.protocol": "pyrite.py4j",
     "pyspark": "pyrite",
     "pyspark.accumulators": "pyrite.accumulators",
     "pyspark.broadcast": "pyrite.broadcast",
@@ -30,6 +32,8 @@ MIRRORED = {
     "pyspark.core.rdd": "pyrite.rdd",
     "pyspark.core.status": "pyrite.status",
     "pyspark.errors": "pyrite.errors",
+    "pyspark.errors.exceptions": "pyrite.errors",
+    "pyspark.errors.exceptions.base": "pyrite.errors",
     "pyspark.files": "pyrite.files",
     "pyspark.rdd": "pyrite.rdd",
     "pyspark.resultiterable": "pyrite.resultiterable",
@@ -37,6 +41,7 @@ MIRRORED = {
     "pyspark.sql": "pyrite.sql",
     "pyspark.sql.session": "pyrite.sql.session",
     "pyspark.sql.types": "pyrite.sql.types",
+    "pyspark.sql.utils": "pyrite.errors",
     "pyspark.statcounter": "pyrite.statcounter",
     "pyspark.status": "pyrite.status",
     "pyspark.storagelevel": "pyrite.storagelevel",
@@ -47,6 +52,7 @@ MIRRORED = {
 
 _DATAFRAMES = "use RDDs, or collect() into pandas, Polars or DuckDB"
 MISSING = {
+    "py4j": ("Spark's bridge to the JVM", "use what the RDD API offers"),
     "pyspark.ml": ("MLlib", "use numpy or scikit-learn inside mapPartitions"),
     "pyspark.mllib": ("MLlib", "use numpy or scikit-learn inside mapPartitions"),
     "pyspark.pandas": ("the pandas API on Spark", "use pandas itself inside mapPartitions"),
@@ -110,7 +116,7 @@ class _Finder(MetaPathFinder):
         found = MIRRORED.get(asked)
         if found is not None and found != fullname:
             return ModuleSpec(fullname, _Loader(found), is_package=True)
-        if fullname.startswith("pyspark.") or (found is None and asked in MISSING):
+        if fullname.startswith(("pyspark.", "py4j.")) or (found is None and asked in MISSING):
             raise NoSuchModule(asked)
         return None
 
@@ -123,7 +129,10 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         # The import system takes whatever stands in sys.modules afterwards.
-        sys.modules[module.__name__] = importlib.import_module(self.target)
+        found = sys.modules[module.__name__] = importlib.import_module(self.target)
+        if not hasattr(found, "__path__"):
+            # Python asks for modules beneath it, as in py4j.protocol, only if it has a path.
+            found.__path__ = []
         if module.__name__ == "pyspark":
             # As with PySpark, `import pyspark` is enough for pyspark.sql.SparkSession.
             importlib.import_module("pyspark.sql")
@@ -135,5 +144,5 @@ def _part_of(name: str) -> tuple[str, str]:
         if parent in MISSING:
             return MISSING[parent]
         parent = parent.rpartition(".")[0]
-    modules = [each.removeprefix("pyspark.") for each in MIRRORED if each.count(".") == 1]
+    modules = [each.removeprefix("pyspark.") for each in MIRRORED if re.fullmatch(r"pyspark\.\w+", each)]
     return "a part of PySpark", f"of pyspark's modules it has {', '.join(modules)}"

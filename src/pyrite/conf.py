@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable
 from typing import overload
 
+from pyrite.pysparkerrors import PySparkRuntimeError
+
 EXECUTOR_ENV = "spark.executorEnv."
 
 
@@ -72,9 +74,11 @@ class SparkConf:
         [('spark.executorEnv.LANG', 'C')]
         """
         if (key is None) == (pairs is None):
-            raise RuntimeError(
-                "[KEY_VALUE_PAIR_REQUIRED] Key-value pair or a list of pairs is required: "
-                "call setExecutorEnv(key, value) or setExecutorEnv(pairs=[(key, value), ...])"
+            raise PySparkRuntimeError(
+                "Key-value pair or a list of pairs is required: "
+                "call setExecutorEnv(key, value) or setExecutorEnv(pairs=[(key, value), ...])",
+                "KEY_VALUE_PAIR_REQUIRED",
+                {},
             )
         chosen = [(key, value)] if pairs is None else pairs
         return self.setAll((f"{EXECUTOR_ENV}{name}", text) for name, text in chosen)

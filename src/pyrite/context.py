@@ -27,7 +27,7 @@ from pyrite.driver.sources import Sources
 from pyrite.driver.start import start_engine
 from pyrite.driver.storyfile import StoryFile
 from pyrite.driver.taskfiles import TaskFiles
-from pyrite.errors import ReferencedInTask
+from pyrite.errors import BadValue, ReferencedInTask
 from pyrite.execute.keeper import KeepPlan
 from pyrite.files import SparkFiles
 from pyrite.ids import BroadcastId, NodeId, RddId
@@ -48,6 +48,8 @@ from pyrite.version import __version__
 
 T = TypeVar("T")
 U = TypeVar("U")
+
+ONLY_ON_DRIVER = "CONTEXT_ONLY_VALID_ON_DRIVER"
 
 PYTHON_LEVELS: dict[str, int | str] = {
     "ALL": "NOTSET",
@@ -93,7 +95,9 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles):
 
     def _refuse_second(self) -> None:
         if TaskContext.get() is not None:
-            raise ReferencedInTask("SparkContext", "Make it in the driver, outside of functions.")
+            raise ReferencedInTask(
+                "SparkContext", "Make it in the driver, outside of functions.", ONLY_ON_DRIVER
+            )
         other = SparkContext._active_spark_context
         if other is not None and other._engine.pid == os.getpid():
             raise ValueError(
@@ -208,9 +212,8 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles):
         self.stop()
 
     def __reduce__(self) -> NoReturn:
-        raise ReferencedInTask(
-            "SparkContext", "It lives in the driver: use rows, broadcasts and accumulators."
-        )
+        cure = "It lives in the driver: use rows, broadcasts and accumulators."
+        raise ReferencedInTask("SparkContext", cure, ONLY_ON_DRIVER)
 
     def __repr__(self) -> str:
         return f"<SparkContext master={self.master} appName={self.appName}>"
@@ -290,7 +293,7 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles):
 
         level = logLevel.upper()
         if level not in LOG_LEVELS:
-            raise ValueError(f"no log level {logLevel!r}: use one of {', '.join(LOG_LEVELS)}")
+            raise BadValue(f"no log level {logLevel!r}: use one of {', '.join(LOG_LEVELS)}")
         logging.getLogger("pyrite").setLevel(PYTHON_LEVELS.get(level, level))
 
     @classmethod

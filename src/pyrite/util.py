@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from pyrite.cluster.port import Joinable
 from pyrite.cluster.threads import FreeThreads
+from pyrite.rdd.stops import stop_error
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -92,8 +93,6 @@ def fail_on_stopiteration(f: F) -> F:
         try:
             return f(*args, **kwargs)
         except StopIteration as error:
-            raise RuntimeError(
-                "Caught StopIteration thrown from user's code; failing the task", error
-            ) from error
+            raise stop_error(error) from error
 
     return wrapper  # type: ignore[return-value]

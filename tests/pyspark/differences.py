@@ -1,4 +1,4 @@
-"""Where Pyrite does not answer as PySpark does: by decision, or because it is wrong.
+"""Where Pyrite does not answer as PySpark does, by decision.
 
 A case that is listed must differ: one that agrees again fails, so that it is taken off the list.
 """
@@ -68,14 +68,15 @@ DELIBERATE = {
     ],
     "To ask an RDD for its id, name, lineage or storage level changes nothing. In PySpark it "
     "pickles the RDD's functions, and raises where they can't be.": ["freezing.asking_freezes"],
-}
-
-# To be mended.
-WRONG = {
-    "A StopIteration from a generator, a key function or a partitioner comes out as itself, which "
-    "may end a loop of the caller in silence; in PySpark it is a RuntimeError.": [
-        *cases("odd_failures", "stop", "inside_a_generator key_of_top partitioner"),
+    "A StopIteration of a function is a RuntimeError wherever it comes from. In PySpark it is "
+    "itself where the function of mapPartitions raises it before it gives an iterator.": [
+        "odd_failures.stop.mapPartitions",
+    ],
+    "Partitions that don't fit each other fail their task. PySpark finds out where the rows are "
+    "unpickled, which may be in the driver.": ["misuse.zip_of_other_sizes"],
+    "A broadcast that was destroyed can't be pickled; in PySpark its task fails.": [
+        "misuse.broadcast_used_after_destroy",
     ],
 }
 
-DIFFERENCES = {name: reason for reason, names in {**DELIBERATE, **WRONG}.items() for name in names}
+DIFFERENCES = {name: reason for reason, names in DELIBERATE.items() for name in names}

@@ -30,7 +30,7 @@ from pyrite.place.sizes import encode as encode_sizes
 from pyrite.plan.program import Layout
 from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router, ToOne
-from pyrite.rdd.stops import cause_of_stop
+from pyrite.rdd.stops import stop_behind, stop_error
 from pyrite.remote.errors import PeerLost
 from pyrite.shuffle.read import Block, MapBlocks, MissingMapOutput
 from pyrite.shuffle.write import Buffer, write_map_output
@@ -320,7 +320,9 @@ class Worker:
         return tuple(self.writer.write(buffers, size))
 
     def _failure(self, task: Task, error: BaseException) -> tuple[Any, ...]:
-        error = cause_of_stop(error)
+        stop = stop_behind(error)
+        if stop is not None:
+            error = stop_error(stop)
         if self._is_lost_memory_error(error):
             error = MemoryError().with_traceback(error.__traceback__)
         kind = type(error).__name__
@@ -333,7 +335,7 @@ class Worker:
                 f"MemoryError: the task needed more than its executor may have "
                 f"({self._memory_text()}): use more partitions, or raise spark.executor.memory"
             )
-        trace = user_traceback(error)
+        trace = user_traceback(stop or error)
         return ("failed", task.attempt, kind, message, trace, pickle_error(error))
 
     def _is_lost_memory_error(self, error: BaseException) -> bool:
