@@ -144,5 +144,7 @@ def _part_of(name: str) -> tuple[str, str]:
         if parent in MISSING:
             return MISSING[parent]
         parent = parent.rpartition(".")[0]
-    modules = [each.removeprefix("pyspark.") for each in MIRRORED if re.fullmatch(r"pyspark\.\w+", each)]
+    modules = [
+        each.removeprefix("pyspark.") for each in MIRRORED if re.fullmatch(r"pyspark\.\w+", each)
+    ]
     return "a part of PySpark", f"of pyspark's modules it has {', '.join(modules)}"

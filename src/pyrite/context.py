@@ -89,12 +89,13 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles):
         memory_profiler_cls: Any = None,
     ) -> None:
         with SparkContext._lock, Uninterrupted():
-            self._refuse_second()
+            self._refuse_second(copy_conf(conf))
             self._start(master, appName, sparkHome, pyFiles, environment, conf)
             SparkContext._active_spark_context = self
 
-    def _refuse_second(self) -> None:
-        if TaskContext.get() is not None:
+    def _refuse_second(self, conf: SparkConf) -> None:
+        allowed = Settings(conf).bool("spark.executor.allowSparkContext")
+        if TaskContext.get() is not None and not allowed:
             raise ReferencedInTask(
                 "SparkContext", "Make it in the driver, outside of functions.", ONLY_ON_DRIVER
             )
@@ -364,7 +365,11 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles):
         6
         """
         param = param_for(value) if accum_param is None else accum_param
-        return Accumulator(next(SparkContext._accumulator_ids), value, param)
+        id = next(SparkContext._accumulator_ids)
+        if TaskContext.get() is not None:
+            # Of a context inside a task: accumulators of the outer one have ids here too.
+            id += os.getpid() << 32
+        return Accumulator(id, value, param)
 
     # Jobs
 

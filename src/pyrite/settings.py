@@ -79,6 +79,8 @@ TABLE: tuple[Setting, ...] = (
             "Memory of one executor for cached rows, aggregation and sorting, beyond which it "
             "evicts and spills; by default half of the machine's, shared by its executors.",
             bare_unit="m"),
+    Setting("spark.executor.allowSparkContext", "bool", "false",
+            "Whether a task may make a context of its own, with executors of its own."),
     Setting("spark.memory.storageFraction", "float", "0.5",
             "The share of the memory for cached rows that they keep when tasks want it."),
     Setting("spark.local.dir", "str", _temporary_folder,
