@@ -35,7 +35,13 @@ MIRRORED = {
     "pyspark.errors.exceptions": "pyrite.errors",
     "pyspark.errors.exceptions.base": "pyrite.errors",
     "pyspark.files": "pyrite.files",
+    "pyspark.join": "pyrite.join",
     "pyspark.rdd": "pyrite.rdd",
+    "pyspark.rddsampler": "pyrite.rddsampler",
+    "pyspark.resource": "pyrite.resource",
+    "pyspark.resource.information": "pyrite.resource",
+    "pyspark.resource.profile": "pyrite.resource",
+    "pyspark.resource.requests": "pyrite.resource",
     "pyspark.resultiterable": "pyrite.resultiterable",
     "pyspark.serializers": "pyrite.serializers",
     "pyspark.sql": "pyrite.sql",
@@ -51,6 +57,7 @@ MIRRORED = {
 }
 
 _DATAFRAMES = "use RDDs, or collect() into pandas, Polars or DuckDB"
+_NO_WORKERS = "what tasks have in common belongs in a module that they import"
 MISSING = {
     "py4j": ("Spark's bridge to the JVM", "use what the RDD API offers"),
     "pyspark.ml": ("MLlib", "use numpy or scikit-learn inside mapPartitions"),
@@ -59,7 +66,16 @@ MISSING = {
     "pyspark.pipelines": ("Spark's declarative pipelines", "write the steps as RDDs"),
     "pyspark.sql": ("Spark SQL", _DATAFRAMES),
     "pyspark.streaming": ("Spark Streaming", "run a job over each new batch of files"),
+    "pyspark.daemon": ("the process that forks Spark's Python workers", _NO_WORKERS),
     "pyspark.java_gateway": ("Spark's bridge to the JVM", "use what the RDD API offers"),
+    "pyspark.logger": ("Spark's logger of JSON lines", "use Python's logging"),
+    "pyspark.shell": ("the prompt of PySpark", "run `pyrite shell`"),
+    "pyspark.shuffle": (
+        "how Spark's Python workers merge and sort",
+        "use combineByKey, groupByKey and sortBy, which spill by themselves",
+    ),
+    "pyspark.testing": ("the test helpers of Spark SQL", "compare what collect() gives"),
+    "pyspark.worker": ("the program of Spark's Python workers", _NO_WORKERS),
 }
 
 

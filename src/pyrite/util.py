@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -83,6 +84,22 @@ class InheritableThread(threading.Thread):
 
     def _run_target(self, *args: Any, **kwargs: Any) -> Any:
         return self._wrapped(*args, **kwargs)
+
+
+class VersionUtils:
+    """What programs ask of a version's text."""
+
+    @staticmethod
+    def majorMinorVersion(sparkVersion: str) -> tuple[int, int]:
+        """The first two numbers of a version.
+
+        >>> VersionUtils.majorMinorVersion("4.3.0-SNAPSHOT")
+        (4, 3)
+        """
+        found = re.match(r"(\d+)\.(\d+)(\.|$)", sparkVersion)
+        if found is None:
+            raise ValueError(f"{sparkVersion!r} is no version, such as 4.3.0")
+        return int(found[1]), int(found[2])
 
 
 def fail_on_stopiteration(f: F) -> F:
