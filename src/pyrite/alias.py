@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
 from pyrite.errors import NotSupported
@@ -132,7 +132,8 @@ class _Finder(MetaPathFinder):
         found = MIRRORED.get(asked)
         if found is not None and found != fullname:
             return ModuleSpec(fullname, _Loader(found), is_package=True)
-        if fullname.startswith(("pyspark.", "py4j.")) or (found is None and asked in MISSING):
+        is_theirs = fullname.startswith(("pyspark.", "py4j."))
+        if is_theirs or (found is None and asked in MISSING and not is_ours(fullname, path)):
             raise NoSuchModule(asked)
         return None
 
@@ -152,6 +153,11 @@ class _Loader(Loader):
         if module.__name__ == "pyspark":
             # As with PySpark, `import pyspark` is enough for pyspark.sql.SparkSession.
             importlib.import_module("pyspark.sql")
+
+
+def is_ours(name: str, path: Sequence[str] | None) -> bool:
+    """Whether Pyrite has a module of this name, whatever PySpark means by it."""
+    return PathFinder.find_spec(name, path) is not None
 
 
 def _part_of(name: str) -> tuple[str, str]:
