@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyrite.rdd.rdd import RDD
     from pyrite.serializers import CPickleSerializer, MarshalSerializer
     from pyrite.sql import Row
-    from pyrite.status import SparkJobInfo, SparkStageInfo, StatusTracker
+    from pyrite.status import SparkExecutorInfo, SparkJobInfo, SparkStageInfo, StatusTracker
     from pyrite.storagelevel import StorageLevel
     from pyrite.taskcontext import BarrierTaskContext, BarrierTaskInfo, TaskContext
     from pyrite.util import InheritableThread, inheritable_thread_target
@@ -34,6 +34,7 @@ __all__ = [
     "Row",
     "SparkConf",
     "SparkContext",
+    "SparkExecutorInfo",
     "SparkFiles",
     "SparkJobInfo",
     "SparkStageInfo",
@@ -58,6 +59,7 @@ HOMES = {
     "Row": "pyrite.sql",
     "SparkConf": "pyrite.conf",
     "SparkContext": "pyrite.context",
+    "SparkExecutorInfo": "pyrite.status",
     "SparkFiles": "pyrite.files",
     "SparkJobInfo": "pyrite.status",
     "SparkStageInfo": "pyrite.status",

@@ -306,7 +306,8 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles):
 
     def statusTracker(self) -> StatusTracker:
         """What runs at the moment."""
-        return StatusTracker(self._tally)
+        executor_bytes = self._settings.bytes("spark.executor.memory")
+        return StatusTracker(self._tally, self.memory, executor_bytes)
 
     def memory(self) -> MemoryReport:
         """What lies in the nodes' pools now, and where kept partitions have been found so far.

@@ -11,6 +11,11 @@ def cases(title: str, inputs: str, uses: str) -> list[str]:
     return [f"{title}.{one}.{other}" for one, other in product(inputs.split(), uses.split())]
 
 
+def named(title: str, names: str) -> list[str]:
+    """Programs of a table with one entry each."""
+    return [f"{title}.{each}" for each in names.split()]
+
+
 BY_KEY = "distinct groupBy join partitionBy"
 
 DELIBERATE = {
@@ -68,6 +73,17 @@ DELIBERATE = {
     ],
     "To ask an RDD for its id, name, lineage or storage level changes nothing. In PySpark it "
     "pickles the RDD's functions, and raises where they can't be.": ["freezing.asking_freezes"],
+    "Each RDD that a program makes has the next id, when it is made, and no action makes one. In "
+    "PySpark an RDD has its id when it is first pickled, and the JVM's own RDDs have ids too.": [
+        *named("rdd_ids.action", "count foreach reduce take"),
+        *named("rdd_ids.source", "binaryRecords parallelize_range range textFile wholeTextFiles"),
+        *named(
+            "rdd_ids.operator",
+            "aggregateByKey cogroup distinct groupBy groupByKey intersection join map_twice "
+            "partitionBy randomSplit reduceByKey repartition sortBy subtract subtractByKey "
+            "zipWithIndex",
+        ),
+    ],
     "A StopIteration of a function is a RuntimeError wherever it comes from. In PySpark it is "
     "itself where the function of mapPartitions raises it before it gives an iterator.": [
         "odd_failures.stop.mapPartitions",
