@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pyrite.conf import SparkConf
     from pyrite.context import SparkContext
     from pyrite.files import SparkFiles
+    from pyrite.profiler import BasicProfiler, Profiler
     from pyrite.rdd.barrier import RDDBarrier
     from pyrite.rdd.rdd import RDD
     from pyrite.serializers import CPickleSerializer, MarshalSerializer
@@ -26,10 +27,12 @@ __all__ = [
     "AccumulatorParam",
     "BarrierTaskContext",
     "BarrierTaskInfo",
+    "BasicProfiler",
     "Broadcast",
     "CPickleSerializer",
     "InheritableThread",
     "MarshalSerializer",
+    "Profiler",
     "RDDBarrier",
     "Row",
     "SparkConf",
@@ -50,10 +53,12 @@ HOMES = {
     "AccumulatorParam": "pyrite.accumulators",
     "BarrierTaskContext": "pyrite.taskcontext",
     "BarrierTaskInfo": "pyrite.taskcontext",
+    "BasicProfiler": "pyrite.profiler",
     "Broadcast": "pyrite.broadcast",
     "CPickleSerializer": "pyrite.serializers",
     "InheritableThread": "pyrite.util",
     "MarshalSerializer": "pyrite.serializers",
+    "Profiler": "pyrite.profiler",
     "RDD": "pyrite.rdd.rdd",
     "RDDBarrier": "pyrite.rdd.barrier",
     "Row": "pyrite.sql",

@@ -36,6 +36,7 @@ MIRRORED = {
     "pyspark.errors.exceptions.base": "pyrite.errors",
     "pyspark.files": "pyrite.files",
     "pyspark.join": "pyrite.join",
+    "pyspark.profiler": "pyrite.profiler",
     "pyspark.rdd": "pyrite.rdd",
     "pyspark.rddsampler": "pyrite.rddsampler",
     "pyspark.resource": "pyrite.resource",

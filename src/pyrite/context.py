@@ -22,6 +22,7 @@ from pyrite.driver.flags import Flags
 from pyrite.driver.jobcontrol import JobControl
 from pyrite.driver.jobs import Jobs
 from pyrite.driver.master import machine_of, parse_master
+from pyrite.driver.profiles import Profiles
 from pyrite.driver.progress import Tally
 from pyrite.driver.sources import Sources
 from pyrite.driver.start import start_engine
@@ -33,6 +34,7 @@ from pyrite.files import SparkFiles
 from pyrite.ids import BroadcastId, NodeId, RddId
 from pyrite.interrupts import Interruptible, Uninterrupted
 from pyrite.memory import MemoryReport
+from pyrite.profiler import BasicProfiler, Profiler
 from pyrite.rdd.base import require_context, require_rdds
 from pyrite.rdd.callsite import call_site
 from pyrite.rdd.dependency import ShuffleDependency
@@ -60,7 +62,7 @@ PYTHON_LEVELS: dict[str, int | str] = {
 }
 
 
-class SparkContext(Sources, Jobs, JobControl, TaskFiles):
+class SparkContext(Sources, Jobs, JobControl, TaskFiles, Profiles):
     """Starts executors, makes RDDs and runs their jobs; one at a time in a process.
 
     >>> from pyrite import SparkContext
@@ -84,13 +86,14 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles):
         conf: SparkConf | None = None,
         gateway: Any = None,
         jsc: Any = None,
-        profiler_cls: Any = None,
+        profiler_cls: type[Profiler] = BasicProfiler,
         udf_profiler_cls: Any = None,
         memory_profiler_cls: Any = None,
     ) -> None:
         with SparkContext._lock, Uninterrupted():
             self._refuse_second(copy_conf(conf))
             self._start(master, appName, sparkHome, pyFiles, environment, conf)
+            self._profile_with(profiler_cls)
             SparkContext._active_spark_context = self
 
     def _refuse_second(self, conf: SparkConf) -> None:
@@ -328,12 +331,6 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles):
     def removeStorageNode(self, node: str) -> None:
         """Lets a storage-only node go, as soon as what lies in its pool is elsewhere."""
         self._engine.remove_node(NodeId(node))
-
-    def show_profiles(self, id: int | None = None) -> None:
-        """Nothing is profiled: use a sampling profiler on the executors instead."""
-
-    def dump_profiles(self, path: str | os.PathLike[str], id: int | None = None) -> None:
-        """Nothing is profiled: use a sampling profiler on the executors instead."""
 
     # Shared variables
 

@@ -131,6 +131,11 @@ TABLE: tuple[Setting, ...] = (
     Setting("spark.driver.maxResultSize", "bytes", "1g",
             "The total size of one action's results above which its job fails; 0 for no limit."),
     Setting("spark.files", "str", "", "Files for every executor's folder, separated by commas."),
+    Setting("spark.python.profile", "bool", "false",
+            "Whether tasks are profiled; sc.show_profiles shows on what they spent their time, "
+            "and so does the end of the program."),
+    Setting("spark.python.profile.dump", "str", "",
+            "A folder into which profiles are written at the end of the program, not shown."),
     Setting("spark.submit.pyFiles", "str", "",
             "Python files, zips and eggs for every executor's path, separated by commas."),
     Setting("spark.log.level", "str", "WARN", "How much is logged, until sc.setLogLevel says.",

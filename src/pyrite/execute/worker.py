@@ -78,6 +78,8 @@ class Header(NamedTuple):
     python_paths: tuple[str, ...]
     partitions: int
     barrier: bool
+    # Pickled; calls what the task does, where tasks are profiled.
+    profiler: bytes | None = None
 
 
 class MapWork(NamedTuple):
@@ -94,7 +96,9 @@ class Frames(NamedTuple):
 
 
 Action = Callable[[int, Iterator[Any]], Any]
-# Of a partition, for the wire: its result, its map output and the sizes of its parts, its updates.
+# Of a partition, for the wire: its result, its map output and the sizes of its parts.
+Output = tuple[Any, tuple[Any, ...] | None, bytes | None]
+# The same with what it adds to accumulators.
 Made = tuple[Any, tuple[Any, ...] | None, bytes | None, bytes | None]
 
 
@@ -254,13 +258,16 @@ class Worker:
         accumulators.start_task()
         space = self.store.space(self.limits.spill_bytes, self.keeper.make_room)
         try:
-            return self._compute(task, stage, partition, stage.load(slices), space)
+            compute = partial(self._compute, task, stage, partition, stage.load(slices), space)
+            profile = None if header.profiler is None else pickle.loads(header.profiler).profile
+            output: Output = compute() if profile is None else profile(compute)
+            return (*output, take_updates())
         finally:
             space.close()
 
     def _compute(
         self, task: Task, stage: Stage, partition: int, operators: Operators, space: Space
-    ) -> Made:
+    ) -> Output:
         work: MapWork | Action = operators.work()
         shuffles = {shuffle: self.snapshots[shuffle] for shuffle in task.inputs}
         self.keeper.start_task(
@@ -276,18 +283,18 @@ class Worker:
             if maps is not None:
                 rows = evaluator.compute_piece(place, shuffle, range(*maps), partition)
                 piece, _ = write_map_output(rows, partition, ToOne(), 1, space, self.writer)
-                return (None, tuple(piece), None, take_updates())
+                return (None, tuple(piece), None)
             evaluator.take_pieces(place, shuffle, [BlockRef(*each) for each in blocks])
         rows = evaluator.compute(partition)
         if isinstance(work, MapWork):
             return self._write_output(task, work, partition, rows, space)
         result = self._encode_result(work(partition, rows))
         self.keeper.finish_task()
-        return (result, None, None, take_updates())
+        return (result, None, None)
 
     def _write_output(
         self, task: Task, work: MapWork, partition: int, rows: Iterator[Any], space: Space
-    ) -> Made:
+    ) -> Output:
         buffer = None
         if task.buffer_bytes:
             buffer = Buffer(task.buffer_bytes, partial(self._tell_installment, task.attempt))
@@ -297,7 +304,7 @@ class Worker:
         self.keeper.finish_task()
         least = self.limits.told_bytes
         is_told = buffer is not None or (least is not None and output.length >= least)
-        return (None, tuple(output), encode_sizes(sizes) if is_told else None, take_updates())
+        return (None, tuple(output), encode_sizes(sizes) if is_told else None)
 
     def _tell_installment(self, attempt: int, ref: BlockRef, sizes: list[int]) -> None:
         self.channel.send(("grown", attempt, tuple(ref), encode_sizes(sizes)))
