@@ -177,6 +177,8 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles, Profiles):
     def _add_files(self, python_files: Iterable[str | os.PathLike[str]] | None) -> None:
         for file in split_list(self._settings.str("spark.files")):
             self.addFile(file)
+        for archive in split_list(self._settings.str("spark.archives")):
+            self.addArchive(archive)
         wanted = [*(python_files or ()), *split_list(self._settings.str("spark.submit.pyFiles"))]
         for path in wanted:
             self.addPyFile(path)
