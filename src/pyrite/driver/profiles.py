@@ -21,12 +21,17 @@ class Profiles:
 
     _engine: Engine
     _settings: Settings
-    profiler_collector: ProfilerCollector | None = None
+    _profiler_collector: ProfilerCollector | None = None
+
+    @property
+    def profiler_collector(self) -> ProfilerCollector | None:
+        """The profilers of all stages so far, or None where nothing is profiled."""
+        return self._profiler_collector
 
     def _profile_with(self, kind: type[Profiler]) -> None:
         if self._settings.bool("spark.python.profile"):
             folder = self._settings.str("spark.python.profile.dump")
-            self.profiler_collector = ProfilerCollector(kind, folder or None)
+            self._profiler_collector = ProfilerCollector(kind, folder or None)
             self._engine.profile = self._new_profiler
 
     def _new_profiler(self, rdd: RddId) -> bytes:
