@@ -68,14 +68,18 @@ MISSING = {
     "pyspark.sql": ("Spark SQL", _DATAFRAMES),
     "pyspark.streaming": ("Spark Streaming", "run a job over each new batch of files"),
     "pyspark.daemon": ("the process that forks Spark's Python workers", _NO_WORKERS),
+    "pyspark.find_spark_home": ("what looks for a Spark that is installed", "Pyrite needs none"),
+    "pyspark.install": ("what downloads Spark", "Pyrite needs none"),
     "pyspark.java_gateway": ("Spark's bridge to the JVM", "use what the RDD API offers"),
     "pyspark.logger": ("Spark's logger of JSON lines", "use Python's logging"),
+    "pyspark.loose_version": ("how Spark compares versions", "use packaging.version"),
     "pyspark.shell": ("the prompt of PySpark", "run `pyrite shell`"),
     "pyspark.shuffle": (
         "how Spark's Python workers merge and sort",
         "use combineByKey, groupByKey and sortBy, which spill by themselves",
     ),
     "pyspark.testing": ("the test helpers of Spark SQL", "compare what collect() gives"),
+    "pyspark.traceback_utils": ("how Spark names lines of programs", "use traceback"),
     "pyspark.worker": ("the program of Spark's Python workers", _NO_WORKERS),
 }
 

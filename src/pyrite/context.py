@@ -309,6 +309,11 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles, Profiles):
             filter(None, [os.environ.get("PYRITE_CONF"), f"{key}={value}"])
         )
 
+    @classmethod
+    def getSystemProperty(cls, key: str) -> str | None:
+        """A configuration default, as contexts made now would have it, or None."""
+        return SparkConf().get(key)
+
     def statusTracker(self) -> StatusTracker:
         """What runs at the moment."""
         executor_bytes = self._settings.bytes("spark.executor.memory")

@@ -205,8 +205,17 @@ class UTF8Deserializer(Serializer):
     def __init__(self, use_unicode: bool = True) -> None:
         self.use_unicode = use_unicode
 
+    def loads(self, obj: BinaryIO) -> Any:
+        """The next text of a stream."""
+        for data in frames(obj):
+            return self._decoded(data)
+        raise EOFError
+
     def load_stream(self, stream: BinaryIO) -> Iterator[Any]:
-        return (str(data, "utf-8") if self.use_unicode else data for data in frames(stream))
+        return map(self._decoded, frames(stream))
+
+    def _decoded(self, data: bytes) -> str | bytes:
+        return str(data, "utf-8") if self.use_unicode else data
 
     def __repr__(self) -> str:
         return f"UTF8Deserializer({self.use_unicode})"

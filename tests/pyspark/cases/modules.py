@@ -2,7 +2,7 @@
 
 import io
 
-from tests.pyspark.api import submodule
+from tests.pyspark.api import api, submodule
 from tests.pyspark.registry import case, outcome
 
 
@@ -108,4 +108,15 @@ def texts_of_streams(sc):
     file.seek(0)
     texts = list(module.UTF8Deserializer().load_stream(file))
     file.seek(0)
-    return texts, list(module.UTF8Deserializer(use_unicode=False).load_stream(file))
+    first = module.UTF8Deserializer().loads(file)
+    return texts, first, list(module.UTF8Deserializer(use_unicode=False).load_stream(file))
+
+
+@case(context="fresh")
+def system_properties_are_defaults_of_settings(sc):
+    sc.setSystemProperty("spark.mine.property", "x y")
+    return (
+        sc.getSystemProperty("spark.mine.property"),
+        api.SparkConf().get("spark.mine.property"),
+        sc.getSystemProperty("spark.mine.none"),
+    )
