@@ -128,7 +128,6 @@ MISUSES = {
     "accumulator_of_text": lambda sc: sc.accumulator("a"),
     "persisted_as_text": lambda sc: numbers(sc).persist("MEMORY_ONLY"),
     "persisted_twice": persist_at_two_levels,
-    "checkpoint_without_folder": lambda sc: numbers(sc).checkpoint(),
     "log_level": lambda sc: sc.setLogLevel("LOUD"),
     "empty_job_tag": lambda sc: sc.addJobTag(""),
     "job_tag_with_comma": lambda sc: sc.addJobTag("a,b"),
@@ -198,5 +197,9 @@ def met(misuse, sc):
     return "no error"
 
 
-for name, misuse in {**MISUSES, **ROWS}.items():
-    add_case(Case(f"misuse.{name}", (), partial(met, misuse)))
+# Others set a folder in the context that they share.
+FRESH = {"checkpoint_without_folder": lambda sc: numbers(sc).checkpoint()}
+
+for name, misuse in {**MISUSES, **ROWS, **FRESH}.items():
+    context = "fresh" if name in FRESH else "shared"
+    add_case(Case(f"misuse.{name}", (), partial(met, misuse), context=context))
