@@ -12,6 +12,8 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 
 from pyrite.accumulators import Accumulator, AccumulatorParam, param_for
 from pyrite.blocks.codec import encode
+from pyrite.blocks.pickling import Unpicklable
+from pyrite.bridge import Bridgeless
 from pyrite.broadcast import Broadcast
 from pyrite.conf import SparkConf
 from pyrite.driver.bars import Bars, NoBars, watch
@@ -29,6 +31,7 @@ from pyrite.driver.start import start_engine
 from pyrite.driver.storyfile import StoryFile
 from pyrite.driver.taskfiles import TaskFiles
 from pyrite.errors import BadValue, ReferencedInTask
+from pyrite.execute.closures import dumps
 from pyrite.execute.keeper import KeepPlan
 from pyrite.files import SparkFiles
 from pyrite.ids import BroadcastId, NodeId, RddId
@@ -62,7 +65,7 @@ PYTHON_LEVELS: dict[str, int | str] = {
 }
 
 
-class SparkContext(Sources, Jobs, JobControl, TaskFiles, Profiles):
+class SparkContext(Sources, Jobs, JobControl, TaskFiles, Profiles, Bridgeless):
     """Starts executors, makes RDDs and runs their jobs; one at a time in a process.
 
     >>> from pyrite import SparkContext
@@ -348,7 +351,12 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles, Profiles):
         [1, 2, 3]
         """
         name = os.urandom(8).hex()
-        buffers = encode([value, name])
+        try:
+            buffers = encode([value, name])
+        except Unpicklable:
+            # This names what in the value is to blame.
+            dumps(value, "the value of a broadcast")
+            raise
         with Uninterrupted():
             ref = self._engine.put(buffers)
             id = BroadcastId(self._broadcast_ids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
+from pyrite.bridge import Bridgeless
 from pyrite.errors import ContextStopped, ReferencedInTask, Refused
 from pyrite.rdd.arguments import described, require_functions, require_text
 from pyrite.rdd.callsite import call_site
@@ -24,7 +25,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
-class Lineage(Generic[T]):
+class Lineage(Bridgeless, Generic[T]):
     """Partitions, dependencies, how to compute, partitioner: and the driver's view of them."""
 
     _barrier = False
