@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import shlex
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -95,6 +93,10 @@ def settings_of(text: str) -> list[tuple[str, str]]:
     >>> settings_of("--master local[2] --conf spark.app.name='my app' pyspark-shell")
     [('spark.master', 'local[2]'), ('spark.app.name', 'my app')]
     """
+    if not text:
+        return []
+    import shlex
+
     pending = shlex.split(text)[::-1]
     found: list[tuple[str, str]] = []
     while pending and pending[-1].startswith("-"):
@@ -146,5 +148,7 @@ def pair_of(text: str) -> tuple[str, str]:
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The name that was probably meant, as the end of a sentence."""
+    import difflib
+
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {near[0]}?" if near else ""
