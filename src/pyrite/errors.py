@@ -52,8 +52,11 @@ class NotSupported(UserError, PySparkNotImplementedError):
     """Something that PySpark takes from the JVM and Pyrite does not have."""
 
 
-class ContextStopped(UserError, RuntimeError):
-    """The context was stopped, or belongs to another process."""
+class ContextStopped(UserError, RuntimeError, AttributeError):
+    """The context was stopped, or belongs to another process.
+
+    An AttributeError too, since PySpark finds that a stopped context has lost its attributes.
+    """
 
 
 class ReferencedInTask(UserError, PySparkRuntimeError):

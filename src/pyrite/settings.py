@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, NoReturn
 
 from pyrite.conf import EXECUTOR_ENV, SparkConf
+from pyrite.errors import BadValue
 
 Kind = Literal["bool", "int", "float", "str", "bytes", "seconds"]
 
@@ -35,7 +36,7 @@ class Setting(NamedTuple):
     inherits: str = ""
 
 
-class BadSetting(ValueError):
+class BadSetting(BadValue):
     """A setting whose value can't be read, or whose name doesn't exist."""
 
     def __init__(self, name: str, value: str | None, problem: str) -> None:

@@ -197,9 +197,44 @@ def met(misuse, sc):
     return "no error"
 
 
-# Others set a folder in the context that they share.
-FRESH = {"checkpoint_without_folder": lambda sc: numbers(sc).checkpoint()}
+def stopped(use):
+    def after_stop(sc):
+        rdd = numbers(sc)
+        rdd.count()
+        sc.stop()
+        return use(sc, rdd)
+
+    return after_stop
+
+
+FRESH = {
+    # Others set a folder in the context that they share.
+    "checkpoint_without_folder": lambda sc: numbers(sc).checkpoint(),
+    "stopped_parallelize": stopped(lambda sc, rdd: sc.parallelize([1])),
+    "stopped_count": stopped(lambda sc, rdd: rdd.count()),
+    "stopped_broadcast": stopped(lambda sc, rdd: sc.broadcast(1)),
+    "stopped_textFile": stopped(lambda sc, rdd: sc.textFile("/no/such/file")),
+}
+
+
+def made(master, conf):
+    return lambda: api.SparkContext(master, "never", conf=api.SparkConf().setAll(conf.items()))
+
+
+CONTEXTS = {
+    "master_unknown": made("nowhere", {}),
+    "master_of_words": made("local[many]", {}),
+    "master_of_none": made("local[0]", {}),
+    "setting_of_words": made("local", {"spark.speculation": "perhaps"}),
+}
+
+
+def met_without_context(misuse):
+    return met(lambda _: misuse(), None)
+
 
 for name, misuse in {**MISUSES, **ROWS, **FRESH}.items():
     context = "fresh" if name in FRESH else "shared"
     add_case(Case(f"misuse.{name}", (), partial(met, misuse), context=context))
+for name, misuse in CONTEXTS.items():
+    add_case(Case(f"misuse.{name}", (), partial(met_without_context, misuse), context="none"))
