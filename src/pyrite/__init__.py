@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from pyrite.broadcast import Broadcast
     from pyrite.conf import SparkConf
     from pyrite.context import SparkContext
-    from pyrite.files import SparkFiles
     from pyrite.profiler import BasicProfiler, Profiler
     from pyrite.rdd.barrier import RDDBarrier
     from pyrite.rdd.rdd import RDD
     from pyrite.serializers import CPickleSerializer, MarshalSerializer
+    from pyrite.sparkfiles import SparkFiles
     from pyrite.sql import Row
     from pyrite.status import SparkExecutorInfo, SparkJobInfo, SparkStageInfo, StatusTracker
     from pyrite.storagelevel import StorageLevel
@@ -65,7 +65,7 @@ HOMES = {
     "SparkConf": "pyrite.conf",
     "SparkContext": "pyrite.context",
     "SparkExecutorInfo": "pyrite.status",
-    "SparkFiles": "pyrite.files",
+    "SparkFiles": "pyrite.sparkfiles",
     "SparkJobInfo": "pyrite.status",
     "SparkStageInfo": "pyrite.status",
     "StatusTracker": "pyrite.status",

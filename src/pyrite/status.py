@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from pyrite.driver.progress import Tally
+    from pyrite.driver.log.progress import StageCounts
     from pyrite.memory import MemoryReport
 
 # There is nothing to connect to.
@@ -53,7 +53,7 @@ class StatusTracker:
     """Answers what runs now, from the story."""
 
     def __init__(
-        self, tally: Tally, memory: Callable[[], MemoryReport], executor_bytes: int = 0
+        self, tally: StageCounts, memory: Callable[[], MemoryReport], executor_bytes: int = 0
     ) -> None:
         self._tally = tally
         self._memory = memory
