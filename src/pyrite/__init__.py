@@ -10,12 +10,13 @@ if TYPE_CHECKING:
     from pyrite.broadcast import Broadcast
     from pyrite.conf import SparkConf
     from pyrite.context import SparkContext
+    from pyrite.profiler import BasicProfiler, Profiler
     from pyrite.rdd.barrier import RDDBarrier
     from pyrite.rdd.rdd import RDD
     from pyrite.serializers import CPickleSerializer, MarshalSerializer
     from pyrite.sparkfiles import SparkFiles
     from pyrite.sql import Row
-    from pyrite.status import SparkJobInfo, SparkStageInfo, StatusTracker
+    from pyrite.status import SparkExecutorInfo, SparkJobInfo, SparkStageInfo, StatusTracker
     from pyrite.storagelevel import StorageLevel
     from pyrite.taskcontext import BarrierTaskContext, BarrierTaskInfo, TaskContext
     from pyrite.util import InheritableThread, inheritable_thread_target
@@ -26,14 +27,17 @@ __all__ = [
     "AccumulatorParam",
     "BarrierTaskContext",
     "BarrierTaskInfo",
+    "BasicProfiler",
     "Broadcast",
     "CPickleSerializer",
     "InheritableThread",
     "MarshalSerializer",
+    "Profiler",
     "RDDBarrier",
     "Row",
     "SparkConf",
     "SparkContext",
+    "SparkExecutorInfo",
     "SparkFiles",
     "SparkJobInfo",
     "SparkStageInfo",
@@ -49,15 +53,18 @@ HOMES = {
     "AccumulatorParam": "pyrite.accumulators",
     "BarrierTaskContext": "pyrite.taskcontext",
     "BarrierTaskInfo": "pyrite.taskcontext",
+    "BasicProfiler": "pyrite.profiler",
     "Broadcast": "pyrite.broadcast",
     "CPickleSerializer": "pyrite.serializers",
     "InheritableThread": "pyrite.util",
     "MarshalSerializer": "pyrite.serializers",
+    "Profiler": "pyrite.profiler",
     "RDD": "pyrite.rdd.rdd",
     "RDDBarrier": "pyrite.rdd.barrier",
     "Row": "pyrite.sql",
     "SparkConf": "pyrite.conf",
     "SparkContext": "pyrite.context",
+    "SparkExecutorInfo": "pyrite.status",
     "SparkFiles": "pyrite.sparkfiles",
     "SparkJobInfo": "pyrite.status",
     "SparkStageInfo": "pyrite.status",

@@ -8,6 +8,8 @@ from copy import deepcopy
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
+from pyrite.pysparkerrors import PySparkRuntimeError
+
 T = TypeVar("T")
 
 
@@ -106,10 +108,11 @@ class Accumulator(Generic[T]):
 
     def _refuse_in_task(self) -> None:
         if self._deserialized:
-            raise RuntimeError(
-                "[VALUE_NOT_ACCESSIBLE] Value `Accumulator.value` cannot be accessed inside "
-                "tasks: a task can only add to an accumulator; read it in the driver after the "
-                "action, or broadcast the value"
+            raise PySparkRuntimeError(
+                "Value `Accumulator.value` cannot be accessed inside tasks: a task can only add to "
+                "an accumulator; read it in the driver after the action, or broadcast the value",
+                "VALUE_NOT_ACCESSIBLE",
+                {"value": "Accumulator.value"},
             )
 
     def add(self, term: T) -> None:

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
 from pyrite.errors import NotSupported
@@ -17,6 +17,8 @@ from pyrite.errors import NotSupported
 ENVIRONMENT = "PYRITE_AS_PYSPARK"
 
 MIRRORED = {
+    "py4j": "pyrite.py4j",
+    "py4j.protocol": "pyrite.py4j",
     "pyspark": "pyrite",
     "pyspark.accumulators": "pyrite.accumulators",
     "pyspark.broadcast": "pyrite.broadcast",
@@ -30,13 +32,23 @@ MIRRORED = {
     "pyspark.core.rdd": "pyrite.rdd",
     "pyspark.core.status": "pyrite.status",
     "pyspark.errors": "pyrite.errors",
+    "pyspark.errors.exceptions": "pyrite.errors",
+    "pyspark.errors.exceptions.base": "pyrite.errors",
     "pyspark.files": "pyrite.sparkfiles",
+    "pyspark.join": "pyrite.join",
+    "pyspark.profiler": "pyrite.profiler",
     "pyspark.rdd": "pyrite.rdd",
+    "pyspark.rddsampler": "pyrite.rddsampler",
+    "pyspark.resource": "pyrite.resource",
+    "pyspark.resource.information": "pyrite.resource",
+    "pyspark.resource.profile": "pyrite.resource",
+    "pyspark.resource.requests": "pyrite.resource",
     "pyspark.resultiterable": "pyrite.resultiterable",
     "pyspark.serializers": "pyrite.serializers",
     "pyspark.sql": "pyrite.sql",
     "pyspark.sql.session": "pyrite.sql.session",
     "pyspark.sql.types": "pyrite.sql.types",
+    "pyspark.sql.utils": "pyrite.errors",
     "pyspark.statcounter": "pyrite.statcounter",
     "pyspark.status": "pyrite.status",
     "pyspark.storagelevel": "pyrite.storagelevel",
@@ -46,14 +58,29 @@ MIRRORED = {
 }
 
 _DATAFRAMES = "use RDDs, or collect() into pandas, Polars or DuckDB"
+_NO_WORKERS = "what tasks have in common belongs in a module that they import"
 MISSING = {
+    "py4j": ("Spark's bridge to the JVM", "use what the RDD API offers"),
     "pyspark.ml": ("MLlib", "use numpy or scikit-learn inside mapPartitions"),
     "pyspark.mllib": ("MLlib", "use numpy or scikit-learn inside mapPartitions"),
     "pyspark.pandas": ("the pandas API on Spark", "use pandas itself inside mapPartitions"),
     "pyspark.pipelines": ("Spark's declarative pipelines", "write the steps as RDDs"),
     "pyspark.sql": ("Spark SQL", _DATAFRAMES),
     "pyspark.streaming": ("Spark Streaming", "run a job over each new batch of files"),
+    "pyspark.daemon": ("the process that forks Spark's Python workers", _NO_WORKERS),
+    "pyspark.find_spark_home": ("what looks for a Spark that is installed", "Pyrite needs none"),
+    "pyspark.install": ("what downloads Spark", "Pyrite needs none"),
     "pyspark.java_gateway": ("Spark's bridge to the JVM", "use what the RDD API offers"),
+    "pyspark.logger": ("Spark's logger of JSON lines", "use Python's logging"),
+    "pyspark.loose_version": ("how Spark compares versions", "use packaging.version"),
+    "pyspark.shell": ("the prompt of PySpark", "run `pyrite shell`"),
+    "pyspark.shuffle": (
+        "how Spark's Python workers merge and sort",
+        "use combineByKey, groupByKey and sortBy, which spill by themselves",
+    ),
+    "pyspark.testing": ("the test helpers of Spark SQL", "compare what collect() gives"),
+    "pyspark.traceback_utils": ("how Spark names lines of programs", "use traceback"),
+    "pyspark.worker": ("the program of Spark's Python workers", _NO_WORKERS),
 }
 
 
@@ -110,7 +137,8 @@ class _Finder(MetaPathFinder):
         found = MIRRORED.get(asked)
         if found is not None and found != fullname:
             return ModuleSpec(fullname, _Loader(found), is_package=True)
-        if fullname.startswith("pyspark.") or (found is None and asked in MISSING):
+        is_theirs = fullname.startswith(("pyspark.", "py4j."))
+        if is_theirs or (found is None and asked in MISSING and not is_ours(fullname, path)):
             raise NoSuchModule(asked)
         return None
 
@@ -123,10 +151,18 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         # The import system takes whatever stands in sys.modules afterwards.
-        sys.modules[module.__name__] = importlib.import_module(self.target)
+        found = sys.modules[module.__name__] = importlib.import_module(self.target)
+        if not hasattr(found, "__path__"):
+            # Python asks for modules beneath it, as in py4j.protocol, only if it has a path.
+            found.__path__ = []
         if module.__name__ == "pyspark":
             # As with PySpark, `import pyspark` is enough for pyspark.sql.SparkSession.
             importlib.import_module("pyspark.sql")
+
+
+def is_ours(name: str, path: Sequence[str] | None) -> bool:
+    """Whether Pyrite has a module of this name, whatever PySpark means by it."""
+    return PathFinder.find_spec(name, path) is not None
 
 
 def _part_of(name: str) -> tuple[str, str]:
@@ -135,5 +171,7 @@ def _part_of(name: str) -> tuple[str, str]:
         if parent in MISSING:
             return MISSING[parent]
         parent = parent.rpartition(".")[0]
-    modules = [each.removeprefix("pyspark.") for each in MIRRORED if each.count(".") == 1]
+    modules = [
+        each.removeprefix("pyspark.") for each in MIRRORED if re.fullmatch(r"pyspark\.\w+", each)
+    ]
     return "a part of PySpark", f"of pyspark's modules it has {', '.join(modules)}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Generic, TypeVar
 
 from pyrite.errors import BroadcastDestroyed, ReferencedInTask, UserError
 from pyrite.ids import BlockRef, BroadcastId, Medium, NodeId
+from pyrite.pysparkerrors import PySparkRuntimeError
 
 if TYPE_CHECKING:
     from pyrite.context import SparkContext
@@ -123,7 +124,11 @@ class Broadcast(Generic[T]):
 
     def _driver(self, what: str) -> SparkContext:
         if self._sc is None:
-            raise UserError(f"Broadcast can only be {what}ed in driver")
+            raise PySparkRuntimeError(
+                f"Broadcast can only be {what}ed in driver",
+                "INVALID_BROADCAST_OPERATION",
+                {"operation": f"{what}ed"},
+            )
         if self._destroyed and what != "destroy":
             raise BroadcastDestroyed(self._id)
         return self._sc

@@ -5,14 +5,21 @@ import re
 from collections.abc import Iterable
 from typing import overload
 
+from pyrite.properties import read_properties
+from pyrite.pysparkerrors import PySparkRuntimeError
+from pyrite.submitoptions import settings_of
+
+# Names a file of settings that is read in place of spark-defaults.conf.
+PROPERTIES_FILE = "PYRITE_PROPERTIES_FILE"
 EXECUTOR_ENV = "spark.executorEnv."
 
 
 class SparkConf:
     """The settings of one application: names and values, both text.
 
-    With ``loadDefaults`` it starts from the environment variable ``PYRITE_CONF``, a list such as
-    ``spark.master=local[2],spark.executor.memory=512m``.
+    With ``loadDefaults`` it starts from ``spark-defaults.conf`` in the folder ``SPARK_CONF_DIR``,
+    from the options in ``PYSPARK_SUBMIT_ARGS`` and from ``PYRITE_CONF``, a list such as
+    ``spark.master=local[2],spark.executor.memory=512m``; the later win.
 
     >>> conf = SparkConf(loadDefaults=False).setMaster("local[2]").set("spark.task.maxFailures", 2)
     >>> print(conf.toDebugString())
@@ -72,9 +79,11 @@ class SparkConf:
         [('spark.executorEnv.LANG', 'C')]
         """
         if (key is None) == (pairs is None):
-            raise RuntimeError(
-                "[KEY_VALUE_PAIR_REQUIRED] Key-value pair or a list of pairs is required: "
-                "call setExecutorEnv(key, value) or setExecutorEnv(pairs=[(key, value), ...])"
+            raise PySparkRuntimeError(
+                "Key-value pair or a list of pairs is required: "
+                "call setExecutorEnv(key, value) or setExecutorEnv(pairs=[(key, value), ...])",
+                "KEY_VALUE_PAIR_REQUIRED",
+                {},
             )
         chosen = [(key, value)] if pairs is None else pairs
         return self.setAll((f"{EXECUTOR_ENV}{name}", text) for name, text in chosen)
@@ -106,6 +115,24 @@ class SparkConf:
 
 
 def _from_environment() -> list[tuple[str, str]]:
+    return [*_from_file(), *_from_submit_args(), *_from_list()]
+
+
+def _from_file() -> list[tuple[str, str]]:
+    named = os.environ.get(PROPERTIES_FILE)
+    folder = os.environ.get("SPARK_CONF_DIR")
+    path = named or (os.path.join(folder, "spark-defaults.conf") if folder else "")
+    return read_properties(path) if named or os.path.isfile(path) else []
+
+
+def _from_submit_args() -> list[tuple[str, str]]:
+    try:
+        return settings_of(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"PYSPARK_SUBMIT_ARGS: {error}") from None
+
+
+def _from_list() -> list[tuple[str, str]]:
     text = os.environ.get("PYRITE_CONF", "").strip(", \n")
     if not text:
         return []

@@ -12,12 +12,15 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 
 from pyrite.accumulators import Accumulator, AccumulatorParam, param_for
 from pyrite.blocks.codec import encode
+from pyrite.blocks.pickling import Unpicklable
+from pyrite.bridge import Bridgeless
 from pyrite.broadcast import Broadcast
 from pyrite.conf import SparkConf
 from pyrite.driver.api.distributed import DistributedFiles
 from pyrite.driver.api.flags import Flags
 from pyrite.driver.api.jobcontrol import JobControl
 from pyrite.driver.api.jobs import JobMethods
+from pyrite.driver.api.profiles import Profiles
 from pyrite.driver.api.sources import SourceMethods
 from pyrite.driver.api.taskfiles import TaskFiles
 from pyrite.driver.engine.checkpoints import Checkpoints
@@ -27,11 +30,13 @@ from pyrite.driver.log.storyfile import StoryFile
 from pyrite.driver.start.excepthook import hide_our_frames
 from pyrite.driver.start.master import machine_of, parse_master
 from pyrite.driver.start.start import start_engine
-from pyrite.errors import ReferencedInTask
+from pyrite.errors import BadValue, ReferencedInTask
+from pyrite.execute.closures import dumps
 from pyrite.execute.keeper import KeepPlan
 from pyrite.ids import BroadcastId, NodeId, RddId
 from pyrite.interrupts import Interruptible, Uninterrupted
 from pyrite.memory import MemoryReport
+from pyrite.profiler import BasicProfiler, Profiler
 from pyrite.rdd.base import require_context, require_rdds
 from pyrite.rdd.callsite import call_site
 from pyrite.rdd.dependency import ShuffleDependency
@@ -49,6 +54,8 @@ from pyrite.version import __version__
 T = TypeVar("T")
 U = TypeVar("U")
 
+ONLY_ON_DRIVER = "CONTEXT_ONLY_VALID_ON_DRIVER"
+
 PYTHON_LEVELS: dict[str, int | str] = {
     "ALL": "NOTSET",
     "TRACE": "DEBUG",
@@ -58,7 +65,7 @@ PYTHON_LEVELS: dict[str, int | str] = {
 }
 
 
-class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles):
+class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles, Profiles, Bridgeless):
     """Starts executors, makes RDDs and runs their jobs; one at a time in a process.
 
     >>> from pyrite import SparkContext
@@ -82,18 +89,22 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles):
         conf: SparkConf | None = None,
         gateway: Any = None,
         jsc: Any = None,
-        profiler_cls: Any = None,
+        profiler_cls: type[Profiler] = BasicProfiler,
         udf_profiler_cls: Any = None,
         memory_profiler_cls: Any = None,
     ) -> None:
         with SparkContext._lock, Uninterrupted():
-            self._refuse_second()
+            self._refuse_second(copy_conf(conf))
             self._start(master, appName, sparkHome, pyFiles, environment, conf)
+            self._profile_with(profiler_cls)
             SparkContext._active_spark_context = self
 
-    def _refuse_second(self) -> None:
-        if TaskContext.get() is not None:
-            raise ReferencedInTask("SparkContext", "Make it in the driver, outside of functions.")
+    def _refuse_second(self, conf: SparkConf) -> None:
+        allowed = Settings(conf).bool("spark.executor.allowSparkContext")
+        if TaskContext.get() is not None and not allowed:
+            raise ReferencedInTask(
+                "SparkContext", "Make it in the driver, outside of functions.", ONLY_ON_DRIVER
+            )
         other = SparkContext._active_spark_context
         if other is not None and other._engine.pid == os.getpid():
             raise ValueError(
@@ -169,6 +180,8 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles):
     def _add_files(self, python_files: Iterable[str | os.PathLike[str]] | None) -> None:
         for file in split_list(self._settings.str("spark.files")):
             self.addFile(file)
+        for archive in split_list(self._settings.str("spark.archives")):
+            self.addArchive(archive)
         wanted = [*(python_files or ()), *split_list(self._settings.str("spark.submit.pyFiles"))]
         for path in wanted:
             self.addPyFile(path)
@@ -208,9 +221,8 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles):
         self.stop()
 
     def __reduce__(self) -> NoReturn:
-        raise ReferencedInTask(
-            "SparkContext", "It lives in the driver: use rows, broadcasts and accumulators."
-        )
+        cure = "It lives in the driver: use rows, broadcasts and accumulators."
+        raise ReferencedInTask("SparkContext", cure, ONLY_ON_DRIVER)
 
     def __repr__(self) -> str:
         return f"<SparkContext master={self.master} appName={self.appName}>"
@@ -290,7 +302,7 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles):
 
         level = logLevel.upper()
         if level not in LOG_LEVELS:
-            raise ValueError(f"no log level {logLevel!r}: use one of {', '.join(LOG_LEVELS)}")
+            raise BadValue(f"no log level {logLevel!r}: use one of {', '.join(LOG_LEVELS)}")
         logging.getLogger("pyrite").setLevel(PYTHON_LEVELS.get(level, level))
 
     @classmethod
@@ -300,9 +312,15 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles):
             filter(None, [os.environ.get("PYRITE_CONF"), f"{key}={value}"])
         )
 
+    @classmethod
+    def getSystemProperty(cls, key: str) -> str | None:
+        """A configuration default, as contexts made now would have it, or None."""
+        return SparkConf().get(key)
+
     def statusTracker(self) -> StatusTracker:
         """What runs at the moment."""
-        return StatusTracker(self._tally)
+        executor_bytes = self._settings.bytes("spark.executor.memory")
+        return StatusTracker(self._tally, self.memory, executor_bytes)
 
     def memory(self) -> MemoryReport:
         """What lies in the nodes' pools now, and where kept partitions have been found so far.
@@ -324,12 +342,6 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles):
         """Lets a storage-only node go, as soon as what lies in its pool is elsewhere."""
         self._engine.remove_node(NodeId(node))
 
-    def show_profiles(self, id: int | None = None) -> None:
-        """Nothing is profiled: use a sampling profiler on the executors instead."""
-
-    def dump_profiles(self, path: str | os.PathLike[str], id: int | None = None) -> None:
-        """Nothing is profiled: use a sampling profiler on the executors instead."""
-
     # Shared variables
 
     def broadcast(self, value: T) -> Broadcast[T]:
@@ -339,7 +351,12 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles):
         [1, 2, 3]
         """
         name = os.urandom(8).hex()
-        buffers = encode([value, name])
+        try:
+            buffers = encode([value, name])
+        except Unpicklable:
+            # This names what in the value is to blame.
+            dumps(value, "the value of a broadcast")
+            raise
         with Uninterrupted():
             ref = self._engine.put(buffers)
             id = BroadcastId(self._broadcast_ids)
@@ -361,7 +378,11 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles):
         6
         """
         param = param_for(value) if accum_param is None else accum_param
-        return Accumulator(next(SparkContext._accumulator_ids), value, param)
+        id = next(SparkContext._accumulator_ids)
+        if TaskContext.get() is not None:
+            # Of a context inside a task: accumulators of the outer one have ids here too.
+            id += os.getpid() << 32
+        return Accumulator(id, value, param)
 
     # Jobs
 

@@ -1,8 +1,16 @@
-"""The three families of errors: the user's function, the cluster, the engine."""
+"""The three families of errors: the user's function, the cluster, the engine.
+
+Each is also of the class by which a PySpark program catches it: what PySpark's Python raises has
+a condition, and what its JVM raises is a Py4JJavaError.
+"""
 
 from __future__ import annotations
 
 from typing import Any
+
+from pyrite.py4j import Py4JJavaError
+from pyrite.pysparkerrors import *  # noqa: F403
+from pyrite.pysparkerrors import PySparkNotImplementedError, PySparkRuntimeError
 
 
 class PyriteError(Exception):
@@ -24,31 +32,42 @@ class UserError(PyriteError):
     """The program asked for something that can't be done; the message says what to do instead."""
 
 
-class ClusterError(PyriteError):
+class Refused(UserError, Py4JJavaError):
+    """A request that PySpark leaves to its JVM to refuse."""
+
+
+class BadValue(Refused, ValueError):
+    """A value that PySpark leaves to its JVM to refuse."""
+
+
+class ClusterError(PyriteError, Py4JJavaError):
     """Processes, memory or disks failed more often than the engine may retry."""
 
 
-class EngineError(PyriteError):
+class EngineError(PyriteError, Py4JJavaError):
     """Pyrite contradicts itself: a bug, please report it with the story in the message."""
 
 
-class NotSupported(UserError, NotImplementedError):
+class NotSupported(UserError, PySparkNotImplementedError):
     """Something that PySpark takes from the JVM and Pyrite does not have."""
 
 
-class ContextStopped(UserError, RuntimeError):
-    """The context was stopped, or belongs to another process."""
+class ContextStopped(UserError, RuntimeError, AttributeError):
+    """The context was stopped, or belongs to another process.
+
+    An AttributeError too, since PySpark finds that a stopped context has lost its attributes.
+    """
 
 
-class ReferencedInTask(UserError, RuntimeError):
+class ReferencedInTask(UserError, PySparkRuntimeError):
     """A task refers to the context or to an RDD, which live in the driver only."""
 
-    def __init__(self, what: str, cure: str) -> None:
-        super().__init__(f"{what} can't be used inside a task. {cure}")
+    def __init__(self, what: str, cure: str, condition: str | None = None) -> None:
+        super().__init__(f"{what} can't be used inside a task. {cure}", condition)
         self.cure = cure
 
 
-class BroadcastDestroyed(UserError, RuntimeError):
+class BroadcastDestroyed(Refused, RuntimeError):
     """A broadcast was used after destroy()."""
 
     def __init__(self, id: int) -> None:
@@ -56,11 +75,11 @@ class BroadcastDestroyed(UserError, RuntimeError):
         super().__init__(f"broadcast {id} was destroyed. {self.cure}")
 
 
-class JobCancelled(UserError):
+class JobCancelled(Refused):
     """The job was cancelled by its group, tag, id or by Ctrl-C."""
 
 
-class TaskFailed(UserError):
+class TaskFailed(Refused):
     """A user's function failed in a task: its own traceback comes first."""
 
     def __init__(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, NoReturn
 
 from pyrite.conf import EXECUTOR_ENV, SparkConf
+from pyrite.errors import BadValue
 
 Kind = Literal["bool", "int", "float", "str", "bytes", "seconds"]
 
@@ -35,7 +36,7 @@ class Setting(NamedTuple):
     inherits: str = ""
 
 
-class BadSetting(ValueError):
+class BadSetting(BadValue):
     """A setting whose value can't be read, or whose name doesn't exist."""
 
     def __init__(self, name: str, value: str | None, problem: str) -> None:
@@ -79,6 +80,8 @@ TABLE: tuple[Setting, ...] = (
             "Memory of one executor for cached rows, aggregation and sorting, beyond which it "
             "evicts and spills; by default half of the machine's, shared by its executors.",
             bare_unit="m"),
+    Setting("spark.executor.allowSparkContext", "bool", "false",
+            "Whether a task may make a context of its own, with executors of its own."),
     Setting("spark.memory.storageFraction", "float", "0.5",
             "The share of the memory for cached rows that they keep when tasks want it."),
     Setting("spark.local.dir", "str", _temporary_folder,
@@ -129,6 +132,14 @@ TABLE: tuple[Setting, ...] = (
     Setting("spark.driver.maxResultSize", "bytes", "1g",
             "The total size of one action's results above which its job fails; 0 for no limit."),
     Setting("spark.files", "str", "", "Files for every executor's folder, separated by commas."),
+    Setting("spark.python.profile", "bool", "false",
+            "Whether tasks are profiled; sc.show_profiles shows on what they spent their time, "
+            "and so does the end of the program."),
+    Setting("spark.python.profile.dump", "str", "",
+            "A folder into which profiles are written at the end of the program, not shown."),
+    Setting("spark.archives", "str", "",
+            "Archives that are unpacked for every executor, as path#name, separated by commas."),
+    Setting("spark.submit.deployMode", "str", "client", "Where the driver runs, which is here."),
     Setting("spark.submit.pyFiles", "str", "",
             "Python files, zips and eggs for every executor's path, separated by commas."),
     Setting("spark.log.level", "str", "WARN", "How much is logged, until sc.setLogLevel says.",

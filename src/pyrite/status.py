@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pyrite.driver.log.progress import StageCounts
+    from pyrite.memory import MemoryReport
+
+# There is nothing to connect to.
+HOST, PORT = "127.0.0.1", 0
 
 
 class SparkJobInfo(NamedTuple):
@@ -28,11 +33,31 @@ class SparkStageInfo(NamedTuple):
     numFailedTasks: int
 
 
+class SparkExecutorInfo(NamedTuple):
+    """What runs and lies on a node, or with the driver; a node's pool counts as off the heap.
+
+    Cached rows that executors hold live are not counted: only they know how large these are.
+    """
+
+    host: str
+    port: int
+    cacheSize: int
+    numRunningTasks: int
+    usedOnHeapStorageMemory: int
+    usedOffHeapStorageMemory: int
+    totalOnHeapStorageMemory: int
+    totalOffHeapStorageMemory: int
+
+
 class StatusTracker:
     """Answers what runs now, from the story."""
 
-    def __init__(self, tally: StageCounts) -> None:
+    def __init__(
+        self, tally: StageCounts, memory: Callable[[], MemoryReport], executor_bytes: int = 0
+    ) -> None:
         self._tally = tally
+        self._memory = memory
+        self._executor_bytes = executor_bytes
 
     def getJobIdsForGroup(self, jobGroup: str | None = None) -> list[int]:
         """The jobs of a group, known so far; of no group for None."""
@@ -61,3 +86,20 @@ class StatusTracker:
                     stage.id, 0, stage.name, stage.total, stage.active, stage.done, stage.failed
                 )
         return None
+
+    def getExecutorInfos(self) -> list[SparkExecutorInfo]:
+        """An entry for each node; before them one for the driver, where it is no node itself.
+
+        >>> [info.numRunningTasks for info in sc.statusTracker().getExecutorInfos()]
+        [0]
+        """
+        nodes = self._memory().nodes
+        tallies = self._tally.nodes()
+        infos = [] if len(nodes) == 1 else [SparkExecutorInfo(HOST, PORT, *[0] * 6)]
+        for node in nodes:
+            tally = tallies.get(node.node)
+            kept, running = sum(node.rdds.values()), tally.running if tally else 0
+            heap = self._executor_bytes * (tally.executors if tally else 0)
+            pool = node.used_bytes, heap, node.size_bytes
+            infos.append(SparkExecutorInfo(HOST, PORT, kept, running, 0, *pool))
+        return infos

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+from pyrite.pysparkerrors import PySparkRuntimeError
+
 C = TypeVar("C", bound="TaskContext")
 
 CURE = "use rdd.barrier().mapPartitions(f)"
@@ -147,7 +149,9 @@ class BarrierTaskContext(TaskContext):
         """The context of the running barrier task; an error elsewhere."""
         current = TaskContext._current
         if not isinstance(current, BarrierTaskContext):
-            raise RuntimeError(f"It is not in a barrier stage; {CURE}")
+            raise PySparkRuntimeError(
+                f"It is not in a barrier stage; {CURE}", "NOT_IN_BARRIER_STAGE", {}
+            )
         return current
 
     def barrier(self) -> None:
@@ -172,7 +176,8 @@ class BarrierTaskContext(TaskContext):
     def _running(self) -> TaskInfo:
         info = self._info
         if info is None or info.meet is None:
-            raise RuntimeError(f"this is not the context of a running barrier task; {CURE}")
+            message = f"this is not the context of a running barrier task; {CURE}"
+            raise PySparkRuntimeError(message, "CALL_BEFORE_INITIALIZE")
         return info
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 
 from pyrite.cluster.port import Joinable
 from pyrite.cluster.threads import FreeThreads
+from pyrite.rdd.stops import stop_error
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -84,6 +86,22 @@ class InheritableThread(threading.Thread):
         return self._wrapped(*args, **kwargs)
 
 
+class VersionUtils:
+    """What programs ask of a version's text."""
+
+    @staticmethod
+    def majorMinorVersion(sparkVersion: str) -> tuple[int, int]:
+        """The first two numbers of a version.
+
+        >>> VersionUtils.majorMinorVersion("4.3.0-SNAPSHOT")
+        (4, 3)
+        """
+        found = re.match(r"(\d+)\.(\d+)(\.|$)", sparkVersion)
+        if found is None:
+            raise ValueError(f"{sparkVersion!r} is no version, such as 4.3.0")
+        return int(found[1]), int(found[2])
+
+
 def fail_on_stopiteration(f: F) -> F:
     """Turns a StopIteration that the function raises into an error that nobody swallows."""
 
@@ -92,8 +110,6 @@ def fail_on_stopiteration(f: F) -> F:
         try:
             return f(*args, **kwargs)
         except StopIteration as error:
-            raise RuntimeError(
-                "Caught StopIteration thrown from user's code; failing the task", error
-            ) from error
+            raise stop_error(error) from error
 
     return wrapper  # type: ignore[return-value]

@@ -60,7 +60,7 @@ class TestStopIteration:
     ) -> None:
         error = failure_of(lambda: action(sc.parallelize(range(4), 2)))
         first = str(error).splitlines()[0]
-        assert first.startswith("StopIteration")
+        assert first.startswith("PySparkRuntimeError: [STOP_ITERATION_OCCURRED] StopIteration")
         assert first.endswith("use next(rows, default)")
         assert "generator raised" not in str(error)
 

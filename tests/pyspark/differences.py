@@ -1,4 +1,4 @@
-"""Where Pyrite does not answer as PySpark does: by decision, or because it is wrong.
+"""Where Pyrite does not answer as PySpark does, by decision.
 
 A case that is listed must differ: one that agrees again fails, so that it is taken off the list.
 """
@@ -9,6 +9,11 @@ from itertools import product
 def cases(title: str, inputs: str, uses: str) -> list[str]:
     """The programs of a table, for each of these inputs with each of these uses."""
     return [f"{title}.{one}.{other}" for one, other in product(inputs.split(), uses.split())]
+
+
+def named(title: str, names: str) -> list[str]:
+    """Programs of a table with one entry each."""
+    return [f"{title}.{each}" for each in names.split()]
 
 
 BY_KEY = "distinct groupBy join partitionBy"
@@ -68,14 +73,26 @@ DELIBERATE = {
     ],
     "To ask an RDD for its id, name, lineage or storage level changes nothing. In PySpark it "
     "pickles the RDD's functions, and raises where they can't be.": ["freezing.asking_freezes"],
-}
-
-# To be mended.
-WRONG = {
-    "A StopIteration from a generator, a key function or a partitioner comes out as itself, which "
-    "may end a loop of the caller in silence; in PySpark it is a RuntimeError.": [
-        *cases("odd_failures", "stop", "inside_a_generator key_of_top partitioner"),
+    "Each RDD that a program makes has the next id, when it is made, and no action makes one. In "
+    "PySpark an RDD has its id when it is first pickled, and the JVM's own RDDs have ids too.": [
+        *named("rdd_ids.action", "count foreach reduce take"),
+        *named("rdd_ids.source", "binaryRecords parallelize_range range textFile wholeTextFiles"),
+        *named(
+            "rdd_ids.operator",
+            "aggregateByKey cogroup distinct groupBy groupByKey intersection join map_twice "
+            "partitionBy randomSplit reduceByKey repartition sortBy subtract subtractByKey "
+            "zipWithIndex",
+        ),
+    ],
+    "A StopIteration of a function is a RuntimeError wherever it comes from. In PySpark it is "
+    "itself where the function of mapPartitions raises it before it gives an iterator.": [
+        "odd_failures.stop.mapPartitions",
+    ],
+    "Partitions that don't fit each other fail their task. PySpark finds out where the rows are "
+    "unpickled, which may be in the driver.": ["misuse.zip_of_other_sizes"],
+    "A broadcast that was destroyed can't be pickled; in PySpark its task fails.": [
+        "misuse.broadcast_used_after_destroy",
     ],
 }
 
-DIFFERENCES = {name: reason for reason, names in {**DELIBERATE, **WRONG}.items() for name in names}
+DIFFERENCES = {name: reason for reason, names in DELIBERATE.items() for name in names}

@@ -8,6 +8,8 @@ import builtins
 import re
 from dataclasses import dataclass
 
+from tests.pyspark.api import submodule
+
 ANY_ERROR = "error"
 RAISED = re.compile(r"<raises at (\w+): ([\w|]+)(?: '(.*?)')?>")
 # A traceback in the text of PySpark's error: frames are indented, the error is not.
@@ -60,7 +62,9 @@ def classes_of(error: BaseException) -> tuple[str, ...]:
 def is_telling(name: str) -> bool:
     """Whether both packages have the class, and not everything belongs to it."""
     general = ("object", "BaseException", "Exception")
-    return name == Oops.__name__ or (hasattr(builtins, name) and name not in general)
+    if name == Oops.__name__ or name.startswith("PySpark"):
+        return name == Oops.__name__ or hasattr(submodule("errors"), name)
+    return hasattr(builtins, name) and name not in general
 
 
 def agrees(recorded: str, found: str) -> bool:

@@ -72,6 +72,8 @@ def test_pickles_name_pyrite(pyspark_is_pyrite: None) -> None:
         ("import pyspark.sql.functions", "pyspark.sql.functions is Spark SQL"),
         ("from pyspark.sql.functions import col", "Spark SQL"),
         ("from pyspark.sql.window import Window", "Spark SQL"),
+        ("from pyspark.shuffle import Aggregator", "combineByKey"),
+        ("import pyspark.worker", "Spark's Python workers"),
         ("import pyspark.no_such_thing", "of pyspark's modules it has accumulators, "),
     ],
 )

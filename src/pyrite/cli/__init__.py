@@ -31,9 +31,10 @@ examples:
 RUN = """\
 Run a program written for PySpark's RDD API, unchanged: `import pyspark` gives Pyrite, in the
 program and in its tasks, even where PySpark is installed. Whatever follows SCRIPT is the
-program's own; it finds it in sys.argv. What the program itself sets, with SparkConf or
-SparkSession.builder, wins over the options here, and they win over the environment variable
-PYRITE_CONF.
+program's own; it finds it in sys.argv. The options are those of spark-submit, and `pyrite submit`
+is the same command. What the program itself sets, with SparkConf or SparkSession.builder, wins
+over the options here, and they win over the environment variables PYRITE_CONF and
+PYSPARK_SUBMIT_ARGS, and these over spark-defaults.conf in the folder SPARK_CONF_DIR.
 """
 
 SHELL = """\
@@ -43,8 +44,9 @@ typed there work in tasks. Ctrl-C cancels the running job and keeps the prompt; 
 
 SETTINGS = """\
 List every setting with its type, its default on this machine and its meaning. Settings are
-given with --conf, SparkConf, SparkSession.builder.config or the environment variable
-PYRITE_CONF (spark.master=local[2],spark.executor.memory=512m).
+given with --conf, SparkConf, SparkSession.builder.config, the environment variable
+PYRITE_CONF (spark.master=local[2],spark.executor.memory=512m) or a file spark-defaults.conf in
+the folder SPARK_CONF_DIR.
 """
 
 SIM = """\
@@ -102,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_command(parser, argv, commands)
     chosen = parser.parse_args(argv)
     answering = commands.get(chosen.command, parser)
-    if chosen.command == "run":
+    if chosen.command in ("run", "submit"):
         # What becomes of its streams is between the program and Python.
         return perform(chosen, answering)
     try:
@@ -118,7 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def perform(chosen: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     match chosen.command:
-        case "run":
+        case "run" | "submit":
             from pyrite.cli.run import run_script
 
             apply_defaults(chosen, parser.error)
@@ -153,6 +155,7 @@ def make_parsers() -> tuple[Parser, dict[str, Parser]]:
     command = commands.add_parser
     run = command(
         "run",
+        aliases=["submit"],
         help="run a PySpark RDD program",
         description=RUN,
         usage="pyrite run [options] SCRIPT [argument ...]",

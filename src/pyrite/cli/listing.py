@@ -6,8 +6,8 @@ import shutil
 import sys
 import textwrap
 
-from pyrite.cli.parser import suggestion
 from pyrite.settings import TABLE, Machine, Setting, parse_bytes
+from pyrite.submitoptions import suggestion
 
 INDENT = "    "
 

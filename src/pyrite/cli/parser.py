@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
+
+from pyrite.submitoptions import suggestion
 
 
 class Parser(argparse.ArgumentParser):
@@ -52,9 +53,3 @@ def check_command(parser: Parser, argv: Sequence[str], known: Iterable[str]) -> 
     if word.endswith(".py") or os.path.isfile(word):
         parser.error(f"there is no command {word!r}; did you mean: pyrite run {word}")
     parser.error(f"there is no command {word!r}{suggestion(word, known)}")
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """The name that was probably meant, as the end of a sentence."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {near[0]}?" if near else ""

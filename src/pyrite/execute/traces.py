@@ -10,8 +10,8 @@ import traceback
 from collections.abc import Iterator
 from itertools import dropwhile
 
+from pyrite import pysparkerrors
 from pyrite.rdd.fuse import FILENAME
-from pyrite.rdd.stops import ADVICE
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HIDDEN = (PACKAGE + os.sep, FILENAME)
@@ -50,8 +50,6 @@ def linked(trace: traceback.TracebackException) -> Iterator[traceback.TracebackE
 
 def hint(error: BaseException) -> str:
     """What the user should know of the engine where it has a part in an error."""
-    if isinstance(error, StopIteration):
-        return f"; {ADVICE}"
     if isinstance(error, TypeError | ValueError) and "read-only" in str(error):
         return (
             "; large arrays of a broadcast or of an OFF_HEAP partition are shared with other "
@@ -71,7 +69,8 @@ def summary(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         # They begin with the place in the source, which the traceback shows.
         lines = list(dropwhile(lambda line: line.startswith("  "), lines))
-    return "".join(lines).strip()
+    # Programs know these by the name alone, from pyspark.errors.
+    return "".join(lines).strip().removeprefix(f"{pysparkerrors.__name__}.")
 
 
 def pickle_error(error: BaseException) -> bytes:

@@ -8,6 +8,7 @@ import pickle
 import resource
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from pyrite import accumulators
@@ -29,7 +30,7 @@ from pyrite.place.sizes import encode as encode_sizes
 from pyrite.plan.program import ProgramLayout
 from pyrite.probe import probe
 from pyrite.rdd.partitioner import Router, ToOne
-from pyrite.rdd.stops import cause_of_stop
+from pyrite.rdd.stops import stop_behind, stop_error
 from pyrite.remote.errors import PeerLost
 from pyrite.shuffle.read import MissingMapOutput
 from pyrite.shuffle.write import write_map_output
@@ -77,6 +78,8 @@ class Header(NamedTuple):
     python_paths: tuple[str, ...]
     partitions: int
     barrier: bool
+    # Pickled; calls what the task does, where tasks are profiled.
+    profiler: bytes | None = None
 
 
 class MapWork(NamedTuple):
@@ -93,7 +96,9 @@ class Frames(NamedTuple):
 
 
 Action = Callable[[int, Iterator[Any]], Any]
-# Of a partition, for the wire: its result, its map output and the sizes of its parts, its updates.
+# Of a partition, for the wire: its result, its map output and the sizes of its parts.
+Output = tuple[Any, tuple[Any, ...] | None, bytes | None]
+# The same with what it adds to accumulators.
 Made = tuple[Any, tuple[Any, ...] | None, bytes | None, bytes | None]
 
 
@@ -251,13 +256,16 @@ class Worker:
         accumulators.start_task()
         space = self.store.space(self.limits.spill_bytes, self.keeper.make_room)
         try:
-            return self._compute(task, stage, partition, stage.load(slices), space)
+            compute = partial(self._compute, task, stage, partition, stage.load(slices), space)
+            profile = None if header.profiler is None else pickle.loads(header.profiler).profile
+            output: Output = compute() if profile is None else profile(compute)
+            return (*output, take_updates())
         finally:
             space.close()
 
     def _compute(
         self, task: Task, stage: Stage, partition: int, operators: Operators, space: Space
-    ) -> Made:
+    ) -> Output:
         work: MapWork | Action = operators.work()
         shuffles = {shuffle: self.snapshots[shuffle] for shuffle in task.inputs}
         self.keeper.start_task(
@@ -273,25 +281,25 @@ class Worker:
             if maps is not None:
                 rows = evaluator.compute_piece(place, shuffle, range(*maps), partition)
                 piece, _ = write_map_output(rows, partition, ToOne(), 1, space, self.writer)
-                return (None, tuple(piece), None, take_updates())
+                return (None, tuple(piece), None)
             evaluator.take_pieces(place, shuffle, [BlockRef(*each) for each in blocks])
         rows = evaluator.compute(partition)
         if isinstance(work, MapWork):
             return self._write_output(work, partition, rows, space)
         result = self._encode_result(work(partition, rows))
         self.keeper.finish_task()
-        return (result, None, None, take_updates())
+        return (result, None, None)
 
     def _write_output(
         self, work: MapWork, partition: int, rows: Iterator[Any], space: Space
-    ) -> Made:
+    ) -> Output:
         output, sizes = write_map_output(
             rows, partition, work.router, work.parts, space, self.writer
         )
         self.keeper.finish_task()
         least = self.limits.told_bytes
         is_told = least is not None and output.length >= least
-        return (None, tuple(output), encode_sizes(sizes) if is_told else None, take_updates())
+        return (None, tuple(output), encode_sizes(sizes) if is_told else None)
 
     def _encode_result(self, result: Any) -> bytes | tuple[Any, ...]:
         if isinstance(result, Frames):
@@ -309,7 +317,9 @@ class Worker:
         return tuple(self.writer.write(buffers, size))
 
     def _failure(self, task: Task, error: BaseException) -> tuple[Any, ...]:
-        error = cause_of_stop(error)
+        stop = stop_behind(error)
+        if stop is not None:
+            error = stop_error(stop)
         if self._is_lost_memory_error(error):
             error = MemoryError().with_traceback(error.__traceback__)
         kind = type(error).__name__
@@ -322,7 +332,7 @@ class Worker:
                 f"MemoryError: the task needed more than its executor may have "
                 f"({self._memory_text()}): use more partitions, or raise spark.executor.memory"
             )
-        trace = user_traceback(error)
+        trace = user_traceback(stop or error)
         return ("failed", task.attempt, kind, message, trace, pickle_error(error))
 
     def _is_lost_memory_error(self, error: BaseException) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyrite.errors import NotSupported, UserError
+from pyrite.errors import NotSupported, Refused
 
 
-class _AboutPath(UserError):
+class _AboutPath(Refused):
     """An error that keeps the path it is about, also through pickle."""
 
     def __init__(self, message: str, path: str) -> None:
@@ -53,9 +53,9 @@ class OutputIncomplete(_AboutPath, OSError):
     """An output of which some partitions were never committed."""
 
 
-class PackageMissing(UserError, ImportError):
+class PackageMissing(Refused, ImportError):
     """An optional package that a path needs; the message says how to install it."""
 
 
-class CodecUnknown(NotSupported, ValueError):
+class CodecUnknown(NotSupported, Refused, ValueError):
     """A compression that Pyrite can't read or write."""

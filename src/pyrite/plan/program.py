@@ -188,6 +188,8 @@ class Program:
         self.links = [each.pickled for each in frozen]
         self.pipelines = [each.pipeline for each in frozen]
         self.broadcasts = [value for each in frozen for value in each.broadcasts]
+        # A pickled profiler, which calls what the tasks do.
+        self.profiler: bytes | None = None
 
     @cached_property
     def sliced(self) -> dict[int, list[tuple[int, int, Sliced]]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
-from pyrite.errors import ContextStopped, ReferencedInTask, UserError
+from pyrite.bridge import Bridgeless
+from pyrite.errors import ContextStopped, ReferencedInTask, Refused
 from pyrite.rdd.arguments import described, require_functions, require_text
 from pyrite.rdd.callsite import call_site
 from pyrite.rdd.dependency import Dependency, NarrowDependency, ShuffleDependency
@@ -24,7 +25,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
-class Lineage(Generic[T]):
+class Lineage(Bridgeless, Generic[T]):
     """Partitions, dependencies, how to compute, partitioner: and the driver's view of them."""
 
     _barrier = False
@@ -61,6 +62,7 @@ class Lineage(Generic[T]):
         raise ReferencedInTask(
             f"RDD {self._id} ({self.op.name})",
             "RDDs can't be nested: join them, or collect() the small one and broadcast it.",
+            "RDD_TRANSFORM_ONLY_VALID_ON_DRIVER",
         )
 
     def __repr__(self) -> str:
@@ -128,7 +130,7 @@ class Lineage(Generic[T]):
                 f"not {described(storageLevel)}"
             )
         if self._level not in (StorageLevel.NONE, storageLevel):
-            raise UserError(
+            raise Refused(
                 f"{self!r} is already persisted as {self._level}; "
                 f"call unpersist() before you persist it as {storageLevel}"
             )

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from pyrite.hashing import NATIVE, portable_hash
 from pyrite.ids import RddId
 from pyrite.place.predict import Sample
+from pyrite.rdd.stops import stop_error
 
 PartitionFunc = Callable[[Any], int]
 # By what rows are sent: their keys' hash, ranges of keys, a user's function, or their place.
@@ -185,7 +186,7 @@ class ByRange(Router):
             buckets[place].append(row)
             dealt += 1
         if dealt < len(rows):
-            raise RuntimeError("the sort's key function raised StopIteration")
+            raise stop_error()
 
 
 class Spread(Router):

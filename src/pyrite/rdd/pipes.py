@@ -9,9 +9,14 @@ from subprocess import PIPE, Popen
 from threading import Thread
 from typing import IO, Any
 
+from pyrite.pysparkerrors import PySparkRuntimeError
 
-class PipeFailed(RuntimeError):
-    """A piped command could not be started or said that it failed."""
+
+class PipeFailed(PySparkRuntimeError):
+    """A piped command said that it failed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "PIPE_FUNCTION_EXITED")
 
 
 class Pipe:
@@ -26,10 +31,9 @@ class Pipe:
         try:
             process = Popen(shlex.split(self.command), env=self.env, stdin=PIPE, stdout=PIPE)
         except OSError as error:
-            raise PipeFailed(
-                f"pipe could not start {self.command!r}: {error}; "
-                "give its full path, or a PATH in `env`"
-            ) from error
+            cure = "give its full path, or a PATH in `env`"
+            message = f"pipe could not start {self.command!r}: {error.strerror}; {cure}"
+            raise type(error)(error.errno, message) from None
         assert process.stdin is not None and process.stdout is not None
         writer = PipeWriter(rows, process.stdin)
         writer.start()

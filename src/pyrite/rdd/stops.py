@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from types import TracebackType
 
+from pyrite.pysparkerrors import PySparkRuntimeError
+
 ADVICE = "a function must not raise it, since it would end the rows: use next(rows, default)"
 
 
@@ -17,11 +19,17 @@ class StopIsError:
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         if isinstance(error, StopIteration):
-            raise RuntimeError(f"StopIteration: {error}; {ADVICE}") from error
+            raise stop_error(error) from error
 
 
-def cause_of_stop(error: BaseException) -> BaseException:
-    """The StopIteration behind the error that Python makes of it in a generator."""
+def stop_error(stop: StopIteration | None = None) -> PySparkRuntimeError:
+    """The error in place of a StopIteration, which could end somebody's loop in silence."""
+    said = f": {stop}" if stop is not None and str(stop) else ""
+    return PySparkRuntimeError(f"StopIteration{said}; {ADVICE}", "STOP_ITERATION_OCCURRED", {})
+
+
+def stop_behind(error: BaseException) -> StopIteration | None:
+    """The StopIteration that an error is, or that Python made it of in a generator."""
     if isinstance(error, RuntimeError) and str(error) == "generator raised StopIteration":
-        return error.__cause__ or error
-    return error
+        error = error.__cause__ or error
+    return error if isinstance(error, StopIteration) else None

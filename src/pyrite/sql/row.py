@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from pyrite.pysparkerrors import (
+    PySparkAttributeError,
+    PySparkRuntimeError,
+    PySparkTypeError,
+    PySparkValueError,
+)
+
 
 class Row(tuple[Any, ...]):
     """A tuple whose values have names; or, made of names alone, a class of such rows.
@@ -20,9 +27,10 @@ class Row(tuple[Any, ...]):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Row:
         if args and kwargs:
-            raise ValueError(
+            raise PySparkValueError(
                 "a Row takes names alone, as in Row('a', 'b'), or names with values, "
-                "as in Row(a=1, b=2), not both"
+                "as in Row(a=1, b=2), not both",
+                "CANNOT_SET_TOGETHER",
             )
         if kwargs:
             return named_row(list(kwargs), kwargs.values(), cls)
@@ -31,7 +39,8 @@ class Row(tuple[Any, ...]):
     def __call__(self, *args: Any) -> Row:
         """A row with these values, this row's values being its names."""
         if len(args) > len(self):
-            raise ValueError(f"{self!r} has {len(self)} fields; got {len(args)} values")
+            message = f"{self!r} has {len(self)} fields; got {len(args)} values"
+            raise PySparkValueError(message, "TOO_MANY_VALUES")
         return named_row(list(self), args)
 
     def asDict(self, recursive: bool = False) -> dict[Any, Any]:
@@ -41,7 +50,8 @@ class Row(tuple[Any, ...]):
         {'a': 1, 'b': {'c': 2}}
         """
         if not hasattr(self, "__fields__"):
-            raise TypeError(f"{self!r} has no values: call it with some to get a row")
+            message = f"{self!r} has no values: call it with some to get a row"
+            raise PySparkTypeError(message, "CANNOT_CONVERT_TYPE")
         values = map(_plain, self) if recursive else self
         return dict(zip(self.__fields__, values, strict=False))
 
@@ -54,16 +64,18 @@ class Row(tuple[Any, ...]):
         try:
             return super().__getitem__(self.__fields__.index(item))
         except (ValueError, IndexError):
-            raise ValueError(f"{self!r} has no field {item!r}") from None
+            raise PySparkValueError(f"{self!r} has no field {item!r}") from None
 
     def __getattr__(self, name: str) -> Any:
         fields = () if name.startswith("__") else self.__fields__
         if name in fields and fields.index(name) < len(self):
             return super().__getitem__(fields.index(name))
-        raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+        message = f"{type(self).__name__} has no field {name!r}"
+        raise PySparkAttributeError(message, "ATTRIBUTE_NOT_SUPPORTED")
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise RuntimeError(f"a Row is read-only: make a new one to change {name!r}")
+        message = f"a Row is read-only: make a new one to change {name!r}"
+        raise PySparkRuntimeError(message, "READ_ONLY")
 
     def __reduce__(self) -> Any:
         if "__fields__" in self.__dict__:

@@ -192,9 +192,8 @@ class SparkSession:
         refuse_public(self, name, f"SparkSession.{name}")
 
     def __reduce__(self) -> NoReturn:
-        raise ReferencedInTask(
-            "SparkSession", "It lives in the driver: use rows, broadcasts and accumulators."
-        )
+        cure = "It lives in the driver: use rows, broadcasts and accumulators."
+        raise ReferencedInTask("SparkSession", cure, "CONTEXT_ONLY_VALID_ON_DRIVER")
 
     def __repr__(self) -> str:
         return f"<SparkSession master={self._context.master} appName={self._context.appName}>"

@@ -32,7 +32,6 @@ def a_function_that_raises_stop_iteration(sc):
         at_action(rdd.filter(stop)),
         at_action(rdd.flatMap(stop)),
         at_action(rdd.keyBy(stop)),
-        at_action(rdd.mapPartitions(stop)),
         outcome(lambda: rdd.foreach(stop)),
         outcome(lambda: rdd.reduce(lambda a, b: stop(a))),
         at_action(sc.parallelize([(1, 1), (1, 2)], 1).reduceByKey(lambda a, b: stop(a))),

@@ -175,6 +175,15 @@ def tracker_of_an_idle_context(sc):
 
 
 @case("StatusTracker", context="fresh")
+def executors_of_an_idle_context(sc):
+    infos = sc.statusTracker().getExecutorInfos()
+    return [
+        (type(each).__name__, type(each)._fields, type(each.host).__name__, each.numRunningTasks)
+        for each in infos
+    ]
+
+
+@case("StatusTracker", context="fresh")
 def tracker_of_finished_jobs(sc):
     sc.setJobGroup("tracked", "two jobs")
     sc.parallelize(range(4), 2).count()

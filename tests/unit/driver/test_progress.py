@@ -1,7 +1,8 @@
 """The counts counts jobs, stages and tasks from the story alone."""
 
 from pyrite.driver.log.progress import REMEMBERED, StageCounts
-from pyrite.ids import AttemptId, ExecutorId, JobId, StageId
+from pyrite.ids import AttemptId, ExecutorId, JobId, NodeId, StageId
+from pyrite.memory import MemoryReport, NodeMemory
 from pyrite.plan.program import Shape
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import commands as do
@@ -18,7 +19,7 @@ def launch(attempt: int) -> do.LaunchTask:
 
 def test_numbers_follow_the_tasks() -> None:
     counts = StageCounts(lambda _: STAGE)
-    status = StatusTracker(counts)
+    status = StatusTracker(counts, lambda: MemoryReport(()))
     job = JobSpec(JobId(7), STAGE, (0, 1), group="g")
     counts.record(0.0, ev.JobSubmitted(job), [launch(0), launch(1)])
     assert status.getActiveJobsIds() == [7] and status.getJobIdsForGroup("g") == [7]
@@ -38,7 +39,7 @@ def test_numbers_follow_the_tasks() -> None:
 
 def test_partitions_of_one_task_count_each() -> None:
     counts = StageCounts(lambda _: STAGE)
-    status = StatusTracker(counts)
+    status = StatusTracker(counts, lambda: MemoryReport(()))
     job = JobSpec(JobId(7), STAGE, (0, 1, 2))
     counts.record(0.0, ev.JobSubmitted(job), [launch(0)._replace(partitions=(0, 1, 2))])
     info = status.getStageInfo(4)
@@ -63,3 +64,19 @@ def test_only_the_last_jobs_are_remembered() -> None:
     for id in range(REMEMBERED + 10):
         counts.record(0.0, ev.JobSubmitted(JobSpec(JobId(id), STAGE, ())), [])
     assert len(counts.jobs()) == REMEMBERED
+
+
+def test_nodes_have_their_executors_and_running_tasks() -> None:
+    counts = StageCounts(lambda _: STAGE)
+    nodes = [NodeMemory(name, False, 100, 30, 0, 0, {1: 20}) for name in ("a", "b")]
+    status = StatusTracker(counts, lambda: MemoryReport(tuple(nodes)), executor_bytes=5)
+    counts.record(0.0, ev.ExecutorJoined(ExecutorId(0), NodeId("a")), [])
+    counts.record(0.0, ev.ExecutorJoined(ExecutorId(1), NodeId("a")), [])
+    counts.record(0.0, ev.JobSubmitted(JobSpec(JobId(7), STAGE, (0, 1))), [launch(0)])
+    driver, one, other = status.getExecutorInfos()
+    assert not any(driver[2:])
+    assert (one.cacheSize, one.numRunningTasks, one.totalOnHeapStorageMemory) == (20, 1, 10)
+    assert (one.usedOffHeapStorageMemory, one.totalOffHeapStorageMemory) == (30, 100)
+    assert (other.numRunningTasks, other.totalOnHeapStorageMemory) == (0, 0)
+    counts.record(1.0, ev.ExecutorLost(ExecutorId(0), "killed"), [])
+    assert [each.numRunningTasks for each in status.getExecutorInfos()] == [0, 0, 0]

@@ -40,7 +40,7 @@ def test_a_failing_command_is_named_when_its_code_is_checked(sc: PlainContext) -
 
 
 def test_a_missing_command_is_named(sc: PlainContext) -> None:
-    with pytest.raises(PipeFailed, match="no-such-command"):
+    with pytest.raises(FileNotFoundError, match="no-such-command"):
         sc.range(1, 1).pipe("no-such-command -x").collect()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from os import PathLike
 
-from pyrite.errors import UserError
+from pyrite.errors import Refused
 
 
 class DistributedFiles:
@@ -29,11 +29,11 @@ class DistributedFiles:
         storage, inner = locate(path)
         entry = storage.entry(inner)
         if entry is None:
-            raise UserError(f"addFile: there is no file {path!r}")
+            raise Refused(f"addFile: there is no file {path!r}")
         target = os.path.join(self.root, os.path.basename(inner.rstrip("/")))
         if entry.is_folder:
             if not recursive:
-                raise UserError(f"addFile: {path!r} is a folder; pass recursive=True to add it")
+                raise Refused(f"addFile: {path!r} is a folder; pass recursive=True to add it")
             shutil.copytree(inner, target, dirs_exist_ok=True)
         else:
             with storage.open_read(inner) as source, open(target, "wb") as sink:
@@ -60,7 +60,7 @@ class DistributedFiles:
         path = address_of(path)
         source, _, name = path.partition("#")
         if not os.path.exists(source):
-            raise UserError(f"addArchive: there is no archive {source!r}")
+            raise Refused(f"addArchive: there is no archive {source!r}")
         target = os.path.join(self.root, name or os.path.basename(source))
         os.makedirs(target, mode=0o700, exist_ok=True)
         if zipfile.is_zipfile(source):

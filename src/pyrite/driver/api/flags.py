@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pyrite.errors import BadValue
 from pyrite.ids import JobId
 from pyrite.plan.stages import JobSpec, StageSpec
 
@@ -63,5 +64,5 @@ class JobFlags(NamedTuple):
 
 def checked_tag(tag: str) -> str:
     if not tag or TAG_SEPARATOR in tag:
-        raise ValueError(f"a job tag must not be empty or contain a comma: {tag!r}")
+        raise BadValue(f"a job tag must not be empty or contain a comma: {tag!r}")
     return tag

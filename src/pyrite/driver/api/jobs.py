@@ -12,7 +12,7 @@ from pyrite.blocks.undo import saving
 from pyrite.driver.api.eachpartition import EachPartition
 from pyrite.driver.api.flags import Flags, JobFlags
 from pyrite.driver.engine.engine import Engine, ResultLost
-from pyrite.errors import UserError
+from pyrite.errors import Refused
 from pyrite.interrupts import Interruptible, Uninterrupted
 
 if TYPE_CHECKING:
@@ -107,5 +107,5 @@ def checked_partitions(rdd: RDD[Any], partitions: Sequence[int] | None) -> Seque
     for index in partitions:
         # Anything else, even 2.0, would reach the scheduler, which counts with it.
         if not isinstance(index, SupportsIndex) or not 0 <= index < count:
-            raise UserError(f"{rdd!r} has {count} partitions; there is no partition {index!r}")
+            raise Refused(f"{rdd!r} has {count} partitions; there is no partition {index!r}")
     return list(map(operator.index, partitions))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyrite.blocks.codec import encode_all
 from pyrite.cluster.port import Joinable
-from pyrite.errors import JobCancelled, UserError
+from pyrite.errors import JobCancelled, Refused
 from pyrite.execute.worker import Frames
 from pyrite.interrupts import Uninterrupted
 from pyrite.io.uris import with_scheme
@@ -58,7 +58,7 @@ class Checkpoints:
 
     def mark(self, rdd: RDD[Any]) -> None:
         if self.folder is None:
-            raise UserError("the checkpoint folder is not set: call sc.setCheckpointDir(folder)")
+            raise Refused("the checkpoint folder is not set: call sc.setCheckpointDir(folder)")
         self._mark(rdd, local=False)
 
     def mark_local(self, rdd: RDD[Any]) -> None:

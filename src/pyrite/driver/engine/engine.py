@@ -82,6 +82,8 @@ class Engine:
         self.replaced: list[Any] = []
         self.result_stages: dict[StageId, tuple[StageSpec, Program]] = {}
         self.flags: dict[JobId, JobFlags] = {}
+        # Makes the profiler of a stage that ends with an RDD, where tasks are profiled.
+        self.profile: Callable[[RddId], bytes | None] = lambda rdd: None
         self.pid = os.getpid()
         self.stopped = False
         self.broken = False
@@ -165,9 +167,8 @@ class Engine:
         # A list at once: other threads persist RDDs meanwhile.
         kept = [rdd for each in self.kept.valuerefs() if (rdd := each()) is not None]
         plans = {rdd._id: rdd._plan for rdd in kept if rdd._id in spec.shape.rdds}
-        return pickle.dumps(
-            Header(plans, flags.properties, flags.python_paths, spec.partitions, spec.barrier)
-        )
+        shared = flags.properties, flags.python_paths, spec.partitions, spec.barrier
+        return pickle.dumps(Header(plans, *shared, self.program(stage).profiler))
 
     def find_stage(self, stage: StageId) -> StageSpec | None:
         """A stage that runs, or whose shuffle is still known."""
@@ -179,6 +180,7 @@ class Engine:
 
     def _prepare(self, stage: StageSpec, program: Program, dependency: ShuffleDependency) -> Cut:
         require_broadcasts(program)
+        program.profiler = self.profile(dependency.rdd._id)
         cut = Cut(stage, program)
         self.map_stages[stage.id] = cut
         self._retire(dependency.cut)
@@ -210,6 +212,7 @@ class Engine:
             with Interruptible():
                 stage, program = self.cutter.result_stage(rdd, frozen)
                 require_broadcasts(program)
+                program.profiler = self.profile(rdd._id)
             self.result_stages[stage.id] = stage, program
         job = JobId(next(self.job_ids))
         self.flags[job] = flags

@@ -43,6 +43,12 @@ class StageTally:
     ended: bool = False
 
 
+@dataclass(slots=True)
+class NodeTally:
+    executors: int = 0
+    running: int = 0
+
+
 class StageCounts:
     """Jobs and stages with the numbers of their tasks, from events and commands."""
 
@@ -54,6 +60,7 @@ class StageCounts:
         # Which stage an attempt is of, and how many of its partitions it computes.
         self.attempts: dict[int, tuple[StageTally, int]] = {}
         self.busy: dict[int, int] = {}
+        self.homes: dict[int, str] = {}
         self.work = threading.Event()
 
     def jobs(self) -> list[JobTally]:
@@ -63,6 +70,17 @@ class StageCounts:
     def stages(self) -> list[StageTally]:
         with self.lock:
             return list(self.stage_tallies.values())
+
+    def nodes(self) -> dict[str, NodeTally]:
+        """The executors of each node, and the tasks that run there."""
+        with self.lock:
+            found: dict[str, NodeTally] = {}
+            for executor, node in self.homes.items():
+                tally = found.setdefault(node, NodeTally())
+                tally.executors += 1
+                _, partitions = self.attempts.get(self.busy.get(executor, -1), (None, 0))
+                tally.running += partitions
+            return found
 
     def wait_for_work(self) -> None:
         """Blocks until a task is launched."""
@@ -94,7 +112,10 @@ class StageCounts:
                     stage.done += partitions
             case ev.TaskRaised() | ev.TaskCancelled() | ev.FetchFailed():
                 self._fail(event.attempt)
+            case ev.ExecutorJoined():
+                self.homes[event.executor] = event.node
             case ev.ExecutorLost():
+                self.homes.pop(event.executor, None)
                 self._fail(self.busy.pop(event.executor, -1))
 
     def _fail(self, attempt: int) -> None:

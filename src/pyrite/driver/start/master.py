@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pyrite.errors import UserError
+from pyrite.errors import Refused
 from pyrite.settings import Machine, parse_bytes, usable_cores
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def parse_master(url: str, world: str | None = None) -> Master:
 
         made = World.from_json(world) if world else parse_world(url, found[1] or "")
         return Master(made.executors, None, made)
-    raise UserError(
+    raise Refused(
         f"the master {url!r} is not one that Pyrite knows: "
         "use local, local[4] (four executors), local[*] (one per core), "
         "local[4,3] (each task may fail twice before its job does), "
@@ -75,9 +75,9 @@ def parse_local_cluster(
         memory_bytes = parse_bytes(memory, bare_unit="m")
         lent = parse_storage(storage) if storage is not None else ()
     except ValueError as error:
-        raise UserError(f"the master {url!r}: {error}") from error
+        raise Refused(f"the master {url!r}: {error}") from error
     if not int(nodes) or not int(executors):
-        raise UserError(f"the master {url!r} has no executors: use 1 of each at least")
+        raise Refused(f"the master {url!r} has no executors: use 1 of each at least")
     total = int(nodes) * int(executors)
     return Master(total, None, nodes=int(nodes), memory_bytes=memory_bytes, storage=lent)
 
@@ -98,9 +98,9 @@ def parse_world(url: str, text: str) -> World:
         name, _, value = map(str.strip, part.partition("="))
         if name not in chosen or not value.isdigit():
             known = ",".join(f"{name}={value}" for name, value in SIM_ARGUMENTS.items())
-            raise UserError(f"{part!r} in the master {url!r} is not known: use sim[{known}]")
+            raise Refused(f"{part!r} in the master {url!r} is not known: use sim[{known}]")
         chosen[name] = int(value)
     if not chosen["nodes"] or not chosen["executors"]:
-        raise UserError(f"the master {url!r} has no executors: use 1 of each at least")
+        raise Refused(f"the master {url!r} has no executors: use 1 of each at least")
     world = calm_world(chosen["seed"], chosen["nodes"], chosen["executors"])
     return with_faults(world, chosen["faults"])

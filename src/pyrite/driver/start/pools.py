@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrite.errors import UserError
+from pyrite.errors import Refused
 from pyrite.schedule.queue import PoolShare
 
 
@@ -21,7 +21,7 @@ def read_pools(path: str) -> dict[str, PoolShare]:
             for pool in root.iter("pool")
         }
     except (OSError, ElementTree.ParseError, KeyError, ValueError) as error:
-        raise UserError(
+        raise Refused(
             f"spark.scheduler.allocation.file {path!r} can't be read: "
             f"{type(error).__name__}: {error}"
         ) from error
