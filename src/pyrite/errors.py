@@ -87,3 +87,39 @@ class ExecutorDied(ClusterError):
 
 class StageAborted(ClusterError):
     """A stage lost its input or its executors too often."""
+
+
+class PySparkException(UserError):
+    """An error of tables; `getCondition` gives the name that PySpark has for it."""
+
+    def __init__(self, condition: str, message: str) -> None:
+        super().__init__(f"[{condition}] {message}")
+        self.condition = condition
+
+    def getCondition(self) -> str:
+        """The error's name, such as CANNOT_DETERMINE_TYPE."""
+        return self.condition
+
+    def getErrorClass(self) -> str:
+        """The same, under the name that it had before."""
+        return self.condition
+
+
+class PySparkTypeError(PySparkException, TypeError):
+    """A value or an argument of a wrong type."""
+
+
+class PySparkValueError(PySparkException, ValueError):
+    """A value or an argument that can't be."""
+
+
+class PySparkAttributeError(PySparkException, AttributeError):
+    """An attribute that a table or a column does not have."""
+
+
+class AnalysisException(PySparkException):
+    """A query that speaks of columns or tables that there are not."""
+
+
+class ParseException(AnalysisException):
+    """A query or a schema that can't be read."""

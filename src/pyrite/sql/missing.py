@@ -6,49 +6,48 @@ from typing import NoReturn
 
 from pyrite.errors import NotSupported
 
+# What of pyspark.sql the extra has, by the module that it is in.
+HOMES = {
+    "Column": "pyrite.sql.column",
+    "DataFrame": "pyrite.sql.dataframe",
+    "DataFrameReader": "pyrite.sql.readwriter",
+    "DataFrameWriter": "pyrite.sql.readwriter",
+    "GroupedData": "pyrite.sql.group",
+    "UDFRegistration": "pyrite.sql.udf",
+    "Window": "pyrite.sql.window",
+    "WindowSpec": "pyrite.sql.window",
+}
+
 NAMES = frozenset(
     {
         "Catalog",
-        "Column",
-        "DataFrame",
         "DataFrameNaFunctions",
-        "DataFrameReader",
         "DataFrameStatFunctions",
-        "DataFrameWriter",
         "DataFrameWriterV2",
-        "GroupedData",
         "HiveContext",
         "MergeIntoWriter",
         "Observation",
         "PandasCogroupedOps",
         "SQLContext",
-        "UDFRegistration",
         "UDTFRegistration",
         "VariantVal",
-        "Window",
-        "WindowSpec",
         "avro",
         "catalog",
-        "column",
         "conf",
         "connect",
         "context",
-        "dataframe",
         "datasource",
-        "functions",
-        "group",
         "observation",
         "pandas",
         "protobuf",
-        "readwriter",
         "streaming",
-        "udf",
         "udtf",
-        "window",
     }
 )
 
-TYPES = frozenset({"StructField", "VariantVal", "Geography", "Geometry"})
+TYPES = frozenset({"VariantVal", "VariantType", "UserDefinedType", "Geography", "Geometry"})
+
+INSTALL = "pip install 'pyrite[sql]'"
 
 
 class NoSuchName(NotSupported, ImportError):
@@ -56,18 +55,26 @@ class NoSuchName(NotSupported, ImportError):
 
 
 def refuse(what: str) -> NoReturn:
-    """Raises the error that says that something belongs to Spark SQL, and what to do."""
-    raise NotSupported(explain(what))
+    """Raises the error that says that something of Spark SQL is not there, and what to do."""
+    raise NotSupported(f"{what} belongs to Spark SQL, and pyrite[sql] does not have it. {ROWS}")
 
 
 def refuse_import(module: str, name: str) -> NoReturn:
     """The same for a name that is taken from a module."""
-    raise NoSuchName(explain(f"pyspark.{module.removeprefix('pyrite.')}.{name}"))
+    what = f"pyspark.{module.removeprefix('pyrite.')}.{name}"
+    raise NoSuchName(f"{what} belongs to Spark SQL, and pyrite[sql] does not have it. {ROWS}")
 
 
-def explain(what: str) -> str:
-    return (
-        f"{what} belongs to Spark SQL: Pyrite has RDDs and no DataFrames. Read with "
-        "spark.read.text(path).rdd or spark.sparkContext.textFile(path) and work on the rows "
-        "with map, filter and reduceByKey; or collect() them into pandas, Polars or DuckDB"
+def refuse_without_extra(what: str) -> NoReturn:
+    """Raises the error that says how to install what tables need."""
+    raise NoSuchName(
+        f"{what} belongs to Spark SQL: by itself Pyrite has RDDs and no DataFrames. "
+        f"{INSTALL} adds them. {ROWS}"
     )
+
+
+ROWS = (
+    "Without them, read with spark.read.text(path).rdd or spark.sparkContext.textFile(path) and "
+    "work on the rows with map, filter and reduceByKey; or collect() them into pandas, Polars or "
+    "DuckDB"
+)

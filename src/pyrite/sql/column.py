@@ -1,0 +1,101 @@
+"""Columns: SQLFrame's, with PySpark's types and names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import isfunction
+from typing import Any, NoReturn
+
+from pyrite.errors import PySparkValueError
+from pyrite.sql.extra import needed
+from pyrite.sql.missing import refuse
+from pyrite.sql.types import DataType
+
+with needed("pyspark.sql.column"):
+    from sqlframe.base.column import Column as SqlframeColumn
+    from sqlglot import exp
+
+    from pyrite.sql.names import PLAIN, column_name, shown_name
+
+MISSING = frozenset({"dropFields", "withField", "outer", "transform", "isin_subquery"})
+
+
+class Column(SqlframeColumn):
+    """An expression over the columns of a table."""
+
+    def cast(self, dataType: str | DataType) -> Column:
+        """The values as another type, which a DataType or its name in SQL says."""
+        spelled = dataType.simpleString() if isinstance(dataType, DataType) else dataType
+        return Column(super().cast(spelled))
+
+    astype = cast
+
+    def alias(self, *names: str, **metadata: Any) -> Column:
+        """The same under another name."""
+        return Column(super().alias(*names))
+
+    name = alias
+
+    def isNaN(self) -> Column:
+        """Whether a number is none."""
+        return Column(exp.IsNan(this=self.column_expression))
+
+    def bitwiseAND(self, other: Any) -> Column:
+        """The bits that both have."""
+        return Column(self.binary_op(exp.BitwiseAnd, other))
+
+    def bitwiseOR(self, other: Any) -> Column:
+        """The bits that one of them has."""
+        return Column(self.binary_op(exp.BitwiseOr, other))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in MISSING:
+            refuse(f"Column.{name}")
+        return super().__getattr__(name)
+
+    def __bool__(self) -> NoReturn:
+        raise PySparkValueError(
+            "CANNOT_CONVERT_COLUMN_INTO_BOOL",
+            "a column is no truth value: combine conditions with '&', '|' and '~', and put each "
+            "of them into parentheses",
+        )
+
+    def __repr__(self) -> str:
+        return f"Column<'{column_name(self.expression)}'>"
+
+
+def named(column: Any) -> Any:
+    """A column with the name that Spark gives it, unless it has one."""
+    if not isinstance(column, SqlframeColumn):
+        return column
+    expression = column.expression
+    if isinstance(expression, exp.Alias | exp.Aliases | exp.Column | exp.Star | exp.Posexplode):
+        return column
+    return Column(column).alias(column_name(expression))
+
+
+def referred(name: Any) -> Any:
+    """What refers to a column: names that SQL would read otherwise, such as avg(x), as they are."""
+    if not isinstance(name, str) or PLAIN.fullmatch(name):
+        return name
+    made = exp.column(exp.to_identifier(name.lower(), quoted=True))
+    made.meta["display_name"] = name
+    return Column(made)
+
+
+def _ours(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(self: Column, *args: Any, **kwargs: Any) -> Any:
+        found = method(self, *args, **kwargs)
+        return Column(found) if type(found) is SqlframeColumn else found
+
+    return call
+
+
+# SQLFrame's methods make columns of its own class by name.
+for _name, _method in vars(SqlframeColumn).items():
+    if isfunction(_method) and _name not in vars(Column) and _name not in ("__init__", "__hash__"):
+        setattr(Column, _name, _ours(_method))
+
+__all__ = ["Column", "named", "referred", "shown_name"]

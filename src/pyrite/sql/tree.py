@@ -1,0 +1,47 @@
+"""A schema as printSchema shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyrite.sql.types import ArrayType, DataType, DecimalType, MapType, SizedText, StructType
+
+
+def tree_of(schema: StructType, most_levels: int | None = None) -> str:
+    """The lines of a schema, each field under the one that holds it."""
+    return "\n".join(["root", *_fields(schema, "", most_levels or 0)]) + "\n"
+
+
+def _fields(schema: StructType, indent: str, levels: int) -> Iterator[str]:
+    for field in schema:
+        yield f"{indent} |-- {field.name}: {_word(field.dataType)} (nullable = {_is(field.nullable)})"
+        yield from _parts(field.dataType, indent + " |   ", levels - 1 if levels else 0)
+
+
+def _parts(kind: DataType, indent: str, levels: int) -> Iterator[str]:
+    """The lines below one field; `levels` counts down to -1, and 0 stands for all of them."""
+    if levels < 0:
+        return
+    below = levels - 1 if levels else 0
+    inner = indent + " |   "
+    match kind:
+        case StructType():
+            yield from _fields(kind, indent, levels)
+        case ArrayType():
+            allowed = _is(kind.containsNull)
+            yield f"{indent} |-- element: {_word(kind.elementType)} (containsNull = {allowed})"
+            yield from _parts(kind.elementType, inner, below)
+        case MapType():
+            allowed = _is(kind.valueContainsNull)
+            yield f"{indent} |-- key: {_word(kind.keyType)}"
+            yield from _parts(kind.keyType, inner, below)
+            yield f"{indent} |-- value: {_word(kind.valueType)} (valueContainsNull = {allowed})"
+            yield from _parts(kind.valueType, inner, below)
+
+
+def _word(kind: DataType) -> str:
+    return kind.simpleString() if isinstance(kind, DecimalType | SizedText) else kind.typeName()
+
+
+def _is(yes: bool) -> str:
+    return str(yes).lower()
