@@ -16,7 +16,7 @@ with needed("pyspark.sql.column"):
     from sqlframe.base.column import Column as SqlframeColumn
     from sqlglot import exp
 
-    from pyrite.sql.names import PLAIN, column_name, shown_name
+    from pyrite.sql.names import NAME, PLAIN, column_name, identifier, name_of
 
 MISSING = frozenset({"dropFields", "withField", "outer", "transform", "isin_subquery"})
 
@@ -49,10 +49,30 @@ class Column(SqlframeColumn):
         """The bits that one of them has."""
         return Column(self.binary_op(exp.BitwiseOr, other))
 
+    def substr(self, startPos: Any, length: Any) -> Column:
+        """So many characters from a position, which counts from 1."""
+        found = Column(super().substr(startPos, length))
+        texts = [name_of(Column(each).column_expression) for each in (self, startPos, length)]
+        found.expression.meta[NAME] = f"substr({', '.join(texts)})"
+        return found
+
+    def getField(self, name: Any) -> Column:
+        """The value of a field of a struct."""
+        found = Column(super().getItem(name))
+        found.expression.meta[NAME] = f"{name_of(self.column_expression)}.{name}"
+        return found
+
     def __getattr__(self, name: str) -> Any:
         if name in MISSING:
             refuse(f"Column.{name}")
-        return super().__getattr__(name)
+        if name.startswith("__"):
+            raise AttributeError(f"a column has no {name!r}")
+        return self.getField(name)
+
+    def __neg__(self) -> Column:
+        found = Column(super().__neg__())
+        found.expression.meta[NAME] = f"negative({name_of(self.column_expression)})"
+        return found
 
     def __bool__(self) -> NoReturn:
         raise PySparkValueError(
@@ -79,7 +99,8 @@ def referred(name: Any) -> Any:
     """What refers to a column: names that SQL would read otherwise, such as avg(x), as they are."""
     if not isinstance(name, str) or PLAIN.fullmatch(name):
         return name
-    made = exp.column(exp.to_identifier(name.lower(), quoted=True))
+    name = name.replace("`", "")
+    made = exp.column(identifier(name))
     made.meta["display_name"] = name
     return Column(made)
 
@@ -97,5 +118,3 @@ def _ours(method: Callable[..., Any]) -> Callable[..., Any]:
 for _name, _method in vars(SqlframeColumn).items():
     if isfunction(_method) and _name not in vars(Column) and _name not in ("__init__", "__hash__"):
         setattr(Column, _name, _ours(_method))
-
-__all__ = ["Column", "named", "referred", "shown_name"]

@@ -49,7 +49,7 @@ def create_table(data: Any, schema: Any, ratio: float | None, verify: bool) -> D
             return _made(rows, inferred, inferred.renamed(names or []), verify=False)
         case _:
             raise PySparkTypeError(
-                "NOT_LIST_OR_NONE_OR_STRUCT",
+                "NOT_EXPECTED_TYPE",
                 f"a schema is a StructType, a text or a list of names, not {schema!r}",
             )
 

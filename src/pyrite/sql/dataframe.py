@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pyrite.errors import PySparkAttributeError, PySparkTypeError
+from pyrite.errors import ParseException, PySparkAttributeError, PySparkTypeError
 from pyrite.sql.extra import needed
-from pyrite.sql.missing import refuse
+from pyrite.sql.missing import TABLE_METHODS, refuse
 from pyrite.sql.shown import table_text
 
 with needed("pyspark.sql.DataFrame"):
+    from sqlframe.base.column import Column as SqlframeColumn
     from sqlframe.duckdb.dataframe import DuckDBDataFrame
     from sqlglot.errors import SqlglotError
 
     from pyrite.sql import arrow
     from pyrite.sql.column import Column, named, referred
     from pyrite.sql.group import GroupedData
+    from pyrite.sql.nullability import mark_never_null
     from pyrite.sql.types import StructField, StructType
+    from pyrite.sql.unpack import unpacked
 
 if TYPE_CHECKING:
     from pyrite.rdd.rdd import RDD
@@ -28,14 +32,16 @@ if TYPE_CHECKING:
 
 # What a cell shows when nobody says how much.
 CELL = 20
-MISSING = frozenset(
-    "approxQuantile asTable checkpoint colRegex createGlobalTempView createOrReplaceGlobalTempView "
-    "crosstab dropDuplicatesWithinWatermark executionInfo exists foreachPartition freqItems "
-    "groupingSets inputFiles isLocal isStreaming lateralJoin localCheckpoint mapInArrow "
-    "mapInPandas melt mergeInto metadataColumn observe pandas_api plot randomSplit "
-    "repartitionByRange repartitionById replicate rollup sameSemantics sample sampleBy scalar "
-    "semanticHash to transpose withMetadata withWatermark writeStream writeTo zipWithIndex".split()
-)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Rows that a table is made of; tables that are made of the table don't copy them."""
+
+    rows: RDD[Row]
+
+    def copy(self) -> Origin:
+        return self
 
 
 class DataFrame(DuckDBDataFrame):
@@ -46,7 +52,7 @@ class DataFrame(DuckDBDataFrame):
     # The schema that rows came with: DuckDB knows no columns that are never None.
     _declared: StructType | None = None
     # The RDD that the table is made of, where its rows are the table's.
-    _origin: RDD[Row] | None = None
+    _origin: Origin | None = None
 
     @property
     def schema(self) -> StructType:
@@ -57,6 +63,7 @@ class DataFrame(DuckDBDataFrame):
             self._declared = StructType(
                 [StructField(name, arrow.data_type(field.type)) for name, field in fields]
             )
+            mark_never_null(self._declared, self)
         return self._declared
 
     @property
@@ -77,7 +84,7 @@ class DataFrame(DuckDBDataFrame):
         from pyrite.sql.crossing import rows_as_rdd
 
         if self._origin is not None:
-            return self._origin
+            return self._origin.rows
         return rows_as_rdd(self.sparkSession.sparkContext, self.toArrow(), self.columns)
 
     @property
@@ -127,7 +134,7 @@ class DataFrame(DuckDBDataFrame):
 
     def toPandas(self) -> Any:
         """The table as pandas has it."""
-        return self.session.relation(self, rows=True).to_df()
+        return self.toArrow().to_pandas()
 
     def toJSON(self) -> RDD[str]:
         """Each row as an object in JSON."""
@@ -161,7 +168,8 @@ class DataFrame(DuckDBDataFrame):
     def select(self, *cols: Any, **kwargs: Any) -> DataFrame:
         """A table of these columns."""
         given = cols[0] if len(cols) == 1 and isinstance(cols[0], list | tuple) else cols
-        return super().select(*[named(referred(each)) for each in given], **kwargs)
+        columns = [found for each in given for found in self._qualified(each)]
+        return super().select(*map(named, columns), **kwargs)
 
     # SQLFrame's own methods call what its decorator wraps.
     select.__wrapped__ = DuckDBDataFrame.select.__wrapped__  # type: ignore[attr-defined]
@@ -172,6 +180,15 @@ class DataFrame(DuckDBDataFrame):
 
         given = expr[0] if len(expr) == 1 and isinstance(expr[0], list) else expr
         return self.select(*[parse(each) for each in given])
+
+    def where(self, condition: Any) -> DataFrame:
+        """The rows for which a condition holds, a column or a text in SQL."""
+        try:
+            return super().where(condition)
+        except SqlglotError as error:
+            raise ParseException("PARSE_SYNTAX_ERROR", f"{error}, in {condition!r}") from error
+
+    filter = where
 
     def groupBy(self, *cols: Any, **kwargs: Any) -> GroupedData:
         """Groups of rows that agree in these columns."""
@@ -193,6 +210,21 @@ class DataFrame(DuckDBDataFrame):
         return super().orderBy(*columns, ascending=ascending)
 
     sort = orderBy
+
+    def join(self, other: DataFrame, on: Any = None, how: str | None = None) -> DataFrame:
+        """Rows of both that agree in columns, or for which a condition holds."""
+        columns = on if isinstance(on, list | tuple) else [on]
+        # SQLFrame asks a condition whether it is there, which ours refuses to tell.
+        plain = [SqlframeColumn(each) if isinstance(each, Column) else each for each in columns]
+        kind = (how or "inner").lower()
+        found = super().join(other, None if on is None else plain, kind)
+        found.display_name_mapping = {**other.display_name_mapping, **found.display_name_mapping}
+        if isinstance(columns[0], str) and kind.startswith(("full", "outer", "right")):
+            # From here on the names mean the columns of both, not those of one side.
+            found = found._convert_leaf_to_cte()
+        return found
+
+    join.__wrapped__ = DuckDBDataFrame.join.__wrapped__  # type: ignore[attr-defined]
 
     def withColumnRenamed(self, existing: str, new: str) -> DataFrame:
         """One column under another name; a column that is not there changes nothing."""
@@ -233,11 +265,11 @@ class DataFrame(DuckDBDataFrame):
         """The rows of both."""
         return self.union(other)
 
-    def createTempView(self, name: str) -> None:
+    def createOrReplaceTempView(self, name: str) -> None:
         """Gives the table a name for SQL."""
-        self.createOrReplaceTempView(name)
+        self.session.name_view(name, self)
 
-    registerTempTable = createTempView
+    createTempView = registerTempTable = createOrReplaceTempView
 
     # Nothing is kept: DuckDB computes a table anew, and rows of RDDs are loaded once.
 
@@ -252,6 +284,36 @@ class DataFrame(DuckDBDataFrame):
     def unpersist(self, blocking: bool = False) -> DataFrame:
         """The table itself."""
         return self
+
+    # One DuckDB computes all partitions.
+
+    def coalesce(self, numPartitions: int) -> DataFrame:
+        """The table itself."""
+        return self
+
+    def repartition(self, numPartitions: Any, *cols: Any) -> DataFrame:
+        """The table itself."""
+        return self
+
+    def hint(self, name: str, *parameters: Any) -> DataFrame:
+        """The table itself."""
+        return self
+
+    def _qualified(self, column: Any) -> list[Any]:
+        """What a table or a struct stands before has its own name alone; a.* is all of them."""
+        from pyrite.sql.functions import col
+
+        if isinstance(column, Column):
+            return unpacked(column, self)
+        if not isinstance(column, str) or "." not in column or "`" in column:
+            return [referred(column)]
+        before, _, last = column.rpartition(".")
+        if last != "*":
+            return [col(column)]
+        fields = [field for field in self.schema if field.name.lower() == before.lower()]
+        if fields and isinstance(fields[0].dataType, StructType):
+            return [col(before).getField(name).alias(name) for name in fields[0].dataType.names]
+        return [column]
 
     def _at(self, column: Any) -> Any:
         """Columns may be named by their position too, from 1."""
@@ -277,7 +339,7 @@ class DataFrame(DuckDBDataFrame):
         return self.filter(item) if isinstance(item, Column) else self.select(*item)
 
     def __getattr__(self, name: str) -> Any:
-        if name in MISSING:
+        if name in TABLE_METHODS:
             refuse(f"DataFrame.{name}")
         if name.startswith("__") or name.lower() not in map(str.lower, self.columns):
             raise PySparkAttributeError(

@@ -121,7 +121,7 @@ class Words:
             case "varchar":
                 return types.VarcharType(*self._numbers())
         if name not in NAMED:
-            raise self._refusal(word)
+            raise self._refusal(word, "UNSUPPORTED_DATATYPE")
         if name == "interval":
             for each in ("day", "to", "second"):
                 self._passed(each)
@@ -164,8 +164,8 @@ class Words:
         self._next += 1
         return self._words[self._next - 1][0]
 
-    def _refusal(self, at: str) -> ParseException:
+    def _refusal(self, at: str, condition: str = "PARSE_SYNTAX_ERROR") -> ParseException:
         return ParseException(
-            "PARSE_SYNTAX_ERROR",
+            condition,
             f"{self._text!r} is no schema, at {at!r}: write it as in 'name string, born int'",
         )

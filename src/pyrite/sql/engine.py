@@ -16,17 +16,22 @@ from pyrite.sql.extra import needed
 with needed("a table"):
     import duckdb
     import sqlglot
+    from sqlframe.duckdb.dataframe import DuckDBDataFrame
     from sqlframe.duckdb.session import DuckDBSession
     from sqlglot import exp
 
     from pyrite.sql.arrow import arrow_schema
     from pyrite.sql.dataframe import DataFrame
-    from pyrite.sql.names import column_name
+    from pyrite.sql.names import column_name, display, identifier
     from pyrite.sql.types import StructType
 
 TABLE = "pyrite_table_{}_"
+VIEW = "pyrite_view_{}_"
 CONDITIONS = (
-    ("UNRESOLVED_COLUMN.WITH_SUGGESTION", re.compile(r"[Cc]olumn .*(not found|does not have a)")),
+    (
+        "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+        re.compile(r"[Cc]olumn .*(not found|does not have a|referenced)"),
+    ),
     ("TABLE_OR_VIEW_NOT_FOUND", re.compile(r"Table .*does not exist")),
     ("UNRESOLVED_ROUTINE", re.compile(r"Function .*does not exist")),
     ("DATATYPE_MISMATCH", re.compile(r"[Cc]annot|No function matches")),
@@ -53,6 +58,7 @@ class Engine(DuckDBSession):
         # Tables are registered by name; variables of the program are none.
         connection = duckdb.connect(config={"python_enable_replacements": "false"})
         self._sources: dict[str, Source] = {}
+        self._views: dict[str, str] = {}
         self._numbers = count(1)
         super().__init__(connection, eager_validation=True)
 
@@ -61,10 +67,7 @@ class Engine(DuckDBSession):
         name = TABLE.format(next(self._numbers))
         self._sources[name] = Source(schema, load)
         self._conn.register(name, arrow_schema(schema).empty_table())
-        columns = [_quoted(field.name) for field in schema]
-        frame: DataFrame = self._create_df(exp.select(*columns).from_(exp.to_table(name)))
-        for field in schema:
-            frame.display_name_mapping[field.name.lower()] = field.name
+        frame = self._stored(name, schema.names)
         frame._declared = schema
         return frame
 
@@ -72,12 +75,7 @@ class Engine(DuckDBSession):
         """A table of files, by a query in DuckDB's own SQL."""
         name = TABLE.format(next(self._numbers))
         self._conn.execute(f"CREATE TEMP VIEW {name} AS {scan}")
-        found = self._conn.sql(f"SELECT * FROM {name}")
-        frame: DataFrame = self._create_df(
-            exp.select(*map(_quoted, found.columns)).from_(exp.to_table(name))
-        )
-        frame.display_name_mapping.update({each.lower(): each for each in found.columns})
-        return frame
+        return self._stored(name, self._conn.sql(f"SELECT * FROM {name}").columns)
 
     def query(self, text: str) -> DataFrame:
         """The table that a query in Spark's SQL describes."""
@@ -85,15 +83,42 @@ class Engine(DuckDBSession):
             parsed = sqlglot.parse_one(text, read=self.input_dialect)
         except sqlglot.errors.SqlglotError as error:
             raise ParseException("PARSE_SYNTAX_ERROR", f"{error}, in {text!r}") from error
-        shown: dict[str, str] = {}
+        shown = self._refer_to_views(parsed)
         for select in parsed.find_all(exp.Select):
             select.set("expressions", [_named(each, shown) for each in select.expressions])
+        if isinstance(parsed, exp.SetOperation):
+            parsed = exp.select("*").from_(parsed.subquery("both"))
         try:
             frame: DataFrame = self.sql(parsed)
         except (duckdb.Error, sqlglot.errors.SqlglotError) as error:
             raise analysis_error(error) from error
-        frame.display_name_mapping.update(shown)
+        frame.display_name_mapping.update(display(shown))
         frame._validate_plan()
+        return frame
+
+    def name_view(self, name: str, frame: DataFrame) -> None:
+        """Gives a table a name for SQL, which may have meant another one before."""
+        stored = VIEW.format(next(self._numbers))
+        DuckDBDataFrame.createOrReplaceTempView(frame, stored)
+        self._views[name.lower()] = stored
+
+    def _refer_to_views(self, parsed: Any) -> list[str]:
+        """Puts what is stored for the names of a query, and gives the names of its columns."""
+        defined = {each.alias.lower() for each in parsed.find_all(exp.CTE)}
+        shown: list[str] = []
+        for table in list(parsed.find_all(exp.Table)):
+            stored = self._views.get(table.name.lower())
+            if stored is not None and table.name.lower() not in defined:
+                shown += self.temp_views[stored].columns
+                if not table.alias:
+                    table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
+                table.set("this", exp.to_identifier(stored))
+        return shown
+
+    def _stored(self, table: str, names: list[str]) -> DataFrame:
+        columns = [exp.column(identifier(name)) for name in names]
+        frame: DataFrame = self._create_df(exp.select(*columns).from_(exp.to_table(table)))
+        frame.display_name_mapping.update(display(names))
         return frame
 
     def relation(self, frame: DataFrame, rows: bool) -> Any:
@@ -126,7 +151,7 @@ class Engine(DuckDBSession):
 
 
 class Engines:
-    """The engine that is there, if a table was made; all of a process share it, as SQLFrame does."""
+    """The engine, once a table was made; a process has one, since SQLFrame knows only one."""
 
     _lock: ClassVar[threading.RLock] = threading.RLock()
     _made: ClassVar[Engine | None] = None
@@ -161,20 +186,13 @@ def analysis_error(error: Exception) -> AnalysisException:
     return AnalysisException("INVALID_QUERY", text)
 
 
-def _named(column: Any, shown: dict[str, str]) -> Any:
-    """A selected expression with the name that Spark gives it."""
-    if isinstance(column, exp.Alias | exp.Column):
-        shown.setdefault(column.alias_or_name.lower(), column.alias_or_name)
-        return column
+def _named(column: Any, shown: list[str]) -> Any:
+    """A selected expression with the name that Spark gives it, which is added to those shown."""
     if isinstance(column, exp.Star | exp.Aliases):
         return column
-    name = column_name(column)
-    shown[name.lower()] = name
-    return exp.alias_(column, exp.to_identifier(name, quoted=True))
-
-
-def _quoted(name: str) -> Any:
-    return exp.column(exp.to_identifier(name.lower(), quoted=True))
+    named = isinstance(column, exp.Alias | exp.Column)
+    shown.append(column.alias_or_name if named else column_name(column))
+    return column if named else exp.alias_(column, exp.to_identifier(shown[-1], quoted=True))
 
 
 def _whole_numbers(found: Any) -> Any:

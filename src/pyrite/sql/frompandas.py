@@ -11,8 +11,10 @@ def rows_of_pandas(data: Any) -> list[tuple[Any, ...]]:
 
     Numbers that are none stay NaN in columns of floating-point numbers.
     """
-    columns = [[_plain(value, data.iloc[:, at].dtype) for value in data.iloc[:, at].tolist()]
-               for at in range(len(data.columns))]
+    columns = [
+        [_plain(value, data.iloc[:, at].dtype) for value in data.iloc[:, at].tolist()]
+        for at in range(len(data.columns))
+    ]
     return list(zip(*columns, strict=True)) if columns else [()] * len(data)
 
 

@@ -119,7 +119,8 @@ def type_of(value: Any) -> DataType:
 
 def common_type(values: Iterable[Any]) -> DataType:
     """The type that all the values have."""
-    return reduce(merged, map(type_of, values), NullType())
+    nothing: DataType = NullType()
+    return reduce(merged, map(type_of, values), nothing)
 
 
 def merged(a: DataType, b: DataType) -> DataType:

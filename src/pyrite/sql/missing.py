@@ -47,6 +47,55 @@ NAMES = frozenset(
 
 TYPES = frozenset({"VariantVal", "VariantType", "UserDefinedType", "Geography", "Geometry"})
 
+# Methods of DataFrames that SQLFrame has not, or does not do as Spark does.
+TABLE_METHODS = frozenset(
+    [
+        "approxQuantile",
+        "asTable",
+        "checkpoint",
+        "colRegex",
+        "createGlobalTempView",
+        "createOrReplaceGlobalTempView",
+        "crosstab",
+        "dropDuplicatesWithinWatermark",
+        "executionInfo",
+        "exists",
+        "foreachPartition",
+        "freqItems",
+        "groupingSets",
+        "inputFiles",
+        "isLocal",
+        "isStreaming",
+        "lateralJoin",
+        "localCheckpoint",
+        "mapInArrow",
+        "mapInPandas",
+        "melt",
+        "mergeInto",
+        "metadataColumn",
+        "observe",
+        "pandas_api",
+        "plot",
+        "randomSplit",
+        "repartitionByRange",
+        "repartitionById",
+        "replicate",
+        "rollup",
+        "sameSemantics",
+        "sample",
+        "sampleBy",
+        "scalar",
+        "semanticHash",
+        "to",
+        "transpose",
+        "withMetadata",
+        "withWatermark",
+        "writeStream",
+        "writeTo",
+        "zipWithIndex",
+    ]
+)
+
 INSTALL = "pip install 'pyrite[sql]'"
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from sqlglot import exp
 
 # Where functions keep the name that they give their column.
 NAME = "spark_name"
-PLAIN = re.compile(r"[\w.*`]+")
+PLAIN = re.compile(r"[\w.*]+")
+UNQUOTED = re.compile(r"[a-z_]\w*")
 
 OPERATORS: dict[type[exp.Expression], str] = {
     exp.Add: "+",
@@ -30,12 +32,29 @@ OPERATORS: dict[type[exp.Expression], str] = {
     exp.BitwiseXor: "^",
 }
 # Where sqlglot has another name for a function of Spark's.
-FUNCTIONS = {"stddev_samp": "stddev", "approx_distinct": "approx_count_distinct"}
+FUNCTIONS = {
+    "stddev_samp": "stddev",
+    "approx_distinct": "approx_count_distinct",
+    "regexp_like": "RLIKE",
+}
+
+
+def identifier(name: str) -> Any:
+    """A name as queries hold it: in lower case, in quotes only where SQL needs them."""
+    lower = name.lower()
+    return exp.to_identifier(lower, quoted=UNQUOTED.fullmatch(lower) is None)
+
+
+def display(names: Iterable[str]) -> dict[str, str]:
+    """Names as the user wrote them, by those that queries hold, with quotes and without."""
+    spelled = {f"`{name.lower()}`": name for name in names}
+    return spelled | {key.strip("`"): name for key, name in spelled.items()}
 
 
 def column_name(expression: Any) -> str:
     """The name of a column that is selected; a cast column keeps its own."""
-    if isinstance(expression, exp.Cast) and isinstance(expression.this, exp.Column):
+    cast = isinstance(expression, exp.Cast) and NAME not in expression.meta
+    if cast and isinstance(expression.this, exp.Column):
         return name_of(expression.this)
     if isinstance(expression, exp.Explode | exp.Unnest):
         return "col"
@@ -128,7 +147,9 @@ def _function(node: Any) -> str:
 
 
 def _case(node: Any) -> str:
-    tested = [f"WHEN {name_of(each.this)} THEN {name_of(each.args['true'])}" for each in node.args["ifs"]]
+    tested = [
+        f"WHEN {name_of(each.this)} THEN {name_of(each.args['true'])}" for each in node.args["ifs"]
+    ]
     default = node.args.get("default")
     left = [f"ELSE {name_of(default)}"] if default is not None else []
     return " ".join(["CASE", *tested, *left, "END"])

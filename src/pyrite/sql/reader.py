@@ -87,4 +87,6 @@ def refuse_public(owner: object, name: str, what: str) -> NoReturn:
     """Refuses a public attribute; tools that look for private ones may go on."""
     if name.startswith("_"):
         raise AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}")
-    refuse(what) if installed() else refuse_without_extra(what)
+    if installed():
+        refuse(what)
+    refuse_without_extra(what)

@@ -8,7 +8,9 @@ from os import PathLike, fspath, makedirs, path
 from typing import TYPE_CHECKING, Any
 
 from pyrite.errors import AnalysisException, PySparkValueError
+from pyrite.sql.create import create_table
 from pyrite.sql.datafiles import files_of
+from pyrite.sql.dataframe import Origin
 from pyrite.sql.engine import Engines
 from pyrite.sql.jsonlines import line_of
 from pyrite.sql.missing import refuse
@@ -81,10 +83,8 @@ class DataFrameReader(Options):
     def text(self, paths: Any, wholetext: bool = False, **options: Any) -> DataFrame:
         """Reads lines, or whole files, into one column, value."""
         rows = TextReader(self._context).text(paths, wholetext, **options).rdd
-        from pyrite.sql.create import create_table
-
         made = create_table(rows, VALUE, None, False)
-        made._origin = rows
+        made._origin = Origin(rows)
         return made
 
     def table(self, tableName: str) -> DataFrame:

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 def filled(frame: DataFrame, value: Any, subset: list[str] | None) -> DataFrame:
     """`value` instead of None where a column's type is its own; a dictionary has one per column."""
-    from pyrite.sql import functions as F
+    from pyrite.sql import functions
 
+    F: Any = functions
     wanted = value if isinstance(value, dict) else dict.fromkeys(subset or frame.columns, value)
     by_name = {name.lower(): held for name, held in wanted.items()}
     columns = []
@@ -28,8 +29,9 @@ def filled(frame: DataFrame, value: Any, subset: list[str] | None) -> DataFrame:
 
 def replaced(frame: DataFrame, old: Any, new: Any, subset: list[str] | None) -> DataFrame:
     """Each old value's new one, where a column's type is the old value's."""
-    from pyrite.sql import functions as F
+    from pyrite.sql import functions
 
+    F: Any = functions
     pairs = _pairs(old, new)
     chosen = {name.lower() for name in subset or frame.columns}
     columns = []

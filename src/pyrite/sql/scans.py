@@ -52,7 +52,9 @@ def json_scan(connection: Any, files: list[str], schema: Any, options: dict[str,
     shape = "auto" if is_true(options.get("multiline")) else "newline_delimited"
     if schema is not None:
         kinds = {field.name: duckdb_type(field.dataType) for field in schema}
-        return f"SELECT * FROM read_json({_list(files)}, format='{shape}', columns={_struct(kinds)})"
+        return (
+            f"SELECT * FROM read_json({_list(files)}, format='{shape}', columns={_struct(kinds)})"
+        )
     scan = f"read_json({_list(files)}, format='{shape}', sample_size=-1)"
     found = sorted(described(connection, f"SELECT * FROM {scan}"))
     kinds = {name: TEXT_IN_JSON.sub("VARCHAR", kind) for name, kind in found}
@@ -100,7 +102,7 @@ def _csv_type(connection: Any, scan: str, name: str, kind: str) -> str:
         return kind
     column = quoted(name)
     low, high = connection.sql(f"SELECT min({column}), max({column}) FROM {scan}").fetchall()[0]
-    return "INTEGER" if low is None or (-SMALL <= low and high < SMALL) else kind
+    return "INTEGER" if low is None or (low >= -SMALL and high < SMALL) else kind
 
 
 def _list(files: list[str]) -> str:

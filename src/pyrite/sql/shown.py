@@ -21,7 +21,7 @@ ESCAPED = str.maketrans(ESCAPES | {"\a": "\\a"})
 def table_text(
     schema: StructType, rows: list[Any], more: bool, width: int, vertical: bool = False
 ) -> str:
-    """The rows as a table; `width` bounds a cell where it is not 0, `more` says that rows are left."""
+    """The rows as a table; cells have at most `width` characters, or any number with 0."""
     head = [field.name.translate(ESCAPED) for field in schema]
     cells = [
         [
@@ -140,7 +140,10 @@ def _grid(head: list[str], cells: list[list[str]], right: bool) -> str:
     widths = [max(NARROWEST, *map(_columns_taken, column)) for column in columns]
     line = "+" + "".join("-" * width + "+" for width in widths)
     shown = [
-        "|" + "".join(_padded(cell, width, right) + "|" for cell, width in zip(row, widths, strict=True))
+        "|"
+        + "".join(
+            _padded(cell, width, right) + "|" for cell, width in zip(row, widths, strict=True)
+        )
         for row in [head, *cells]
     ]
     return "\n".join([line, shown[0], line, *shown[1:], line]) + "\n"

@@ -14,7 +14,8 @@ def tree_of(schema: StructType, most_levels: int | None = None) -> str:
 
 def _fields(schema: StructType, indent: str, levels: int) -> Iterator[str]:
     for field in schema:
-        yield f"{indent} |-- {field.name}: {_word(field.dataType)} (nullable = {_is(field.nullable)})"
+        shown = f"{field.name}: {_word(field.dataType)} (nullable = {_is(field.nullable)})"
+        yield f"{indent} |-- {shown}"
         yield from _parts(field.dataType, indent + " |   ", levels - 1 if levels else 0)
 
 

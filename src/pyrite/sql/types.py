@@ -225,7 +225,7 @@ class DayTimeIntervalType(AtomicType):
         first, last = names[self.startField], names[self.endField]
         return f"interval {first}" if first == last else f"interval {first} to {last}"
 
-    typeName = simpleString  # type: ignore[assignment]
+    typeName = simpleString
 
     def __repr__(self) -> str:
         return f"DayTimeIntervalType({self.startField}, {self.endField})"

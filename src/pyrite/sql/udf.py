@@ -63,7 +63,11 @@ class UDFRegistration:
         """Gives a function a name that queries know."""
         from pyrite.sql.engine import Engines
 
-        made = f if isinstance(f, UserDefinedFunction) else UserDefinedFunction(f, returnType or "string")
+        made = (
+            f
+            if isinstance(f, UserDefinedFunction)
+            else UserDefinedFunction(f, returnType or "string")
+        )
         add_function(Engines.get(), name, made.func, made.returnType)
         return made
 
