@@ -135,7 +135,9 @@ def test_only_the_command_prints() -> None:
         return any(isinstance(each, ast.Name) and each.id == "print" for each in calls)
 
     printing = [short(path) for path in MODULES if prints(path)]
-    assert [name for name in printing if not name.startswith("cli/")] == []
+    # A table prints itself where the user says show().
+    allowed = ("cli/", "sql/dataframe.py")
+    assert [name for name in printing if not name.startswith(allowed)] == []
 
 
 def texts(module: ast.Module) -> Iterator[str]:

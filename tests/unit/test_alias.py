@@ -69,9 +69,8 @@ def test_pickles_name_pyrite(pyspark_is_pyrite: None) -> None:
         ("from pyspark.mllib.linalg import Vectors", "scikit-learn"),
         ("from pyspark import pandas as ps", "the pandas API on Spark"),
         ("from pyspark.streaming import StreamingContext", "Spark Streaming"),
-        ("import pyspark.sql.functions", "pyspark.sql.functions is Spark SQL"),
-        ("from pyspark.sql.functions import col", "Spark SQL"),
-        ("from pyspark.sql.window import Window", "Spark SQL"),
+        ("import pyspark.sql.streaming", "pyspark.sql.streaming is Spark SQL"),
+        ("from pyspark.sql.avro.functions import from_avro", "Spark SQL"),
         ("import pyspark.no_such_thing", "of pyspark's modules it has accumulators, "),
     ],
 )

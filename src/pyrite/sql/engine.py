@@ -58,7 +58,7 @@ class Engine(DuckDBSession):
         # Tables are registered by name; variables of the program are none.
         connection = duckdb.connect(config={"python_enable_replacements": "false"})
         self._sources: dict[str, Source] = {}
-        self._views: dict[str, str] = {}
+        self.views: dict[str, str] = {}
         self._numbers = count(1)
         super().__init__(connection, eager_validation=True)
 
@@ -100,14 +100,14 @@ class Engine(DuckDBSession):
         """Gives a table a name for SQL, which may have meant another one before."""
         stored = VIEW.format(next(self._numbers))
         DuckDBDataFrame.createOrReplaceTempView(frame, stored)
-        self._views[name.lower()] = stored
+        self.views[name.lower()] = stored
 
     def _refer_to_views(self, parsed: Any) -> list[str]:
         """Puts what is stored for the names of a query, and gives the names of its columns."""
         defined = {each.alias.lower() for each in parsed.find_all(exp.CTE)}
         shown: list[str] = []
         for table in list(parsed.find_all(exp.Table)):
-            stored = self._views.get(table.name.lower())
+            stored = self.views.get(table.name.lower())
             if stored is not None and table.name.lower() not in defined:
                 shown += self.temp_views[stored].columns
                 if not table.alias:

@@ -8,11 +8,13 @@ from pyrite.errors import NotSupported
 
 # What of pyspark.sql the extra has, by the module that it is in.
 HOMES = {
+    "Catalog": "pyrite.sql.catalog",
     "Column": "pyrite.sql.column",
     "DataFrame": "pyrite.sql.dataframe",
     "DataFrameReader": "pyrite.sql.readwriter",
     "DataFrameWriter": "pyrite.sql.readwriter",
     "GroupedData": "pyrite.sql.group",
+    "SQLContext": "pyrite.sql.context",
     "UDFRegistration": "pyrite.sql.udf",
     "Window": "pyrite.sql.window",
     "WindowSpec": "pyrite.sql.window",
@@ -20,7 +22,6 @@ HOMES = {
 
 NAMES = frozenset(
     {
-        "Catalog",
         "DataFrameNaFunctions",
         "DataFrameStatFunctions",
         "DataFrameWriterV2",
@@ -28,14 +29,11 @@ NAMES = frozenset(
         "MergeIntoWriter",
         "Observation",
         "PandasCogroupedOps",
-        "SQLContext",
         "UDTFRegistration",
         "VariantVal",
         "avro",
-        "catalog",
         "conf",
         "connect",
-        "context",
         "datasource",
         "observation",
         "pandas",

@@ -17,6 +17,7 @@ from pyrite.sql.missing import refuse, refuse_without_extra
 from pyrite.sql.reader import TextReader, refuse_public
 
 if TYPE_CHECKING:
+    from pyrite.sql.catalog import Catalog
     from pyrite.sql.dataframe import DataFrame
     from pyrite.sql.udf import UDFRegistration
 
@@ -226,6 +227,14 @@ class SparkSession:
         need_extra("SparkSession.table")
         table: DataFrame = self.read.table(tableName)
         return table
+
+    @property
+    def catalog(self) -> Catalog:
+        """The names of tables."""
+        need_extra("SparkSession.catalog")
+        from pyrite.sql.catalog import Catalog
+
+        return Catalog()
 
     @property
     def udf(self) -> UDFRegistration:
