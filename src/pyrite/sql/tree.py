@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from pyrite.sql.types import ArrayType, DataType, DecimalType, MapType, SizedText, StructType
@@ -9,21 +10,23 @@ from pyrite.sql.types import ArrayType, DataType, DecimalType, MapType, SizedTex
 
 def tree_of(schema: StructType, most_levels: int | None = None) -> str:
     """The lines of a schema, each field under the one that holds it."""
-    return "\n".join(["root", *_fields(schema, "", most_levels or 0)]) + "\n"
+    levels = most_levels if most_levels else math.inf
+    return "\n".join(["root", *_fields(schema, "", levels)]) + "\n"
 
 
-def _fields(schema: StructType, indent: str, levels: int) -> Iterator[str]:
+def _fields(schema: StructType, indent: str, levels: float) -> Iterator[str]:
+    if levels <= 0:
+        return
     for field in schema:
         shown = f"{field.name}: {_word(field.dataType)} (nullable = {_is(field.nullable)})"
         yield f"{indent} |-- {shown}"
-        yield from _parts(field.dataType, indent + " |   ", levels - 1 if levels else 0)
+        yield from _parts(field.dataType, indent + " |   ", levels - 1)
 
 
-def _parts(kind: DataType, indent: str, levels: int) -> Iterator[str]:
-    """The lines below one field; `levels` counts down to -1, and 0 stands for all of them."""
-    if levels < 0:
+def _parts(kind: DataType, indent: str, levels: float) -> Iterator[str]:
+    """The lines below one field."""
+    if levels <= 0:
         return
-    below = levels - 1 if levels else 0
     inner = indent + " |   "
     match kind:
         case StructType():
@@ -31,13 +34,13 @@ def _parts(kind: DataType, indent: str, levels: int) -> Iterator[str]:
         case ArrayType():
             allowed = _is(kind.containsNull)
             yield f"{indent} |-- element: {_word(kind.elementType)} (containsNull = {allowed})"
-            yield from _parts(kind.elementType, inner, below)
+            yield from _parts(kind.elementType, inner, levels - 1)
         case MapType():
             allowed = _is(kind.valueContainsNull)
             yield f"{indent} |-- key: {_word(kind.keyType)}"
-            yield from _parts(kind.keyType, inner, below)
+            yield from _parts(kind.keyType, inner, levels - 1)
             yield f"{indent} |-- value: {_word(kind.valueType)} (valueContainsNull = {allowed})"
-            yield from _parts(kind.valueType, inner, below)
+            yield from _parts(kind.valueType, inner, levels - 1)
 
 
 def _word(kind: DataType) -> str:
