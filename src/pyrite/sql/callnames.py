@@ -38,8 +38,13 @@ UNNAMED = frozenset(
 CALLED = {
     "approxCountDistinct": "approx_count_distinct",
     "mean": "avg",
-    "toDegrees": "degrees",
-    "toRadians": "radians",
+    "degrees": "DEGREES",
+    "radians": "RADIANS",
+    "log": "ln",
+    "create_map": "map",
+    "rank": "RANK",
+    "dense_rank": "DENSE_RANK",
+    "percent_rank": "PERCENT_RANK",
     "ceil": "CEIL",
     "floor": "FLOOR",
     "sqrt": "SQRT",
@@ -63,6 +68,15 @@ ADDED = {
     "round": (2, "0"),
     "bround": (2, "0"),
     "regexp_replace": (4, "1"),
+    "sort_array": (2, "true"),
+    "locate": (3, "1"),
+    "months_between": (3, "true"),
+    "unix_timestamp": (2, "yyyy-MM-dd HH:mm:ss"),
+    "from_unixtime": (2, "yyyy-MM-dd HH:mm:ss"),
+    "lead": (3, "NULL"),
+    "lag": (3, "NULL"),
+    "percentile": (3, "1"),
+    "percentile_approx": (3, "10000"),
 }
 TESTS = {"isnull": "({} IS NULL)", "isnotnull": "({} IS NOT NULL)"}
 DISTINCT = {
@@ -82,6 +96,10 @@ def call_text(name: str, args: tuple[Any, ...]) -> str:
         return f"{DISTINCT[name]}(DISTINCT {', '.join(texts)})"
     if name == "count" and texts == ["*"]:
         return "count(1)"
+    if name in ("first", "last"):
+        texts = texts[:1]
+    if name in ("lead", "lag") and len(texts) == 1:
+        texts.append("1")
     if name in TESTS:
         return TESTS[name].format(*texts)
     if name in ADDED:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from pyrite.errors import PySparkValueError
 from pyrite.sql.extra import needed
 from pyrite.sql.missing import refuse
+from pyrite.sql.shown import float_text
 from pyrite.sql.types import DataType
 
 with needed("pyspark.sql.column"):
@@ -40,6 +41,13 @@ class Column(SqlframeColumn):
     def isNaN(self) -> Column:
         """Whether a number is none."""
         return Column(exp.IsNan(this=self.column_expression))
+
+    def endswith(self, value: Any) -> Column:
+        """Whether text ends so."""
+        found = Column(Column(super().endswith(value)).column_expression)
+        text = name_of(Column(value).expression) if isinstance(value, SqlframeColumn) else value
+        found.expression.meta[NAME] = f"endswith({name_of(self.column_expression)}, {text})"
+        return found
 
     def bitwiseAND(self, other: Any) -> Column:
         """The bits that both have."""
@@ -105,10 +113,19 @@ def referred(name: Any) -> Any:
     return Column(made)
 
 
+def number(value: Any) -> Any:
+    """A floating-point number as one: in DuckDB's SQL it would be a decimal."""
+    if not isinstance(value, float):
+        return value
+    made = exp.cast(exp.Literal.string(repr(value)), "double", dialect="spark")
+    made.meta[NAME] = float_text(value)
+    return Column(made)
+
+
 def _ours(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(self: Column, *args: Any, **kwargs: Any) -> Any:
-        found = method(self, *args, **kwargs)
+        found = method(self, *map(number, args), **kwargs)
         return Column(found) if type(found) is SqlframeColumn else found
 
     return call

@@ -37,13 +37,12 @@ def table_of(batches: Iterable[Any], schema: StructType) -> Any:
 def rows_as_rdd(context: SparkContext, table: Any, names: list[str]) -> RDD[Row]:
     """An RDD of a table's rows, in as many partitions as the context likes."""
     parts = max(1, min(context.defaultParallelism, table.num_rows))
-    size = -(-table.num_rows // parts) or 1
-    pieces = [table.slice(start, size) for start in range(0, table.num_rows, size)]
-    blocks = [list(arrow.encoded(piece.combine_chunks().to_batches())) for piece in pieces]
+    size = min(-(-table.num_rows // parts) or 1, arrow.ROWS_OF_A_BATCH)
+    pieces = (table.slice(start, size) for start in range(0, table.num_rows, size))
+    blocks = [block for piece in pieces for block in arrow.encoded(piece.to_batches())]
     schema = table.schema
 
-    def decode(held: Iterable[list[bytes]]) -> Iterator[Row]:
-        for each in held:
-            yield from arrow.rows_of(arrow.decoded(each, schema), names)
+    def decode(held: Iterable[bytes]) -> Iterator[Row]:
+        return arrow.rows_of(arrow.decoded(held, schema), names)
 
-    return context.parallelize(blocks, max(1, len(blocks))).mapPartitions(decode)
+    return context.parallelize(blocks, parts).mapPartitions(decode)

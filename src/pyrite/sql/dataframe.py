@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -145,6 +145,10 @@ class DataFrame(DuckDBDataFrame):
     def foreach(self, f: Callable[[Row], None]) -> None:
         """Calls a function with each row, in the tasks."""
         self.rdd.foreach(f)
+
+    def foreachPartition(self, f: Callable[[Iterable[Row]], None]) -> None:
+        """Calls a function with the rows of each partition, in the tasks."""
+        self.rdd.foreachPartition(f)
 
     # Text
 

@@ -22,6 +22,7 @@ with needed("a table"):
 
     from pyrite.sql.arrow import arrow_schema
     from pyrite.sql.dataframe import DataFrame
+    from pyrite.sql.dialect import truncating
     from pyrite.sql.names import column_name, display, identifier
     from pyrite.sql.types import StructType
 
@@ -141,6 +142,10 @@ class Engine(DuckDBSession):
             if not source.loaded and name in text:
                 self._conn.register(name, source.load())
                 source.loaded = True
+
+    def _to_sql(self, sql: Any, **kwargs: Any) -> str:
+        written = sql.transform(truncating) if isinstance(sql, exp.Expression) else sql
+        return super()._to_sql(written, **kwargs)
 
     def _execute(self, sql: str) -> None:
         self.load_sources(sql)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, NoReturn
 
 from pyrite.sql.extra import needed
 from pyrite.sql.missing import refuse
@@ -18,49 +18,50 @@ with needed("pyspark.sql.functions"):
 
     from pyrite.sql.callnames import UNNAMED, call_text
     from pyrite.sql.column import Column, referred
+    from pyrite.sql.dialect import DIFFERENT, given, taken
     from pyrite.sql.engine import Engines
     from pyrite.sql.names import NAME
-    from pyrite.sql.types import DataType
     from pyrite.sql.udf import udf as udf
 
-# Where DuckDB counts in larger numbers than Spark, or in fractions.
-WHOLE = {
-    "bigint": "ceil ceiling floor",
-    "int": "ascii datediff date_diff dayofmonth dayofweek dayofyear hour instr length levenshtein "
-    "locate minute month quarter second size weekofyear year",
-}
-RESULTS = {name: kind for kind, names in WHOLE.items() for name in names.split()}
-MISSING = frozenset(
-    {"pandas_udf", "udtf", "arrow_udf", "call_function", "monotonically_increasing_id"}
-)
+MISSING = frozenset({"pandas_udf", "udtf", "arrow_udf", "call_function"})
 
 
 def _naming(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         Engines.get()
-        given = [each.simpleString() if isinstance(each, DataType) else each for each in args]
-        found = function(*given, **kwargs)
+        found = function(*taken(name, args), **kwargs)
         if not isinstance(found, SqlframeColumn):
             return found
-        expression = found.expression.unalias()
-        if name in RESULTS:
-            expression = expressions.cast(expression, RESULTS[name], dialect="spark")
-        if name not in UNNAMED and not isinstance(
-            expression, expressions.Column | expressions.Literal
-        ):
+        expression = given(name, found.expression.unalias())
+        plain = isinstance(expression, expressions.Column | expressions.Literal)
+        if name not in UNNAMED and not plain:
             expression.meta[NAME] = call_text(name, (*args, *kwargs.values()))
         return Column(expression)
 
     return call
 
 
+def _refusing(name: str) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> NoReturn:
+        refuse(f"pyspark.sql.functions.{name}")
+
+    return call
+
+
 def _all() -> dict[str, Callable[..., Any]]:
-    return {
+    """Every function that SQLFrame knows; those that can't be had say so when they are called."""
+    known = [name for name, held in vars(all_functions).items() if _is_function(held)]
+    refused = {name: _refusing(name) for name in (*known, *MISSING)}
+    return refused | {
         name: _naming(name, function)
         for name, function in vars(found_functions).items()
-        if callable(function) and hasattr(function, "unsupported_engines")
+        if _is_function(function) and name not in DIFFERENT
     }
+
+
+def _is_function(held: Any) -> bool:
+    return hasattr(held, "unsupported_engines")
 
 
 globals().update(_all())
@@ -81,10 +82,32 @@ def expr(str: str) -> Column:
     return Column(sqlglot.parse_one(str, read=Engines.get().input_dialect))
 
 
+def slice(x: Any, start: Any, length: Any) -> Column:
+    """So many elements of a list, from a position that counts from 1."""
+    held, first, many = Column.ensure_col(x), Column(start), Column(length)
+    last = (first + many - 1).column_expression
+    arguments = [held.column_expression, first.column_expression, last]
+    made = expressions.Anonymous(this="LIST_SLICE", expressions=arguments)
+    made.meta[NAME] = call_text("slice", (x, start, length))
+    return Column(made)
+
+
+def broadcast(df: Any) -> Any:
+    """The table itself: one DuckDB has all of them."""
+    return df
+
+
+def monotonically_increasing_id() -> Column:
+    """The number of each row, from 0: a table is one partition."""
+    made = expr("row_number() over () - 1")
+    made.expression.meta[NAME] = "monotonically_increasing_id()"
+    return made
+
+
 def __getattr__(name: str) -> Any:
-    if name in MISSING or hasattr(getattr(all_functions, name, None), "unsupported_engines"):
-        refuse(f"pyspark.sql.functions.{name}")
+    # For type checkers: the functions are made above.
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = sorted({*_all(), "col", "column", "udf"})
+OWN = {"broadcast", "col", "column", "expr", "monotonically_increasing_id", "slice", "udf"}
+__all__ = sorted({*_all(), *OWN})

@@ -58,7 +58,6 @@ TABLE_METHODS = frozenset(
         "dropDuplicatesWithinWatermark",
         "executionInfo",
         "exists",
-        "foreachPartition",
         "freqItems",
         "groupingSets",
         "inputFiles",

@@ -30,12 +30,16 @@ OPERATORS: dict[type[exp.Expression], str] = {
     exp.BitwiseAnd: "&",
     exp.BitwiseOr: "|",
     exp.BitwiseXor: "^",
+    exp.IntDiv: "div",
 }
+# What needs no frame counts rows.
+BY_ROWS = ("row_number(", "rank(", "dense_rank(", "percent_rank(", "cume_dist(", "ntile(")
 # Where sqlglot has another name for a function of Spark's.
 FUNCTIONS = {
     "stddev_samp": "stddev",
     "approx_distinct": "approx_count_distinct",
     "regexp_like": "RLIKE",
+    "power": "POWER",
 }
 
 
@@ -88,7 +92,7 @@ def name_of(node: Any) -> str:
         case exp.Case():
             return _case(node)
         case exp.Cast():
-            return f"CAST({name_of(node.this)} AS {node.to.sql('spark')})"
+            return f"CAST({name_of(node.this)} AS {node.to.sql('spark').replace(', ', ',')})"
         case exp.Bracket():
             return f"{name_of(node.this)}[{', '.join(map(name_of, node.expressions))}]"
         case exp.Dot():
@@ -175,6 +179,8 @@ def _window(node: Any) -> str:
     spec = node.args.get("spec")
     if spec is not None:
         clauses.append(str(spec.sql("spark")))
+    elif order is not None and name_of(node.this).lower().startswith(BY_ROWS):
+        clauses.append("ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW")
     elif order is not None:
         clauses.append("RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW")
     return f"{name_of(node.this)} OVER ({' '.join(clauses)})"
