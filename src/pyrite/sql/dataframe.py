@@ -19,6 +19,7 @@ with needed("pyspark.sql.DataFrame"):
     from pyrite.sql import arrow
     from pyrite.sql.column import Column, named, referred
     from pyrite.sql.group import GroupedData
+    from pyrite.sql.names import display, written_name
     from pyrite.sql.nullability import mark_never_null
     from pyrite.sql.types import StructField, StructType
     from pyrite.sql.unpack import unpacked
@@ -172,8 +173,13 @@ class DataFrame(DuckDBDataFrame):
     def select(self, *cols: Any, **kwargs: Any) -> DataFrame:
         """A table of these columns."""
         given = cols[0] if len(cols) == 1 and isinstance(cols[0], list | tuple) else cols
-        columns = [found for each in given for found in self._qualified(each)]
-        return super().select(*map(named, columns), **kwargs)
+        columns = [named(found) for each in given for found in self._qualified(each)]
+        if "skip_update_display_name_mapping" in kwargs:
+            return super().select(*columns, **kwargs)
+        # SQLFrame takes any name with a * in it, such as (a * 2), for all columns.
+        found = super().select(*columns, skip_update_display_name_mapping=True, **kwargs)
+        found.display_name_mapping.update(display(filter(None, map(written_name, columns))))
+        return found
 
     # SQLFrame's own methods call what its decorator wraps.
     select.__wrapped__ = DuckDBDataFrame.select.__wrapped__  # type: ignore[attr-defined]

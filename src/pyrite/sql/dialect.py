@@ -8,6 +8,8 @@ from typing import Any
 from sqlglot import exp
 
 from pyrite.sql.column import Column, number
+from pyrite.sql.missing import refuse
+from pyrite.sql.names import NAME, function_word, name_of
 from pyrite.sql.types import DataType
 
 # Functions that give other values than Spark's: these are refused.
@@ -26,6 +28,7 @@ DIFFERENT = frozenset(
         "input_file_name",
         "rand",
         "randn",
+        "sign",
         "signum",
         "slice",
         "typeof",
@@ -71,8 +74,7 @@ def given(name: str, made: Any) -> Any:
         # Spark collects no None, and from nothing an empty list.
         held = made.this.expressions[0] if isinstance(made.this, exp.Distinct) else made.this
         there = exp.Where(this=exp.Not(this=exp.Is(this=held.copy(), expression=exp.Null())))
-        kept = exp.Filter(this=made, expression=there)
-        return exp.Coalesce(this=kept, expressions=[exp.Array(expressions=[])])
+        return _or_empty(exp.Filter(this=made, expression=there))
     if name == "months_between":
         return exp.Round(this=made, decimals=exp.Literal.number(8))
     if name in RESULT_OF:
@@ -80,6 +82,25 @@ def given(name: str, made: Any) -> Any:
         counted.meta[EXACT] = True
         return counted
     return made
+
+
+def _or_empty(collected: Any) -> Any:
+    return exp.Coalesce(this=collected, expressions=[exp.Array(expressions=[])])
+
+
+def made_sparks(parsed: Any) -> Any:
+    """An expression that was written in SQL, whose functions do as Spark's; others are refused."""
+    for node in list(parsed.find_all(exp.Func)):
+        word = function_word(node)
+        if word in DIFFERENT:
+            refuse(f"{word} in SQL")
+        if word in COLLECTED and node.parent is not None:
+            name = name_of(node)
+            # Read from text, it leaves None out by itself.
+            changed = _or_empty(node.copy())
+            changed.meta[NAME] = name
+            node.replace(changed)
+    return parsed
 
 
 def truncating(node: Any) -> Any:

@@ -22,7 +22,7 @@ with needed("a table"):
 
     from pyrite.sql.arrow import arrow_schema
     from pyrite.sql.dataframe import DataFrame
-    from pyrite.sql.dialect import truncating
+    from pyrite.sql.dialect import made_sparks, truncating
     from pyrite.sql.names import column_name, display, identifier
     from pyrite.sql.types import StructType
 
@@ -84,6 +84,7 @@ class Engine(DuckDBSession):
             parsed = sqlglot.parse_one(text, read=self.input_dialect)
         except sqlglot.errors.SqlglotError as error:
             raise ParseException("PARSE_SYNTAX_ERROR", f"{error}, in {text!r}") from error
+        parsed = made_sparks(parsed)
         shown = self._refer_to_views(parsed)
         for select in parsed.find_all(exp.Select):
             select.set("expressions", [_named(each, shown) for each in select.expressions])

@@ -18,7 +18,7 @@ with needed("pyspark.sql.functions"):
 
     from pyrite.sql.callnames import UNNAMED, call_text
     from pyrite.sql.column import Column, referred
-    from pyrite.sql.dialect import DIFFERENT, given, taken
+    from pyrite.sql.dialect import DIFFERENT, given, made_sparks, taken
     from pyrite.sql.engine import Engines
     from pyrite.sql.names import NAME
     from pyrite.sql.udf import udf as udf
@@ -79,7 +79,11 @@ column = col
 
 def expr(str: str) -> Column:
     """The column that a text in SQL describes."""
-    return Column(sqlglot.parse_one(str, read=Engines.get().input_dialect))
+    parsed = sqlglot.parse_one(f"SELECT {str}", read=Engines.get().input_dialect)
+    made = made_sparks(parsed).expressions[0]
+    if isinstance(made, expressions.Alias):
+        return Column(made.this).alias(made.alias)
+    return Column(made)
 
 
 def slice(x: Any, start: Any, length: Any) -> Column:

@@ -111,6 +111,14 @@ def shown_name(node: Any) -> str:
     return str(node.meta.get("display_name") or node.alias_or_name)
 
 
+def written_name(column: Any) -> str:
+    """The name of a column that is selected, as the user wrote it; none for all columns."""
+    if isinstance(column, str):
+        return "" if "*" in column else column
+    held = column.expression
+    return shown_name(held) if isinstance(held, exp.Alias | exp.Column) else ""
+
+
 def _predicate(node: Any) -> str:
     match node:
         case exp.Neg() if isinstance(node.this, exp.Literal):
@@ -138,16 +146,22 @@ def _predicate(node: Any) -> str:
     return str(node.sql("spark")).replace("`", "")
 
 
-def _function(node: Any) -> str:
-    """A function by the name that Spark has for it, with its arguments."""
+def function_word(node: Any) -> str:
+    """The name that Spark has for a function."""
     if isinstance(node, exp.Anonymous):
-        return f"{node.name.lower()}({', '.join(map(name_of, node.expressions))})"
+        return str(node.name.lower())
     written = re.match(r"(\w+)\(", node.sql("spark"))
-    word = written[1].lower() if written else node.sql_name().lower()
+    word: str = written[1].lower() if written else node.sql_name().lower()
+    return FUNCTIONS.get(word, word)
+
+
+def _function(node: Any) -> str:
+    if isinstance(node, exp.Anonymous):
+        return f"{function_word(node)}({', '.join(map(name_of, node.expressions))})"
     held = [node.args.get(key) for key in node.arg_types]
     parts = [part for each in held for part in (each if isinstance(each, list) else [each])]
     texts = [name_of(part) for part in parts if isinstance(part, exp.Expression)]
-    return f"{FUNCTIONS.get(word, word)}({', '.join(texts)})"
+    return f"{function_word(node)}({', '.join(texts)})"
 
 
 def _case(node: Any) -> str:
