@@ -119,6 +119,11 @@ def test_a_table_in_a_task_is_named(spark: SparkSession) -> None:
         ("SparkSession.sql with parameters", lambda spark: spark.sql("select :x", {"x": 1})),
         ("spark.read.jdbc", lambda spark: spark.read.jdbc("url")),
         (r"spark.read.format\('orc'\)", lambda spark: spark.read.format("orc").load("x")),
+        ("spark.read.option.'comment', '#'.", lambda spark: spark.read.csv("x", comment="#")),
+        (
+            "df.write.option.'quoteall'.*",
+            lambda spark: spark.range(1).write.csv("x", quoteAll=True),
+        ),
         ("df.write.saveAsTable", lambda spark: spark.range(3).write.saveAsTable("t")),
         ("spark.catalog.listTables", lambda spark: spark.catalog.listTables()),
         ("array_distinct in SQL", lambda spark: spark.sql("select array_distinct(array(1))")),

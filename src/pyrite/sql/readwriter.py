@@ -22,10 +22,24 @@ if TYPE_CHECKING:
     from pyrite.context import SparkContext
     from pyrite.sql.dataframe import DataFrame
 
-READER_MISSING = frozenset({"jdbc", "orc", "xml"})
 VALUE = StructType().add("value", "string")
 MODES = ("error", "errorifexists", "overwrite", "append", "ignore", "default")
-CODECS = {"csv": "gzip", "json": "gzip", "parquet": "snappy"}
+# What the options of files may say; anything else would be passed over in silence.
+READ = {
+    "csv": {"header", "inferschema", "sep", "delimiter", "quote", "escape", "nullvalue"},
+    "json": {"multiline"},
+    "parquet": {"mergeschema"},
+    "text": {"wholetext"},
+}
+WRITTEN = {
+    "csv": {"header", "sep", "delimiter", "compression"},
+    "json": {"compression"},
+    "parquet": {"compression"},
+    "text": {"compression"},
+}
+# What is so anyway.
+USUAL = {"encoding": "utf-8", "charset": "utf-8", "mode": "permissive"}
+COMPRESSIONS = {"none", "uncompressed", "gzip", "gz", "snappy"}
 
 
 class Options:
@@ -51,6 +65,13 @@ class Options:
             if value is not None:
                 self.option(key, value)
         return self
+
+    def _refuse_unknown(self, what: str, known: set[str]) -> None:
+        for key, value in self._options.items():
+            usual = USUAL.get(key) == str(value).lower()
+            packed = key == "compression" and str(value).lower() not in COMPRESSIONS
+            if key != "path" and not usual and (key not in known or packed):
+                refuse(f"{what}.option({key!r}, {value!r})")
 
 
 class DataFrameReader(Options):
@@ -103,7 +124,8 @@ class DataFrameReader(Options):
             return self.text(path, is_true(self._options.get("wholetext")))
         if chosen not in SCANS:
             refuse(f"spark.read.format({chosen!r})")
-        files = files_of(path)
+        self._refuse_unknown("spark.read", READ[chosen])
+        files = files_of(path if path is not None else self._options["path"])
         if not files:
             raise AnalysisException("UNABLE_TO_INFER_SCHEMA", f"{path} holds no {chosen} files")
         engine = Engines.get()
@@ -159,6 +181,7 @@ class DataFrameWriter(Options):
         chosen = (format or self._format).lower()
         if partitionBy is not None or chosen not in ("csv", "json", "parquet", "text"):
             refuse("df.write.partitionBy" if partitionBy else f"df.write.format({chosen!r})")
+        self._refuse_unknown("df.write", WRITTEN[chosen])
         folder = fspath(path or self._options["path"]).removeprefix("file://")
         if _ready(folder, self._mode):
             file = f"{folder}/part-00000-{uuid.uuid4()}-c000.{self._suffix(chosen)}"

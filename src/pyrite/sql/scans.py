@@ -10,7 +10,9 @@ from pyrite.sql.udf import duckdb_type
 
 CSV_OPTIONS = {"sep": "delim", "delimiter": "delim", "quote": "quote", "escape": "escape"}
 # Spark leaves text in JSON as it is.
-TEXT_IN_JSON = re.compile(r"\b(DATE|TIMESTAMP_NS|TIMESTAMP|TIME|UUID|JSON)\b( WITH TIME ZONE)?")
+TEXT_IN_JSON = re.compile(
+    r"\b(DATE|TIMESTAMP_NS|TIMESTAMP|TIME|UUID|JSON)\b( WITH TIME ZONE)?|\"NULL\""
+)
 SMALL = 1 << 31
 
 
@@ -23,12 +25,14 @@ def csv_scan(connection: Any, files: list[str], schema: Any, options: dict[str, 
         "delim": ",",
         "quote": '"',
         "escape": "\\",
-        "nullstr": str(options.get("nullvalue", "")),
+        "nullstr": sorted({"", str(options.get("nullvalue", ""))}),
         "allow_quoted_nulls": False,
         "null_padding": True,
         "strict_mode": False,
         "all_varchar": not infer,
         "union_by_name": False,
+        # Other dates are text to Spark.
+        "dateformat": "%Y-%m-%d",
     }
     given |= {CSV_OPTIONS[key]: value for key, value in options.items() if key in CSV_OPTIONS}
     if not given["escape"] or given["escape"] == "\\":
@@ -37,6 +41,10 @@ def csv_scan(connection: Any, files: list[str], schema: Any, options: dict[str, 
     scan = f"read_csv({_list(files)}, {_arguments(given)})"
     found = described(connection, f"SELECT * FROM {scan}")
     columns = []
+    # Values beyond the header have no column.
+    beyond = [f"column{number}" for number in range(len(found))] if header else []
+    while len(found) > 1 and found[-1][0] in beyond[len(found) - 1 :]:
+        found.pop()
     for number, (name, kind) in enumerate(found):
         shown = schema.names[number] if schema is not None and number < len(schema) else name
         shown = shown if header or schema is not None else f"_c{number}"
@@ -114,8 +122,10 @@ def _struct(kinds: dict[str, str]) -> str:
 
 
 def _arguments(given: dict[str, Any]) -> str:
-    spelled = {
-        key: text(value) if isinstance(value, str) else str(value).lower()
-        for key, value in given.items()
-    }
-    return ", ".join(f"{key}={value}" for key, value in spelled.items())
+    return ", ".join(f"{key}={_argument(value)}" for key, value in given.items())
+
+
+def _argument(value: Any) -> str:
+    if isinstance(value, list):
+        return _list(value)
+    return text(value) if isinstance(value, str) else str(value).lower()
