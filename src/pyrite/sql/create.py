@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 
 
 def create_table(data: Any, schema: Any, ratio: float | None, verify: bool) -> DataFrame:
-    """A table of an RDD, a list of rows, or a table of pandas or Arrow."""
+    """A table of an RDD, a list of rows, or a table of pandas or Arrow.
+
+    >>> from pyrite.sql import SparkSession
+    >>> SparkSession(sc).createDataFrame([("Ada", 1815)], ["name", "born"]).show()
+    +----+----+
+    |name|born|
+    +----+----+
+    | Ada|1815|
+    +----+----+
+    <BLANKLINE>
+    """
     if isinstance(data, DataFrame):
         raise PySparkTypeError("INVALID_TYPE", "the data is a DataFrame already")
     if isinstance(data, str | bytes) or not (isinstance(data, RDD) or hasattr(data, "__iter__")):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pyrite.errors import ParseException, PySparkAttributeError, PySparkTypeError
+from pyrite.errors import AnalysisException, ParseException, PySparkAttributeError, PySparkTypeError
 from pyrite.sql.extra import needed
 from pyrite.sql.missing import TABLE_METHODS, refuse
 from pyrite.sql.shown import table_text
@@ -316,7 +316,7 @@ class DataFrame(DuckDBDataFrame):
         if isinstance(column, Column):
             return unpacked(column, self)
         if not isinstance(column, str) or "." not in column or "`" in column:
-            return [referred(column)]
+            return [referred(self._at(column))]
         before, _, last = column.rpartition(".")
         if last != "*":
             return [col(column)]
@@ -326,7 +326,12 @@ class DataFrame(DuckDBDataFrame):
         return [column]
 
     def _at(self, column: Any) -> Any:
-        """Columns may be named by their position too, from 1."""
+        """Columns by their names, of which there must be one each, or by position, from 1."""
+        if isinstance(column, str) and self._columns.count(column.lower()) > 1:
+            raise AnalysisException(
+                "AMBIGUOUS_REFERENCE",
+                f"several columns are named {column!r}: say of which table, as in df[{column!r}]",
+            )
         if isinstance(column, int) and not isinstance(column, bool):
             found: Column = self[self.columns[abs(column) - 1]]
             return found.desc() if column < 0 else found

@@ -188,17 +188,7 @@ class SparkSession:
         samplingRatio: float | None = None,
         verifySchema: bool = True,
     ) -> DataFrame:
-        """A table of an RDD, of a list of rows, or of a pandas table.
-
-        >>> from pyrite.sql import SparkSession
-        >>> SparkSession(sc).createDataFrame([("Ada", 1815)], ["name", "born"]).show()
-        +----+----+
-        |name|born|
-        +----+----+
-        | Ada|1815|
-        +----+----+
-        <BLANKLINE>
-        """
+        """A table of an RDD, of a list of rows, or of a pandas table."""
         need_extra("SparkSession.createDataFrame")
         from pyrite.sql.create import create_table
 

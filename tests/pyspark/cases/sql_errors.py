@@ -70,3 +70,15 @@ def folders_that_are_there_already(spark, folder):
     print(spark.read.json(f"{folder}/out").count())
     table.write.mode("overwrite").json(f"{folder}/out")
     print(spark.read.json(f"{folder}/out").count())
+
+
+@prints("sc.sql")
+def names_that_two_columns_have(spark):
+    a = spark.createDataFrame([(1, "x")], ["id", "a"])
+    b = spark.createDataFrame([(1, "y")], ["id", "b"])
+    both = a.join(b, a.id == b.id)
+    print_error(lambda: both.select("id"))
+    print_error(lambda: both.groupBy("id").count())
+    both.select(a.id, "b").show()
+    both.show()
+    a.join(b, "id").select("id").show()
