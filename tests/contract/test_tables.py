@@ -150,6 +150,14 @@ def test_fractions_are_cut_off_and_floats_are_no_decimals(spark: SparkSession) -
     assert [type(value) for value in found.first()] == [int, int, float]
 
 
+def test_numbers_of_numpy_are_numbers(spark: SparkSession) -> None:
+    numpy = pytest.importorskip("numpy")
+    table = spark.createDataFrame([(1.5, 2)], ["a", "b"])
+    found = table.filter(table.a > numpy.float64(1.0)).select(table.b + numpy.int64(1))
+    assert found.collect() == [(3,)]
+    assert found.columns == ["(b + 1)"]
+
+
 def test_tables_end_with_their_session() -> None:
     with SparkSession.builder.getOrCreate() as first:
         first.range(3).createOrReplaceTempView("kept")

@@ -114,7 +114,9 @@ def referred(name: Any) -> Any:
 
 
 def number(value: Any) -> Any:
-    """A floating-point number as one: in DuckDB's SQL it would be a decimal."""
+    """A floating-point number as one: in DuckDB's SQL it would be a decimal. Numpy's are plain."""
+    if type(value).__module__ == "numpy" and not getattr(value, "shape", ()):
+        value = value.item()
     if not isinstance(value, float):
         return value
     made = exp.cast(exp.Literal.string(repr(value)), "double", dialect="spark")
