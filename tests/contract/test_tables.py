@@ -10,7 +10,13 @@ from typing import Any
 
 import pytest
 
-from pyrite.errors import AnalysisException, NotSupported, PySparkTypeError, TaskFailed
+from pyrite.errors import (
+    AnalysisException,
+    NotSupported,
+    ParseException,
+    PySparkTypeError,
+    TaskFailed,
+)
 from pyrite.sql import Row, SparkSession
 
 if any(importlib.util.find_spec(name) is None for name in ("sqlframe", "duckdb", "pyarrow")):
@@ -148,6 +154,13 @@ def test_fractions_are_cut_off_and_floats_are_no_decimals(spark: SparkSession) -
     found = table.select(table.a.cast("int"), F.expr("cast(b as bigint)"), table.a + 0.5)
     assert found.collect() == [(3, -2, 4.2)]
     assert [type(value) for value in found.first()] == [int, int, float]
+
+
+def test_an_expression_that_can_not_be_read(spark: SparkSession) -> None:
+    from pyrite.sql import functions as F
+
+    with pytest.raises(ParseException, match=r"(?s)PARSE_SYNTAX_ERROR.*in 'a ==== 1'"):
+        F.expr("a ==== 1")
 
 
 def test_numbers_of_numpy_are_numbers(spark: SparkSession) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, NoReturn
 
+from pyrite.errors import ParseException
 from pyrite.sql.extra import needed
 from pyrite.sql.missing import refuse
 
@@ -64,7 +65,8 @@ def _is_function(held: Any) -> bool:
     return hasattr(held, "unsupported_engines")
 
 
-globals().update(_all())
+FUNCTIONS = _all()
+globals().update(FUNCTIONS)
 
 
 def col(col: str) -> Column:
@@ -79,7 +81,10 @@ column = col
 
 def expr(str: str) -> Column:
     """The column that a text in SQL describes."""
-    parsed = sqlglot.parse_one(f"SELECT {str}", read=Engines.get().input_dialect)
+    try:
+        parsed = sqlglot.parse_one(f"SELECT {str}", read=Engines.get().input_dialect)
+    except sqlglot.errors.SqlglotError as error:
+        raise ParseException("PARSE_SYNTAX_ERROR", f"{error}, in {str!r}") from error
     made = made_sparks(parsed).expressions[0]
     if isinstance(made, expressions.Alias):
         return Column(made.this).alias(made.alias)
@@ -114,4 +119,4 @@ def __getattr__(name: str) -> Any:
 
 
 OWN = {"broadcast", "col", "column", "expr", "monotonically_increasing_id", "slice", "udf"}
-__all__ = sorted({*_all(), *OWN})
+__all__ = sorted({*FUNCTIONS, *OWN})
