@@ -15,9 +15,9 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.model_calibrate import measured
-from pyrite.cluster.cost.costs import CostModel, NodeKind
-from pyrite.cluster.cost.play import simulate
-from pyrite.cluster.cost.storymodel import read_story
+from pyrite.forecast.costs import CostModel, NodeKind
+from pyrite.forecast.play import simulate
+from pyrite.forecast.storymodel import read_story
 
 CORES = 2
 LOOPBACK_LATENCY_S = 50e-6

@@ -19,9 +19,8 @@ from typing import Any
 from pyrite import SparkConf, SparkContext
 from pyrite.blocks.codec import decode, encode, frame_size
 from pyrite.blocks.live import estimate_bytes
-from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
 from pyrite.blocks.segments import Folders, SegmentReader
-from pyrite.cluster.cost.costs import CostModel
+from pyrite.forecast.costs import CostModel
 from pyrite.ids import BlockRef, NodeId
 from pyrite.remote.client import BlockClient
 from pyrite.remote.process import ServerProcess
@@ -141,19 +140,15 @@ def block_times(folder: str) -> BlockTimes:
     """What reading blocks costs as tasks read them: in place, from a block server, from disk."""
     secret = os.urandom(32)
     small = b"".join(map(bytes, encode(ROWS[:10])))
-    in_memory, on_disk, large = (
-        f"{MEMORY_PREFIX}e0-1",
-        f"{DISK_PREFIX}e0-2",
-        f"{MEMORY_PREFIX}e0-3",
-    )
+    in_memory, on_disk, large = "e0-1", "e0-2", "e0-3"
     with (
         tempfile.TemporaryDirectory(dir=MEMORY) as memory,
         tempfile.TemporaryDirectory(dir=folder) as disk,
     ):
         folders = Folders(memory, disk, NodeId("node-0"))
-        Path(folders.path(in_memory)).write_bytes(small)
-        Path(folders.path(on_disk)).write_bytes(small)
-        Path(folders.path(large)).write_bytes(os.urandom(len(CHUNK)) * BLOCKS)
+        Path(folders.path(in_memory, "memory")).write_bytes(small)
+        Path(folders.path(on_disk, "disk")).write_bytes(small)
+        Path(folders.path(large, "memory")).write_bytes(os.urandom(len(CHUNK)) * BLOCKS)
         reader, client = SegmentReader(folders), BlockClient(secret)
         server = ServerProcess.start(folders, secret)
 
@@ -165,7 +160,7 @@ def block_times(folder: str) -> BlockTimes:
             return lambda number: client.read(at, segment, number * length, length)
 
         near = BlockRef(folders.node, in_memory, 0, len(small))
-        far = BlockRef(folders.node, on_disk, 0, len(small))
+        far = BlockRef(folders.node, on_disk, 0, len(small), "disk")
         try:
             large_s = each_s(read_remotely(large, len(CHUNK)))
             return BlockTimes(

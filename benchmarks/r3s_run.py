@@ -6,6 +6,7 @@ python -m benchmarks.r3s_run JSON, where the JSON is that of a `Plan`.
 import importlib
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from benchmarks.r3s_regression import DIMENSIONS, MATRIX_BYTES, ROWS, gradient_a
 
 STEPS = 10
 # Files of blocks, by engine, as they are called in its scratch folders.
-BLOCKS = {"pyrite": "d-", "pyspark": "rdd_"}
+BLOCKS = {"pyrite": re.compile(r"[a-z]+[0-9]*-[0-9]+"), "pyspark": re.compile(r"rdd_.*")}
 
 
 @dataclass(frozen=True)
@@ -160,8 +161,8 @@ def _make_spark_home(scratch: str) -> None:
 
 
 def _block_files(plan: Plan) -> list[Path]:
-    start = BLOCKS[plan.engine]
-    return [path for path in files_under(plan.scratch) if path.name.startswith(start)]
+    is_block = BLOCKS[plan.engine].fullmatch
+    return [path for path in files_under(plan.scratch) if is_block(path.name)]
 
 
 def _watcher(sc: Any, plan: Plan) -> Any:

@@ -31,7 +31,7 @@ from pyrite.remote.process import LOOPBACK, ServerProcess
 PLAIN = "plain socket"
 REMOTE = "remote"
 SIZES = {"1 KB": 1 << 10, "64 KB": 1 << 16, "1 MB": 1 << 20, "16 MB": 16 << 20}
-SEGMENT = "m-e0-1"
+SEGMENT = "e0-1"
 REQUEST = b"x" * 96
 
 
@@ -162,7 +162,7 @@ def measured_blocks(repeat: int, is_unix: bool) -> Iterator[BlockTimes]:
     secret = os.urandom(32)
     try:
         folders = Folders(root, root, NodeId("node-0"))
-        with open(folders.path(SEGMENT), "wb") as file:
+        with open(folders.path(SEGMENT, "memory"), "wb") as file:
             file.write(os.urandom(1 << 20) * (max(SIZES.values()) >> 20))
         plain_at: Address = f"{root}/plain" if is_unix else LOOPBACK
         server_at: Address = f"{root}/blocks" if is_unix else LOOPBACK

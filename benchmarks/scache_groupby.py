@@ -7,9 +7,9 @@ No rows are computed: the real scheduler runs on the cluster by cost.
 from dataclasses import dataclass
 from random import Random
 
-from pyrite.cluster.cost.costs import CostModel, NodeKind
-from pyrite.cluster.cost.play import simulate
-from pyrite.cluster.cost.workload import Workload, two_stages, uneven, zipf_shares
+from pyrite.forecast.costs import CostModel, NodeKind
+from pyrite.forecast.play import simulate
+from pyrite.forecast.workload import Workload, two_stages, uneven, zipf_shares
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
 
@@ -47,10 +47,8 @@ RATIOS = {"small": (1.25,), "standard": (0.25, 0.5, 0.75, 1.0, 1.25, 2.0)}
 RATIO_GB = 25
 
 NEVER = 1 << 62
-# As in pyrite.shuffle.buffer.
-BUFFER_BYTES = 32 << 20
 WAYS = {
-    "SCache": Rules(executors=NODES * CORES, buffer_bytes=BUFFER_BYTES),
+    "SCache": Rules(executors=NODES * CORES),
     "pull, random places": Rules(
         executors=NODES * CORES, prefetch=False, small_shuffle_bytes=NEVER
     ),

@@ -5,7 +5,7 @@ from html import escape
 from math import floor, log10
 from typing import NamedTuple
 
-from pyrite.cli.chart import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, grid, polyline, text, y_of
+from pyrite.forecast.chart import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, grid, polyline, text, y_of
 
 COLORS = ("#1f6fb2", "#b2631f", "#3a8f4d", "#8a4fb0", "#b03a48", "#555555")
 LEGEND_WIDTH = 190

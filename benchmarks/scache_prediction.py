@@ -10,10 +10,17 @@ from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 
-from pyrite.cluster.cost.workload import uneven, zipf_shares
+from pyrite.forecast.workload import uneven, zipf_shares
 from pyrite.hashing import portable_hash
 from pyrite.ids import NodeId
-from pyrite.place.predict import Output, PredictionError, Sample, error_of, from_samples, observe
+from pyrite.place.predict import (
+    PredictionError,
+    Sample,
+    SeenOutput,
+    error_of,
+    from_samples,
+    observe,
+)
 from pyrite.place.sizes import encode
 from pyrite.rdd.ordering import SAMPLE_PER_PARTITION
 from pyrite.rdd.partitioner import Partitioner, RangeFunc, range_bounds
@@ -121,7 +128,7 @@ def observed(fallen: Sequence[Counter[int]], ended: Sequence[int], share: float)
     """The prediction once a share of the maps has told the sizes of its outputs, a byte each."""
     seen = ended[: max(1, round(share * MAPS))]
     outputs = [
-        Output(NodeId(""), encode([fallen[each][part] * ROW_BYTES for part in range(REDUCERS)]))
+        SeenOutput(NodeId(""), encode([fallen[each][part] * ROW_BYTES for part in range(REDUCERS)]))
         for each in seen
     ]
     return [each.size_bytes for each in observe(outputs, MAPS, REDUCERS)]

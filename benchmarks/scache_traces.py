@@ -14,10 +14,10 @@ from random import Random
 from statistics import fmean
 
 from benchmarks.scache_groupby import CORES, NODES
-from pyrite.cluster.cost.costs import CostModel
-from pyrite.cluster.cost.workload import zipf_shares
+from pyrite.forecast.costs import CostModel
+from pyrite.forecast.workload import zipf_shares
 from pyrite.ids import NodeId
-from pyrite.place.reducers import Host, Reducer, place, weigh
+from pyrite.place.reducers import Reducer, ReducerNode, place, weigh
 
 TRACES = ("FB-2009", "FB-2010")
 FILE = "swim_{}_samples_24_times_1hr_0.tsv.gz"
@@ -28,7 +28,7 @@ MOST_ROUNDS = 5
 EXECUTORS = NODES * CORES
 # Reducers' sizes fall with their rank to the power of up to this; each job draws its own.
 MOST_SKEW = 0.6
-HOSTS = [Host(NodeId(f"node-{number}"), CORES) for number in range(NODES)]
+HOSTS = [ReducerNode(NodeId(f"node-{number}"), CORES) for number in range(NODES)]
 
 WAYS = ("random", "MinHeap", "MinHeap, swaps")
 

@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from benchmarks.report import aligned
 from benchmarks.scale import peak_mb
 from benchmarks.scale_world import EXECUTORS_PER_NODE
-from pyrite.cluster.cost.costed import Failures
-from pyrite.cluster.cost.costs import CostModel, NodeKind
-from pyrite.cluster.cost.play import simulate
-from pyrite.cluster.cost.workload import two_stages, uneven
+from pyrite.forecast.costed import Failures
+from pyrite.forecast.costs import CostModel, NodeKind
+from pyrite.forecast.play import simulate
+from pyrite.forecast.workload import two_stages, uneven
 
 TASK_S = 2.0
 MAP_OUTPUT_BYTES = 16e6

@@ -9,9 +9,10 @@ from array import array
 from collections import deque
 from collections.abc import Iterator
 
+from pyrite.blocks.names import segment_name
 from pyrite.cluster.timers import Timers
 from pyrite.ids import BlockRef, ExecutorId, JobId, NodeId, Partition, RddId, ShuffleId, StageId
-from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
+from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
@@ -61,7 +62,7 @@ class World:
 
     def keep(self, stage: StageSpec) -> None:
         """The tasks of this stage keep the rows of its first RDD."""
-        rdd = stage.shape.nodes[0].rdd
+        rdd = stage.shape.steps[0].rdd
         self._keeps[stage.id] = rdd
         self._tell(ev.RddPersisted(rdd))
 
@@ -122,10 +123,10 @@ class World:
         self._written[executor] = written + 1
         node = self._nodes[executor]
         number, place = divmod(written, BLOCKS_PER_SEGMENT)
-        segment = f"m-e{executor}-{number}"
+        segment = segment_name(executor, number)
         if place == 0:
             size_bytes = BLOCKS_PER_SEGMENT * BLOCK_BYTES
-            self._tell(ev.SpaceWanted(node, f"e{executor}", segment, size_bytes))
+            self._tell(ev.SpaceWanted(node, executor, segment, size_bytes))
         return BlockRef(node, segment, place * BLOCK_BYTES, BLOCK_BYTES)
 
     def _fire(self) -> None:
@@ -150,12 +151,12 @@ class World:
 
 def shuffle_job(id: int, maps: int, reads: StageSpec | None = None) -> StageSpec:
     """A stage of `maps` tasks that write a shuffle, and one of a tenth of them that reads it."""
-    source = Node(RddId(10 * id), (), maps) if reads is None else reads.shape.nodes[0]
-    mapped = Node(RddId(10 * id + 1), (NarrowInput(0, SAME),), maps)
+    source = Step(RddId(10 * id), (), maps) if reads is None else reads.shape.steps[0]
+    mapped = Step(RddId(10 * id + 1), (NarrowInput(0, SAME),), maps)
     shuffle = ShuffleId(id)
     writer = StageSpec(StageId(2 * id), "map", maps, Shape([source, mapped]), {}, shuffle)
     reduces = max(1, maps // 10)
-    shape = Shape([Node(RddId(10 * id + 2), (ShuffleInput(shuffle),), reduces)])
+    shape = Shape([Step(RddId(10 * id + 2), (ShuffleInput(shuffle),), reduces)])
     return StageSpec(StageId(2 * id + 1), "reduce", reduces, shape, {shuffle: writer})
 
 

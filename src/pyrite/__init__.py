@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from pyrite.broadcast import Broadcast
     from pyrite.conf import SparkConf
     from pyrite.context import SparkContext
-    from pyrite.files import SparkFiles
     from pyrite.rdd.barrier import RDDBarrier
     from pyrite.rdd.rdd import RDD
     from pyrite.serializers import CPickleSerializer, MarshalSerializer
+    from pyrite.sparkfiles import SparkFiles
     from pyrite.sql import Row
     from pyrite.status import SparkJobInfo, SparkStageInfo, StatusTracker
     from pyrite.storagelevel import StorageLevel
@@ -58,7 +58,7 @@ HOMES = {
     "Row": "pyrite.sql",
     "SparkConf": "pyrite.conf",
     "SparkContext": "pyrite.context",
-    "SparkFiles": "pyrite.files",
+    "SparkFiles": "pyrite.sparkfiles",
     "SparkJobInfo": "pyrite.status",
     "SparkStageInfo": "pyrite.status",
     "StatusTracker": "pyrite.status",

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Generic, TypeVar
 
 from pyrite.errors import BroadcastDestroyed, ReferencedInTask, UserError
-from pyrite.ids import BlockRef, BroadcastId, NodeId
+from pyrite.ids import BlockRef, BroadcastId, Medium, NodeId
 
 if TYPE_CHECKING:
     from pyrite.context import SparkContext
@@ -147,7 +147,9 @@ class Broadcast(Generic[T]):
 class RemoteBroadcast(Broadcast[T]):
     """A broadcast as a task sees it: decoded when it is first read, once per executor."""
 
-    def __init__(self, id: BroadcastId, name: str, ref: tuple[NodeId, str, int, int]) -> None:
+    def __init__(
+        self, id: BroadcastId, name: str, ref: tuple[NodeId, str, int, int, Medium]
+    ) -> None:
         self._sc = None
         self._id = id
         self._name = name

@@ -14,22 +14,21 @@ from pyrite.accumulators import Accumulator, AccumulatorParam, param_for
 from pyrite.blocks.codec import encode
 from pyrite.broadcast import Broadcast
 from pyrite.conf import SparkConf
-from pyrite.driver.bars import Bars, NoBars, watch
-from pyrite.driver.checkpoints import Checkpoints
-from pyrite.driver.distributed import DistributedFiles
-from pyrite.driver.excepthook import hide_our_frames
-from pyrite.driver.flags import Flags
-from pyrite.driver.jobcontrol import JobControl
-from pyrite.driver.jobs import Jobs
-from pyrite.driver.master import machine_of, parse_master
-from pyrite.driver.progress import Tally
-from pyrite.driver.sources import Sources
-from pyrite.driver.start import start_engine
-from pyrite.driver.storyfile import StoryFile
-from pyrite.driver.taskfiles import TaskFiles
+from pyrite.driver.api.distributed import DistributedFiles
+from pyrite.driver.api.flags import Flags
+from pyrite.driver.api.jobcontrol import JobControl
+from pyrite.driver.api.jobs import JobMethods
+from pyrite.driver.api.sources import SourceMethods
+from pyrite.driver.api.taskfiles import TaskFiles
+from pyrite.driver.engine.checkpoints import Checkpoints
+from pyrite.driver.log.bars import Bars, NoBars, watch
+from pyrite.driver.log.progress import StageCounts
+from pyrite.driver.log.storyfile import StoryFile
+from pyrite.driver.start.excepthook import hide_our_frames
+from pyrite.driver.start.master import machine_of, parse_master
+from pyrite.driver.start.start import start_engine
 from pyrite.errors import ReferencedInTask
 from pyrite.execute.keeper import KeepPlan
-from pyrite.files import SparkFiles
 from pyrite.ids import BroadcastId, NodeId, RddId
 from pyrite.interrupts import Interruptible, Uninterrupted
 from pyrite.memory import MemoryReport
@@ -41,6 +40,7 @@ from pyrite.rdd.partitioner import Router
 from pyrite.rdd.rdd import RDD
 from pyrite.schedule.events import BroadcastForgotten, ShuffleForgotten
 from pyrite.settings import LOG_LEVELS, Settings, parse_bytes
+from pyrite.sparkfiles import SparkFiles
 from pyrite.status import StatusTracker
 from pyrite.storagelevel import StorageLevel
 from pyrite.taskcontext import TaskContext
@@ -58,7 +58,7 @@ PYTHON_LEVELS: dict[str, int | str] = {
 }
 
 
-class SparkContext(Sources, Jobs, JobControl, TaskFiles):
+class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles):
     """Starts executors, makes RDDs and runs their jobs; one at a time in a process.
 
     >>> from pyrite import SparkContext
@@ -154,7 +154,7 @@ class SparkContext(Sources, Jobs, JobControl, TaskFiles):
         self._files_added = DistributedFiles(self._engine.cluster.files_folder())
         self._python_paths = self._files_added.python_paths
         SparkFiles._root_directory = self._files_added.root
-        self._tally = Tally(self._engine.find_stage)
+        self._tally = StageCounts(self._engine.find_stage)
         self._engine.story.listeners.append(self._tally.tell)
         if self._settings.bool("spark.eventLog.enabled"):
             folder = self._settings.str("spark.eventLog.dir").removeprefix("file://")

@@ -157,9 +157,6 @@ TABLE: tuple[Setting, ...] = (
             "rows once more. 0 draws none: sizes are predicted after a quarter of the maps."),
     Setting("pyrite.shuffle.inFlight", "bytes", "48m",
             "How much of what is fetched ahead may be on its way to one node."),
-    Setting("pyrite.shuffle.buffer", "bytes", "32m",
-            "How much of a map output is written, and can be fetched, while its task still runs, "
-            "where it is known who will read it; 0 writes all of it at the end."),
     Setting("pyrite.network.bytesPerSecond", "bytes", "0",
             "What each node's block server may send in a second, to try a slow network on one "
             "machine; 0 for no limit."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from pyrite.driver.progress import Tally
+    from pyrite.driver.log.progress import StageCounts
 
 
 class SparkJobInfo(NamedTuple):
@@ -31,7 +31,7 @@ class SparkStageInfo(NamedTuple):
 class StatusTracker:
     """Answers what runs now, from the story."""
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, tally: StageCounts) -> None:
         self._tally = tally
 
     def getJobIdsForGroup(self, jobGroup: str | None = None) -> list[int]:

@@ -87,7 +87,7 @@ class Bench:
     def copies(self) -> list[str]:
         """The files of all copies there are."""
         folders = [node.folders.disk for node in list(nodes_of(self.sc).values())]
-        return [path for folder in folders for path in glob(os.path.join(folder, "d-fetched-*"))]
+        return [path for folder in folders for path in glob(os.path.join(folder, "fetched-*"))]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from programs import run_program
 
-from pyrite.driver.journal import restore
+from pyrite.driver.log.journal import restore
 from pyrite.ids import JobId
 
 PROGRAM = """

@@ -51,7 +51,7 @@ from conftest import make_context
 from pyrite import RDD, SparkContext, StorageLevel
 from pyrite.errors import TaskFailed as TaskFailedError
 from pyrite.ids import BlockRef
-from pyrite.schedule.events import OutputGrew, TaskFailed, TaskSucceeded
+from pyrite.schedule.events import TaskFailed, TaskSucceeded
 
 MASTERS = ["local[2]", "local-cluster[2,1,64m]"]
 
@@ -242,15 +242,12 @@ class MapOutputs:
         match event:
             case TaskSucceeded():
                 self.add(*(made.output for made in event.made if made.output is not None))
-            case OutputGrew():
-                # An executor that has no room left for its map output pays an installment.
-                self.add(event.ref)
             case TaskFailed():
                 self.failures.append(event)
 
     def add(self, *refs: BlockRef) -> None:
         self.all_bytes += sum(ref.length for ref in refs)
-        self.disk_bytes += sum(ref.length for ref in refs if ref.segment.startswith("d-"))
+        self.disk_bytes += sum(ref.length for ref in refs if ref.medium == "disk")
 
     def check(self) -> None:
         """They were larger than all memory, and lay on disk but for what the pools hold; no task

@@ -15,6 +15,7 @@ from marks import wait_until
 
 from pyrite import RDD, SparkContext, StorageLevel
 from pyrite.errors import UserError
+from pyrite.remote.protocol import is_segment
 
 Start = Callable[..., SparkContext]
 
@@ -133,7 +134,7 @@ def agree(sc: SparkContext) -> None:
     wait_until(lambda: in_memory(sc) == in_ledger(sc), "files as in the ledger")
     for node in sc.memory().nodes:
         folder = nodes_of(sc)[node.node].folders.memory
-        names = [name for name in os.listdir(folder) if name.startswith("m-")]
+        names = [name for name in os.listdir(folder) if is_segment(name.encode())]
         sizes = [os.path.getsize(os.path.join(folder, name)) for name in names]
         assert sum(sizes) == node.used_bytes <= node.size_bytes
         assert sum(node.rdds.values()) <= node.used_bytes
@@ -145,7 +146,7 @@ def in_memory(sc: SparkContext) -> set[tuple[str, str]]:
         (name, file)
         for name, node in list(nodes_of(sc).items())
         for file in os.listdir(node.folders.memory)
-        if file.startswith("m-")
+        if is_segment(file.encode())
     }
 
 

@@ -17,6 +17,7 @@ from pyrite import SparkContext, StorageLevel
 from pyrite.errors import PyriteError, StageAborted, TaskFailed
 from pyrite.ids import BlockRef, RddId
 from pyrite.rdd.sources import Slices
+from pyrite.remote.protocol import is_segment
 
 MAPS = 4
 
@@ -33,7 +34,7 @@ def kept_blocks(sc: SparkContext, rdd: Any) -> dict[int, BlockRef]:
 
 def corrupt(sc: SparkContext, ref: BlockRef) -> None:
     """Changes a byte in the middle of a block."""
-    with open(sc._engine.cluster.folders.path(ref.segment), "r+b") as file:
+    with open(sc._engine.cluster.folders.path(ref.segment, ref.medium), "r+b") as file:
         file.seek(ref.offset + ref.length * 3 // 4)
         [byte] = file.read(1)
         file.seek(-1, os.SEEK_CUR)
@@ -42,7 +43,7 @@ def corrupt(sc: SparkContext, ref: BlockRef) -> None:
 
 def erase(sc: SparkContext, ref: BlockRef) -> None:
     """Overwrites a whole block."""
-    with open(sc._engine.cluster.folders.path(ref.segment), "r+b") as file:
+    with open(sc._engine.cluster.folders.path(ref.segment, ref.medium), "r+b") as file:
         file.seek(ref.offset)
         file.write(bytes(ref.length))
 
@@ -93,9 +94,9 @@ class TestMapOutputs:
         # Those that have mapped the segment would not notice.
         kill_executors(sc)
         outputs = map_outputs(sc)
-        segment = outputs[1].segment
-        lost = {str(i) for i, ref in enumerate(outputs) if ref.segment == segment}
-        os.unlink(sc._engine.cluster.folders.path(segment))
+        gone = outputs[1]
+        lost = {str(i) for i, ref in enumerate(outputs) if ref.segment == gone.segment}
+        os.unlink(sc._engine.cluster.folders.path(gone.segment, gone.medium))
         assert dict(rdd.collect()) == EXPECTED
         assert marks.counts() == {i: 1 + (i in lost) for i in ONCE}
 
@@ -103,7 +104,8 @@ class TestMapOutputs:
         rdd = marked(sc, marks).reduceByKey(lambda a, b: a + b, 3)
         assert dict(rdd.collect()) == EXPECTED
         kill_executors(sc)
-        os.truncate(sc._engine.cluster.folders.path(map_outputs(sc)[1].segment), 10)
+        cut = map_outputs(sc)[1]
+        os.truncate(sc._engine.cluster.folders.path(cut.segment, cut.medium), 10)
         assert dict(rdd.collect()) == EXPECTED
 
     def test_lost_behind_two_shuffles(self, sc: SparkContext, marks: Marks) -> None:
@@ -138,7 +140,7 @@ class TestMapOutputs:
         def spoil(index: int, rows: Any) -> Any:
             """Overwrites every map output as soon as a reducer has started."""
             for name in os.listdir(folder):
-                if name.startswith("m-e"):
+                if name.startswith("e"):
                     path = os.path.join(folder, name)
                     with open(path, "r+b") as file:
                         file.write(bytes(1 << 20))
@@ -178,7 +180,7 @@ class TestCached:
         assert rdd.values().sum() == sum(range(400))
         kill_executors(sc)
         ref = kept_blocks(sc, rdd)[1]
-        os.unlink(sc._engine.cluster.folders.path(ref.segment))
+        os.unlink(sc._engine.cluster.folders.path(ref.segment, ref.medium))
         lost = {str(i) for i, each in kept_blocks(sc, rdd).items() if each.segment == ref.segment}
         for _ in range(2):
             assert rdd.values().sum() == sum(range(400))
@@ -245,8 +247,8 @@ class TestFullPool:
         large = sc.parallelize([1, 2], 2).map(lambda x: bytes(1 << 20)).collect()
         assert [len(each) for each in large] == [1 << 20] * 2
         folders = sc._engine.cluster.folders
-        assert not [name for name in os.listdir(folders.memory) if name.startswith("m-")]
-        assert [name for name in os.listdir(folders.disk) if name.startswith("d-")]
+        assert not [name for name in os.listdir(folders.memory) if is_segment(name.encode())]
+        assert [name for name in os.listdir(folders.disk) if is_segment(name.encode())]
 
     def test_of_several_segments(self, start: Any, tmp_path: Path) -> None:
         sc: SparkContext = start(pyrite__pool__memory="40m", spark__local__dir=tmp_path)
@@ -254,7 +256,7 @@ class TestFullPool:
         grouped = rdd.groupByKey(5).mapValues(lambda parts: sorted(part[0] for part in parts))
         assert dict(grouped.collect()) == {k: list(range(k, 60, 7)) for k in range(7)}
         folders = sc._engine.cluster.folders
-        assert [name for name in os.listdir(folders.disk) if name.startswith("d-")]
+        assert [name for name in os.listdir(folders.disk) if is_segment(name.encode())]
         used = sum(
             os.stat(f"{folders.memory}/{name}").st_blocks * 512
             for name in os.listdir(folders.memory)

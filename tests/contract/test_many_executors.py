@@ -22,6 +22,7 @@ print(sc.range(80, numSlices=80).count(), resource.getrlimit(resource.RLIMIT_NOF
 """
 
 
+@pytest.mark.alone
 def test_six_hundred(start: Start) -> None:
     """The fork server's answers alone fill a socket several times."""
     sc = start("local[600]", spark__executor__memory="16m")

@@ -31,7 +31,7 @@ ROWS = 5400
 KEYS = 97
 ROW_BYTES = 1000
 ANSWER = {key: (len(range(key, ROWS, KEYS)), sum(range(key, ROWS, KEYS))) for key in range(KEYS)}
-PARCELS = "m-fetched-*"
+PARCELS = "fetched-*"
 
 
 class Watch:
@@ -49,7 +49,7 @@ class Watch:
             case TaskSucceeded(made=(Made(output=BlockRef() as ref), *_)):
                 self.made.setdefault(self.partitions[event.attempt], []).append(ref)
             case PartsFetched():
-                self.fetched.append(f"m-fetched-{event.fetch}")
+                self.fetched.append(f"fetched-{event.fetch}")
         for command in commands:
             if isinstance(command, LaunchTask):
                 self.partitions[command.attempt] = command.partitions[0]

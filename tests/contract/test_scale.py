@@ -13,6 +13,7 @@ from marks import wait_until
 from programs import descendants
 
 from pyrite import SparkContext
+from pyrite.remote.protocol import is_segment
 
 
 def test_a_lineage_of_5000_maps(sc: SparkContext) -> None:
@@ -146,7 +147,7 @@ class TestManyJobs:
         assert not engine.kept and not engine.flags and not engine.result_stages
         assert not engine.desk.waiters and not engine.map_stages
         names = os.listdir(engine.cluster.folders.memory)
-        assert len([name for name in names if name.startswith("m-")]) <= 3
+        assert len([name for name in names if is_segment(name.encode())]) <= 3
         assert os.listdir(engine.cluster.folders.disk) == ["lock"]
         states = sc.parallelize(range(2), 2).mapPartitions(executor_state).collect()
         assert states == [(0, 0, 0)] * 2

@@ -15,6 +15,7 @@ from test_deaths import kill_executors
 
 from pyrite import SparkContext, StorageLevel
 from pyrite.errors import PyriteError
+from pyrite.remote.protocol import is_segment
 
 Start = Callable[..., SparkContext]
 
@@ -56,10 +57,15 @@ def marked(sc: SparkContext, marks: Marks, parts: int = 4, name: str = "", rows:
 
 def segments(sc: SparkContext) -> list[str]:
     """The files of blocks that exist."""
-    found = []
-    for folder in sc._engine.cluster.folders[:2]:
-        found += [each for each in os.listdir(folder) if each.startswith(("m-", "d-"))]
-    return found
+    return segments_in(sc._engine.cluster.folders.memory) + disk_segments(sc)
+
+
+def disk_segments(sc: SparkContext) -> list[str]:
+    return segments_in(sc._engine.cluster.folders.disk)
+
+
+def segments_in(folder: str) -> list[str]:
+    return [name for name in os.listdir(folder) if is_segment(name.encode())]
 
 
 @pytest.mark.every_adapter
@@ -92,9 +98,7 @@ class TestLevels:
         rdd.unpersist()
         assert rdd.sum() == sum(range(100))
         assert marks.counts() == {str(i): 2 for i in range(4)}
-        wait_until(
-            lambda: not [name for name in segments(sc) if name.startswith("d-")], "no disk blocks"
-        )
+        wait_until(lambda: not disk_segments(sc), "no disk blocks")
         assert not sc._engine.scheduler.storage.kept
 
     def test_what_a_failing_job_kept_is_used(self, sc: SparkContext, marks: Marks) -> None:
@@ -191,7 +195,7 @@ class TestEviction:
         for _ in range(2):
             assert rdd.count() == 8 * ROWS
         assert marks.counts() == {str(i): 1 for i in range(8)}
-        assert [name for name in segments(small) if name.startswith("d-")]
+        assert disk_segments(small)
 
     def test_evicted_rows_of_memory_and_disk_are_read_back(
         self, small: SparkContext, marks: Marks

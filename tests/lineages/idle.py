@@ -11,6 +11,7 @@ from typing import Any
 from checked import check_scheduler
 
 from pyrite import SparkContext
+from pyrite.remote.protocol import is_segment
 
 PATIENCE_S = 60.0
 
@@ -67,5 +68,7 @@ def stray_files(engine: Any, segments: dict[str, Any]) -> list[str]:
     every = [node.folders for node in list(engine.cluster.nodes.values())]
     names = [name for each in every for name in os.listdir(each.memory) + os.listdir(each.disk)]
     return [
-        name for name in names if name.startswith(("m-", "d-", "spill")) and name not in segments
+        name
+        for name in names
+        if (is_segment(name.encode()) or name.startswith("spill")) and name not in segments
     ]

@@ -99,7 +99,7 @@ def lose(engine: Any, loss: Loss) -> None:
     if not refs:
         return
     ref = refs[loss.output % len(refs)]
-    path = engine.cluster.nodes[ref.node].folders.path(ref.segment)
+    path = engine.cluster.nodes[ref.node].folders.path(ref.segment, ref.medium)
     # Others lie there too whose loss nothing can make good, such as local checkpoints.
     if loss.deleted and all_outputs(engine, ref, refs):
         delete(engine, path)

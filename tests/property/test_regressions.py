@@ -17,7 +17,8 @@ from trials import Start, run
 from pyrite import SparkContext, StorageLevel
 from pyrite.errors import StageAborted, TaskFailed
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, NodeId, RddId, ShuffleId, StageId
-from pyrite.plan.program import Node, Shape, ShuffleInput
+from pyrite.plan.program import Shape, ShuffleInput
+from pyrite.plan.program import Step as PlanStep
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
@@ -69,8 +70,8 @@ def test_a_killed_executor_leaves_no_files(start: Start) -> None:
     folders: Any = sc._engine.cluster.folders
     [first, *_] = list(sc._engine.cluster.by_id.values())
     strays = [
-        Path(folders.disk, f"d-e{first.id}-1000"),
-        Path(folders.memory, f"m-e{first.id}-1000"),
+        Path(folders.disk, f"e{first.id}-1001"),
+        Path(folders.memory, f"e{first.id}-1000"),
         Path(folders.disk, f"spill-{first.pid}-0123456789abcdef"),
     ]
     for each in strays:
@@ -118,7 +119,7 @@ def test_a_lost_map_output_of_repartition_never_gives_wrong_rows(start: Start) -
 
 
 def stage(id: int, parents: dict[ShuffleId, StageSpec], writes: ShuffleId | None) -> StageSpec:
-    nodes = [Node(RddId(id), tuple(map(ShuffleInput, parents)), 1)]
+    nodes = [PlanStep(RddId(id), tuple(map(ShuffleInput, parents)), 1)]
     return StageSpec(StageId(id), f"stage {id}", 1, Shape(nodes), parents, writes)
 
 
@@ -138,9 +139,9 @@ def test_one_shuffle_made_by_two_stages_at_once() -> None:
         last = stage(10 + id, {shuffle: stage(id, {}, shuffle)}, None)
         tell(ev.JobSubmitted(JobSpec(JobId(id), last, (0,))))
     for attempt in (0, 1):
-        output = BlockRef(NODE, f"d-{attempt}", 0, 8)
+        output = BlockRef(NODE, f"made-{attempt}", 0, 8, "disk")
         tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(None, output),)))
     for attempt in (2, 3):
         tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(b""),)))
     assert [each.job for each in commands if isinstance(each, do.FinishJob)] == [0, 1]
-    assert do.DropSegments(NODE, ("d-1",)) in commands
+    assert do.DropSegments(NODE, ("made-1",)) in commands

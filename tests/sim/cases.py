@@ -9,8 +9,9 @@ from lineage import Ask, Program, Step, evaluate, plain_step, suits
 from lineage_operators import OPERATORS
 from program_text import text as program_text
 from random_programs import random_program
+from random_worlds import crowded, random_world, restarting, spread
 
-from pyrite.cluster.sim.world import World, crowded, random_world, restarting, spread
+from pyrite.cluster.sim.world import World
 
 # Levels whose partitions lie in the pools, if liveRows is off.
 POOLED = ("OFF_HEAP", "OFF_HEAP", "MEMORY_ONLY", "MEMORY_AND_DISK")
@@ -78,8 +79,6 @@ def random_case(seed: int) -> Case:
         }
     settings["pyrite.shuffle.small"] = dice.choice(("0", "0", "1m"))
     settings["pyrite.shuffle.prefetch"] = dice.choice(("true", "true", "false"))
-    buffers = Random(f"buffers {seed}")
-    settings["pyrite.shuffle.buffer"] = buffers.choice(("0", "1", "1", "200"))
     settings["pyrite.shuffle.inFlight"] = dice.choice(("64", "1k", "1k", "48m"))
     if not is_crowded and dice.random() < 0.6:
         world = spread(dice, world)

@@ -8,7 +8,6 @@ from copy import copy
 from typing import Any
 
 import copy_mutations
-import installment_mutations
 import parcel_mutations
 from mutating import KEPT_ONLY, MUTATIONS, Mutation, mutation, switched_on
 
@@ -18,8 +17,8 @@ from pyrite.blocks.ledger import Ledger, Writer
 from pyrite.blocks.placement import Placement
 from pyrite.cluster.conversation import Conversation
 from pyrite.cluster.sim import cluster as sim_cluster
-from pyrite.driver import checkpoints, desk, engine
-from pyrite.driver.checkpoints import Checkpoints
+from pyrite.driver.engine import checkpoints, desk, engine
+from pyrite.driver.engine.checkpoints import Checkpoints
 from pyrite.execute.keeper import Keeper
 from pyrite.execute.worker import Worker
 from pyrite.ids import BlockRef, NodeId
@@ -34,13 +33,12 @@ from pyrite.schedule.room import Room
 from pyrite.schedule.speculation import Speculation
 from pyrite.schedule.taskset import TaskSet
 from pyrite.schedule.timer import SpeculationCheck
-from pyrite.shuffle.read import MapBlocks, MissingMapOutput, ShuffleRows
+from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 
 __all__ = [
     "KEPT_ONLY",
     "MUTATIONS",
     "copy_mutations",
-    "installment_mutations",
     "parcel_mutations",
     "switched_on",
 ]
@@ -51,7 +49,7 @@ _lose = ShuffleOutputs.lose
 _add = ShuffleOutputs.add
 _on_succeeded = Outcomes.on_succeeded
 _on_fetch_failed = Outcomes.on_fetch_failed
-NOWHERE = BlockRef(NodeId("nowhere"), "m-none", 0, 0)
+NOWHERE = BlockRef(NodeId("nowhere"), "none", 0, 0)
 
 
 @mutation(ShuffleOutputs, "lose")
@@ -108,7 +106,7 @@ def a_forgotten_shuffle_keeps_its_blocks(self: Outputs, shuffle: Any) -> list[An
 @mutation(ShuffleRows, "batches")
 def a_reducer_skips_what_it_can_not_read(self: ShuffleRows) -> Iterator[list[Any]]:
     for _, index, ref in self.outputs.of(None):
-        alone = ShuffleRows(self.shuffle, MapBlocks([ref]), self.part, self.reader)
+        alone = ShuffleRows(self.shuffle, [ref], self.part, self.reader)
         try:
             yield from _batches(alone)
         except MissingMapOutput:
@@ -177,13 +175,13 @@ def a_segment_goes_with_its_first_block(self: Ledger, ref: Any, rdd: Any = None)
 
 
 @mutation(Ledger, "seal")
-def a_lost_writer_s_segment_stays_open(self: Ledger, writer: str) -> Any:
+def a_lost_writer_s_segment_stays_open(self: Ledger, writer: Any) -> Any:
     self.writers.pop(writer, None)
     return []
 
 
 @mutation(Ledger, "pin")
-def a_block_is_not_pinned(self: Ledger, ref: Any, rdd: Any = None) -> None:
+def a_block_is_not_pinned(self: Ledger, ref: Any, writer: Any, rdd: Any = None) -> None:
     pass
 
 

@@ -18,7 +18,7 @@ from pyrite.schedule.prefetch.plan import ReducePlan
 from pyrite.schedule.prefetch.prefetcher import Prefetcher
 from pyrite.schedule.prefetch.segments import PrefetchedSegments
 from pyrite.schedule.prefetch.unit import Unit
-from pyrite.shuffle.read import MapBlocks, ShuffleRows
+from pyrite.shuffle.read import ShuffleRows
 
 # What is ordered
 
@@ -74,7 +74,7 @@ _use = Ledger.use
 
 @mutation(Ledger, "use")
 def the_readers_of_parcels_are_not_counted(self: Ledger, name: str) -> None:
-    if not name.startswith("m-fetched-"):
+    if name not in self.segments or not self.segments[name].fetched:
         _use(self, name)
 
 
@@ -147,7 +147,7 @@ def a_spoilt_parcel_is_left_in_the_middle(self: ShuffleRows) -> Iterator[list[An
                 continue
             except CorruptBlock:
                 pass
-        alone = ShuffleRows(self.shuffle, MapBlocks([ref]), self.part, self.reader)
+        alone = ShuffleRows(self.shuffle, [ref], self.part, self.reader)
         yield from islice(_batches(alone), done, None)
 
 

@@ -27,6 +27,8 @@ def searches() -> Iterator[dict[str, Future[Summary]]]:
         }
 
 
+@pytest.mark.alone
+@pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", SEARCHED)
 def test_a_bug_is_found(name: str, searches: dict[str, Future[Summary]]) -> None:

@@ -1,16 +1,22 @@
-"""Thousands of seeds: every answer right, nothing left behind, and the rare ways taken."""
+"""Seeds by the hundred: every answer right, nothing left behind, and the rare ways taken."""
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 
 import pytest
 from cases import FIRST_ODD_SEED
 from exploring import Summary, explore
 from rare_ways import all_marks
 
-SEEDS = 2000
-ODD_SEEDS = 200
+SEEDS = range(500)
+MORE_SEEDS = range(500, 2000)
+ODD_SEEDS = range(FIRST_ODD_SEED, FIRST_ODD_SEED + 50)
+MORE_ODD_SEEDS = range(FIRST_ODD_SEED + 50, FIRST_ODD_SEED + 200)
 # Ways that may need more seeds than these.
 NEEDS_MORE_SEEDS = {
     # Of the few tasks of a barrier one is done, another runs elsewhere, and just then the first
@@ -29,37 +35,51 @@ NEEDS_MORE_SEEDS = {
 }
 
 
-def run(seeds: range) -> Summary:
-    *_, last = explore(seeds, os.cpu_count() or 1)
-    return last
+@pytest.fixture(scope="module")
+def run() -> Callable[[range], Summary]:
+    """Runs seeds on every core, once for all tests."""
+
+    @cache
+    def run_once(seeds: range) -> Summary:
+        *_, last = explore(seeds, os.cpu_count() or 1)
+        return last
+
+    return run_once
 
 
-def assert_none_failed(total: Summary, seeds: int) -> None:
+@pytest.mark.alone
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        SEEDS,
+        ODD_SEEDS,
+        pytest.param(MORE_SEEDS, marks=pytest.mark.long),
+        pytest.param(MORE_ODD_SEEDS, marks=pytest.mark.long),
+    ],
+    ids=["", "odd values", "more", "more odd values"],
+)
+def test_no_seed_fails(run: Callable[[range], Summary], seeds: range) -> None:
+    total = run(seeds)
     told = [f"seed {seed}: {why}\nsee it with: scripts/sim {seed}" for seed, why in total.failed]
     assert not told, "\n".join(told)
-    assert total.seeds == seeds
+    assert total.seeds == len(seeds)
 
 
-@pytest.fixture(scope="module")
-def total() -> Summary:
-    return run(range(SEEDS))
-
-
+@pytest.mark.alone
+@pytest.mark.long
 @pytest.mark.timeout(600)
-def test_no_seed_fails(total: Summary) -> None:
-    assert_none_failed(total, SEEDS)
-
-
-@pytest.mark.timeout(600)
-def test_no_seed_with_odd_values_fails() -> None:
-    assert_none_failed(run(range(FIRST_ODD_SEED, FIRST_ODD_SEED + ODD_SEEDS)), ODD_SEEDS)
-
-
-@pytest.mark.timeout(600)
-def test_the_rare_ways_are_taken(total: Summary) -> None:
+def test_the_rare_ways_are_taken(run: Callable[[range], Summary]) -> None:
+    total = run(SEEDS).plus(run(MORE_SEEDS))
     assert not total.failed, "the seeds were not run to the end"
     never = all_marks().keys() - total.marks.keys()
     assert never - NEEDS_MORE_SEEDS == set()
+
+
+def test_the_readme_says_how_many() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    told = re.findall(r"scripts/test .* ([\d,]+) simulated clusters", readme)
+    assert told == [f"{len(SEEDS):,}", f"{len(SEEDS) + len(MORE_SEEDS):,}"]
 
 
 def test_what_needs_more_seeds_is_a_mark() -> None:

@@ -17,6 +17,7 @@ from cases import Case
 from judge import Judge
 from lineage import Ask, build, check, evaluate
 from plain_rows import Plain
+from random_worlds import world_json
 
 from pyrite import RDD, SparkConf, SparkContext
 from pyrite.cluster.sim.checkers.leaks import what_is_left
@@ -63,7 +64,9 @@ class Trial:
         self.failures: list[str] = []
 
     def run(self) -> Result:
-        conf = SparkConf(False).setMaster("sim").set("pyrite.sim.world", self.case.world.to_json())
+        conf = (
+            SparkConf(False).setMaster("sim").set("pyrite.sim.world", world_json(self.case.world))
+        )
         for name, value in self.case.settings:
             conf.set(name, value)
         folder = Path(tempfile.mkdtemp(prefix="pyrite-case-"))

@@ -74,11 +74,6 @@ def _is_changeable(buffer: Buffer) -> bool:
     return isinstance(buffer, memoryview) and not buffer.readonly
 
 
-def encode_bytes(rows: list[Any]) -> bytes:
-    """One frame as one bytes object."""
-    return b"".join(encode(rows))
-
-
 def frame_size(buffers: Sequence[Buffer]) -> int:
     """How many bytes these buffers take when written one after another."""
     return sum(

@@ -8,14 +8,16 @@ from typing import NamedTuple
 from pyrite.ids import RddId
 
 
-class Use(NamedTuple):
+class LastUse(NamedTuple):
     """How much an RDD's rows are worth keeping: priority first, then how lately they were used."""
 
     priority: int
     last_used: int
 
 
-def choose_victim(uses: Mapping[RddId, Use], storing: RddId | None, priority: int) -> RddId | None:
+def choose_victim(
+    uses: Mapping[RddId, LastUse], storing: RddId | None, priority: int
+) -> RddId | None:
     """The least recently used RDD of lowest priority.
 
     Never the RDD that is being stored: most operations are scans, and a scan would evict just

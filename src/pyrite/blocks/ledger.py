@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX, Content, Pool, Segment
-from pyrite.ids import BlockRef, NodeId, RddId
+from pyrite.blocks.names import moved_name
+from pyrite.blocks.pool import Content, Pool, Segment
+from pyrite.ids import BlockRef, ExecutorId, Medium, NodeId, RddId
 from pyrite.rare import rare
 
 Drop = tuple[NodeId, str]
@@ -52,7 +53,7 @@ class Ledger:
     def __init__(self) -> None:
         self.pools: dict[NodeId, Pool] = {}
         self.segments: dict[str, Segment] = {}
-        self.writers: dict[str, Writer] = {}
+        self.writers: dict[ExecutorId, Writer] = {}
         self.moves: dict[int, Move] = {}
         self.next_move = 0
         # What nodes that have gone, and may come back, have laid into the pools of others.
@@ -84,8 +85,9 @@ class Ledger:
 
     # Writers
 
-    def grant(self, writer: str, segment: Segment, packs: bool) -> None:
+    def grant(self, writer: ExecutorId, segment: Segment, packs: bool) -> None:
         """The writer makes this segment; one that packs another has filled its last."""
+        segment.writer = writer
         granted = self.writers.setdefault(writer, Writer())
         self._add(segment)
         if packs:
@@ -94,12 +96,12 @@ class Ledger:
         else:
             granted.filled.append(segment)
 
-    def fill(self, writer: str, kept: bool) -> None:
+    def fill(self, writer: ExecutorId, kept: bool) -> None:
         """The writer asks for another segment: the last one is full."""
         if writer in self.writers:
             self.writers[writer].fill(kept)
 
-    def settle(self, writer: str) -> list[Drop]:
+    def settle(self, writer: ExecutorId) -> list[Drop]:
         """All blocks that the writer wrote are known; gives those segments that can go."""
         granted = self.writers.get(writer)
         if granted is None:
@@ -118,7 +120,7 @@ class Ledger:
             drops += self._drop_if_dead(segment)
         return drops
 
-    def seal(self, writer: str) -> list[Drop]:
+    def seal(self, writer: ExecutorId) -> list[Drop]:
         """The writer has died and will write nothing more; gives what can go."""
         granted = self.writers.get(writer)
         if granted is not None:
@@ -126,30 +128,31 @@ class Ledger:
             granted.fill(False)
         return self.settle(writer)
 
-    def written_by(self, node: NodeId, writer: str) -> tuple[str, ...]:
-        """The segments on the node whose names say that the writer made them."""
-        prefixes = f"{MEMORY_PREFIX}{writer}-", f"{DISK_PREFIX}{writer}-"
+    def written_by(self, node: NodeId, writer: ExecutorId) -> tuple[str, ...]:
+        """The segments on the node that the writer made."""
         return tuple(
             name
             for name, segment in self.segments.items()
-            if segment.place == node and name.startswith(prefixes)
+            if segment.place == node and segment.writer == writer
         )
 
     # Blocks
 
     def holds(self, ref: BlockRef) -> bool:
         """Whether the block can be there: its node may have gone since it was written."""
-        if ref.segment.startswith(MEMORY_PREFIX):
+        if ref.medium == "memory":
             return ref.segment in self.segments
         return ref.node in self.pools
 
-    def pin(self, ref: BlockRef, rdd: RddId | None = None) -> None:
-        """A block lives from now on; it is a partition of the RDD, if it is kept."""
+    def pin(self, ref: BlockRef, writer: ExecutorId | None, rdd: RddId | None = None) -> None:
+        """A block that the writer wrote lives from now on; it is a partition of the RDD, if it is
+        kept."""
         if ref.node not in self.pools:
             return
         segment = self.segments.get(ref.segment)
         if segment is None:
-            segment = Segment(ref.segment, ref.node, ref.node, ref.length, sealed=True)
+            node, name, _, length, medium = ref
+            segment = Segment(name, node, node, length, writer, medium, sealed=True)
             self._add(segment)
         segment.live += 1
         if rdd is not None:
@@ -188,9 +191,9 @@ class Ledger:
 
     # Parcels
 
-    def begin_parcel(self, node: NodeId, name: str, size: int) -> Segment:
+    def begin_parcel(self, node: NodeId, name: str, size: int, medium: Medium) -> Segment:
         """A node begins to fetch into a segment of its own."""
-        segment = Segment(name, node, node, size, live=1)
+        segment = Segment(name, node, node, size, medium=medium, fetched=True, live=1)
         self._add(segment)
         return segment
 
@@ -202,16 +205,16 @@ class Ledger:
 
     # Moves
 
-    def move(self, source: Segment, node: NodeId, in_memory: bool) -> Move:
+    def move(self, source: Segment, node: NodeId, medium: Medium) -> Move:
         """Begins to move a segment; room for it is taken at once."""
         self.next_move += 1
-        prefix = MEMORY_PREFIX if in_memory else DISK_PREFIX
         target = Segment(
-            f"{prefix}moved-{self.next_move}",
+            moved_name(self.next_move),
             node,
             source.owner,
             source.bytes,
-            kept=in_memory,
+            medium=medium,
+            kept=medium == "memory",
             to_disk=source.to_disk,
         )
         source.moving = True

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from pyrite.blocks.evict import Use, choose_victim
+from pyrite.blocks.evict import LastUse, choose_victim
 from pyrite.ids import Partition, RddId
 from pyrite.storagelevel import StorageLevel
 
@@ -16,7 +16,7 @@ SAMPLE_ROWS = 16
 DEEPEST = 6
 
 
-class Entry:
+class LivePartition:
     """One kept partition."""
 
     __slots__ = ("level", "rows", "size_bytes")
@@ -34,8 +34,8 @@ class LiveStore:
         self.limit_bytes = limit_bytes
         self.protected_bytes = protected_bytes
         self.used_bytes = 0
-        self.rdds: dict[RddId, dict[int, Entry]] = {}
-        self.uses: dict[RddId, Use] = {}
+        self.rdds: dict[RddId, dict[int, LivePartition]] = {}
+        self.uses: dict[RddId, LastUse] = {}
         self.clock = 0
 
     def get(self, partition: Partition) -> list[Any] | None:
@@ -53,7 +53,9 @@ class LiveStore:
         level: StorageLevel,
         priority: int,
     ) -> None:
-        self.rdds.setdefault(partition.rdd, {})[partition.index] = Entry(rows, level, size_bytes)
+        self.rdds.setdefault(partition.rdd, {})[partition.index] = LivePartition(
+            rows, level, size_bytes
+        )
         self.used_bytes += size_bytes
         self._touch(partition.rdd, priority)
         self._settle()
@@ -66,7 +68,7 @@ class LiveStore:
         rdd = choose_victim(self.uses, storing, priority)
         return None if rdd is None else Partition(rdd, next(reversed(self.rdds[rdd])))
 
-    def remove(self, partition: Partition) -> Entry:
+    def remove(self, partition: Partition) -> LivePartition:
         entries = self.rdds[partition.rdd]
         entry = entries.pop(partition.index)
         self.used_bytes -= entry.size_bytes
@@ -90,7 +92,7 @@ class LiveStore:
 
     def _touch(self, rdd: RddId, priority: int) -> None:
         self.clock += 1
-        self.uses[rdd] = Use(priority, self.clock)
+        self.uses[rdd] = LastUse(priority, self.clock)
 
 
 def estimate_bytes(rows: list[Any]) -> int:

@@ -16,8 +16,6 @@ from pyrite.blocks.parts import selection_header_bytes
 
 # Selections begin at multiples of this.
 ALIGNMENT = 64
-# What its segment is called begins so, behind the prefix that tells where it lies.
-_FETCHED = "fetched-"
 _HEAD = struct.Struct("<QQ")
 _ENTRY = struct.Struct("<QQQ")
 
@@ -28,17 +26,6 @@ class Entry(NamedTuple):
     map: int
     offset: int
     length: int
-
-
-def fetched_name(fetch: int) -> str:
-    """The name of the segment that a fetch makes, but for the prefix that tells where it lies."""
-    return f"{_FETCHED}{fetch}"
-
-
-def is_fetched(segment: str) -> bool:
-    """Whether a fetch has made the segment, so that its blocks are selections of parts."""
-    _, _, name = segment.partition("-")
-    return name.startswith(_FETCHED)
 
 
 def aligned(offset: int) -> int:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pyrite.ids import NodeId, RddId
-
-# A segment's name tells where it lies; disk has no limit that the ledger would keep.
-MEMORY_PREFIX = "m-"
-DISK_PREFIX = "d-"
+from pyrite.ids import ExecutorId, Medium, NodeId, RddId
 
 
 @dataclass(slots=True)
@@ -28,6 +24,12 @@ class Segment:
     place: NodeId
     owner: NodeId
     bytes: int
+    # Who writes it; nobody where block servers make it, out of others.
+    writer: ExecutorId | None = None
+    # Disk has no limit that the ledger would keep.
+    medium: Medium = "memory"
+    # Whether a fetch makes it: its blocks are selections of map outputs, not the outputs.
+    fetched: bool = False
     # Whether it holds kept partitions in memory, which may be moved, and may go to disk.
     kept: bool = False
     to_disk: bool = True
@@ -45,7 +47,7 @@ class Segment:
 
     @property
     def in_memory(self) -> bool:
-        return self.name.startswith(MEMORY_PREFIX)
+        return self.medium == "memory"
 
     @property
     def movable(self) -> bool:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from pyrite.blocks.codec import decode_frames, read_frames
+from pyrite.blocks.names import name_prefix
 from pyrite.blocks.parts import LongPart, find_part
-from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
 from pyrite.blocks.undo import undo_saves
-from pyrite.ids import BlockRef, NodeId
+from pyrite.ids import BlockRef, ExecutorId, Medium, NodeId
 from pyrite.rare import rare
 
 # The kernel takes at most this many buffers in one call.
@@ -21,15 +21,14 @@ READ_BYTES = 1 << 18
 
 
 class Folders(NamedTuple):
-    """Where a node's segments lie."""
+    """Where a node's segments lie, by medium; no two in both have one name."""
 
     memory: str
     disk: str
     node: NodeId
 
-    def path(self, segment: str) -> str:
-        folder = self.memory if segment.startswith(MEMORY_PREFIX) else self.disk
-        return os.path.join(folder, segment)
+    def path(self, segment: str, medium: Medium) -> str:
+        return os.path.join(self.memory if medium == "memory" else self.disk, segment)
 
 
 def write_all(fd: int, buffers: Sequence[Any], offset: int) -> int:
@@ -63,19 +62,19 @@ class SegmentReader:
             return memoryview(b"")
         whole = self.maps.get(ref.segment)
         if whole is None or len(whole) < ref.offset + ref.length:
-            whole = self.whole(ref.segment)
+            whole = self.whole(ref.segment, ref.medium)
             # Not longer than needed: a block that has its segment to itself, which would not be
             # free before it is unmapped, nor files on disk, whose pages count as this process's.
-            if ref.segment.startswith(MEMORY_PREFIX) and len(whole) > ref.length:
+            if ref.medium == "memory" and len(whole) > ref.length:
                 self.maps[ref.segment] = whole
         if len(whole) < ref.offset + ref.length:
             rare("a segment is shorter than its block")
             raise FileNotFoundError(f"segment {ref.segment} is shorter than its block")
         return whole[ref.offset : ref.offset + ref.length]
 
-    def whole(self, segment: str) -> memoryview:
+    def whole(self, segment: str, medium: Medium) -> memoryview:
         """All bytes of a segment of the own node, mapped as long as somebody looks into them."""
-        fd = os.open(self.folders.path(segment), os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(self.folders.path(segment, medium), os.O_RDONLY | os.O_CLOEXEC)
         try:
             return memoryview(mmap.mmap(fd, 0, prot=mmap.PROT_READ))
         except ValueError as error:
@@ -96,10 +95,10 @@ class SegmentReader:
 
     def rows(self, ref: BlockRef) -> Iterator[list[Any]]:
         """The block's rows, batch by batch; from disk no more than a batch is in memory."""
-        if ref.segment.startswith(MEMORY_PREFIX):
+        if ref.medium == "memory":
             yield from decode_frames(self.view(ref))
             return
-        with open(self.folders.path(ref.segment), "rb", buffering=READ_BYTES) as file:
+        with open(self.folders.path(ref.segment, ref.medium), "rb", buffering=READ_BYTES) as file:
             file.seek(ref.offset)
             yield from read_frames(file.read, ref.length)
 
@@ -114,19 +113,18 @@ class SegmentReader:
 
 
 def remove_segments(folders: Folders, segments: Iterable[str]) -> None:
-    """Removes the segments' files; those that are gone already are no error."""
+    """Removes the segments' files, wherever they lie; those that are gone are no error."""
     for segment in segments:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(folders.path(segment))
+        for folder in (folders.memory, folders.disk):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(folder, segment))
 
 
-def clear_segments(folders: Folders, owner: str, known: Iterable[str]) -> None:
-    """Removes the owner's files but for the known ones."""
-    kept = set(known)
-    for folder, prefix in (folders.memory, MEMORY_PREFIX), (folders.disk, DISK_PREFIX):
-        start = f"{prefix}{owner}-"
-        names = [n for n in os.listdir(folder) if n.startswith(start) and n not in kept]
-        remove_segments(folders, names)
+def clear_segments(folders: Folders, writer: ExecutorId, known: Iterable[str]) -> None:
+    """Removes the writer's files but for the known ones, also those that nobody has heard of."""
+    start, kept = name_prefix(writer), set(known)
+    names = [*os.listdir(folders.memory), *os.listdir(folders.disk)]
+    remove_segments(folders, [n for n in names if n.startswith(start) and n not in kept])
 
 
 def remove_folders(folders: Iterable[str]) -> None:

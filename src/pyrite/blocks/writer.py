@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX
+from pyrite.blocks.names import segment_name
 from pyrite.blocks.segments import Folders, write_all
 from pyrite.errors import ClusterError
-from pyrite.ids import BlockRef, NodeId, RddId
+from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId
 from pyrite.rare import rare
 
 # Blocks start at multiples of this, so that arrays read in place are aligned.
@@ -49,7 +49,7 @@ Lease = Callable[[Want], NodeId | None]
 
 
 class OpenSegment:
-    """A segment that blocks are appended to."""
+    """A segment in memory that blocks are appended to."""
 
     def __init__(self, place: NodeId, want: Want) -> None:
         self.place = place
@@ -82,10 +82,14 @@ class SegmentWriter:
     """
 
     def __init__(
-        self, folders: Folders, owner: str, lease: Lease, segment_bytes: int = SEGMENT_BYTES
+        self,
+        folders: Folders,
+        writer: ExecutorId,
+        lease: Lease,
+        segment_bytes: int = SEGMENT_BYTES,
     ) -> None:
         self.folders = folders
-        self.owner = owner
+        self.writer = writer
         self.lease = lease
         self.segment_bytes = segment_bytes
         self.pack_bytes = segment_bytes // PACKS
@@ -100,7 +104,7 @@ class SegmentWriter:
             if self.current is None or not self.current.has_room(size):
                 self._close_current()
                 length = max(size, self.segment_bytes)
-                self.current = self._open(Want(self._new_name(MEMORY_PREFIX), length))
+                self.current = self._open(Want(self._new_name(), length))
             if self.current is not None:
                 return self._append(self.current, buffers, size)
         except OSError:
@@ -133,11 +137,11 @@ class SegmentWriter:
             pack = self.pack
             if pack is None or not pack.has_room(size) or pack.to_disk != to_disk:
                 self._close_pack()
-                name = self._new_name(MEMORY_PREFIX)
+                name = self._new_name()
                 self.pack = self._open(Want(name, self.pack_bytes, True, rdd, to_disk))
             if self.pack is not None:
                 return self.pack
-        name = self._new_name(MEMORY_PREFIX)
+        name = self._new_name()
         return self._open(Want(name, size, False, rdd, to_disk, is_copy))
 
     def _open(self, want: Want) -> OpenSegment | None:
@@ -146,11 +150,11 @@ class SegmentWriter:
             return None
         segment = OpenSegment(place, want)
         if place == self.folders.node:
-            segment.make(self.folders.path(want.segment))
+            segment.make(self.folders.path(want.segment, "memory"))
         return segment
 
     def _append(self, segment: OpenSegment, buffers: Sequence[Any], size: int) -> BlockRef:
-        ref = BlockRef(segment.place, segment.name, segment.offset, size)
+        ref = BlockRef(segment.place, segment.name, segment.offset, size, "memory")
         if segment.place == self.folders.node:
             self._fill(segment, buffers)
         else:
@@ -174,7 +178,7 @@ class SegmentWriter:
 
     def open_on_disk(self) -> DiskBlock:
         """A block on disk that is written piece by piece."""
-        name = self._new_name(DISK_PREFIX)
+        name = self._new_name()
         self.disk_written.append(name)
         return DiskBlock(name, self.folders)
 
@@ -182,11 +186,6 @@ class SegmentWriter:
         """The disk files made since the last call, to be removed if nobody is told of them."""
         written, self.disk_written = self.disk_written, []
         return written
-
-    def hand_over(self, name: str) -> None:
-        """Somebody was told of this file, if it is one on disk, while its task still runs."""
-        if name in self.disk_written:
-            self.disk_written.remove(name)
 
     def open_names(self) -> list[str]:
         """The segments that it may write to."""
@@ -212,9 +211,9 @@ class SegmentWriter:
             self.pack.close()
         self.pack = None
 
-    def _new_name(self, prefix: str) -> str:
+    def _new_name(self) -> str:
         self.number += 1
-        return f"{prefix}{self.owner}-{self.number}"
+        return segment_name(self.writer, self.number)
 
 
 class DiskBlock:
@@ -224,7 +223,7 @@ class DiskBlock:
         self.name = name
         self.node = folders.node
         self.folder = folders.disk
-        self.path = folders.path(name)
+        self.path = folders.path(name, "disk")
         self.size = 0
         try:
             self.file = open(self.path, "xb", buffering=0)  # noqa: SIM115 - closed by finish
@@ -248,4 +247,4 @@ class DiskBlock:
 
     def finish(self) -> BlockRef:
         self.close()
-        return BlockRef(self.node, self.name, 0, self.size)
+        return BlockRef(self.node, self.name, 0, self.size, "disk")

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from pyrite.cli.options import add_application_options, apply_defaults
 from pyrite.cli.parser import Parser, check_command
-from pyrite.cli.planoptions import add_plan_options
-from pyrite.cli.simoptions import add_simulate_options
+from pyrite.forecast.options import add_simulate_options
+from pyrite.rent.options import add_plan_options
 from pyrite.version import __version__
 
 DESCRIPTION = """\
@@ -133,11 +133,11 @@ def perform(chosen: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
             return list_settings(chosen.part)
         case "sim":
-            from pyrite.cli.simulate import run_simulation
+            from pyrite.forecast.command import run_simulation
 
             return run_simulation(chosen)
         case "plan":
-            from pyrite.cli.plan import run_plan
+            from pyrite.rent.command import run_plan
 
             return run_plan(chosen)
         case _:

@@ -78,7 +78,7 @@ def set_defaults(pairs: dict[str, str], fail: Callable[[str], NoReturn]) -> None
 
 def check_master(url: str, fail: Callable[[str], NoReturn]) -> None:
     """Refuses a master that no context could be made with."""
-    from pyrite.driver.master import parse_master
+    from pyrite.driver.start.master import parse_master
 
     try:
         parse_master(url, SparkConf().get("pyrite.sim.world"))

@@ -51,7 +51,7 @@ def banner(spark: Any) -> str:
 def ipython_prompt(names: dict[str, Any]) -> int:
     from IPython.terminal.ipapp import TerminalIPythonApp
 
-    from pyrite.driver.excepthook import hide_in_ipython
+    from pyrite.driver.start.excepthook import hide_in_ipython
 
     app: Any = TerminalIPythonApp.instance(user_ns=names)
     app.initialize(["--no-banner"])

@@ -78,7 +78,7 @@ class Conversation:
                         peer.put(("end", command.stage))
             case do.ReleaseBarrier():
                 for attempt, executor in command.attempts:
-                    self._answer(f"e{executor}", ("barrier", attempt, list(command.messages)))
+                    self._answer(executor, ("barrier", attempt, list(command.messages)))
             case _:
                 return False
         return True
@@ -95,10 +95,7 @@ class Conversation:
         for snapshot in command.inputs:
             if peer.snapshots.get(snapshot.shuffle) != snapshot.epoch:
                 refs = [tuple(ref) for ref in snapshot.refs]
-                blocks = [
-                    (number, index, tuple(ref)) for number, index, ref in snapshot.installments
-                ]
-                peer.put(("snapshot", snapshot.shuffle, refs, blocks))
+                peer.put(("snapshot", snapshot.shuffle, refs))
                 peer.snapshots[snapshot.shuffle] = snapshot.epoch
         peer.put(
             (
@@ -111,7 +108,6 @@ class Conversation:
                 [(*partition, *ref) for partition, ref in command.blocks],
                 [(each.shuffle, list(each.segments)) for each in command.parcels],
                 None if command.divided is None else in_words(command.divided),
-                command.buffer_bytes,
                 slices_for(program, *command.partitions),
             )
         )
@@ -124,8 +120,8 @@ class Conversation:
             found = self.programs[stage] = program, pickle.dumps(program.layout)
         return found
 
-    def _answer(self, owner: str, message: Message) -> None:
-        peer = self.peers.get(ExecutorId(int(owner[1:])))
+    def _answer(self, executor: ExecutorId, message: Message) -> None:
+        peer = self.peers.get(executor)
         if peer is not None:
             peer.put(message)
             peer.flush()
@@ -169,10 +165,8 @@ def heard(peer: Peer, message: Message) -> Iterator[Event]:
                 text,
                 kept_news(report),
             )
-        case ("grown", attempt, ref, sizes):
-            yield ev.OutputGrew(AttemptId(attempt), BlockRef(*ref), sizes)
         case ("space", *want):
-            yield ev.SpaceWanted(peer.node, f"e{peer.id}", *want)
+            yield ev.SpaceWanted(peer.node, peer.id, *want)
         case ("barrier", attempt, text):
             yield ev.BarrierReached(AttemptId(attempt), text)
         case ("ready", *_):

@@ -12,15 +12,14 @@ from pyrite.blocks.writer import Lease, SegmentWriter, Want
 from pyrite.cluster.port import Threads
 from pyrite.cluster.waitqueue import WaitQueue
 from pyrite.errors import ContextStopped
-from pyrite.ids import BlockRef, NodeId
+from pyrite.ids import DRIVER, BlockRef, ExecutorId, NodeId
 from pyrite.schedule.events import BlockPut, Event, SpaceWanted
-from pyrite.schedule.room import DRIVER
 
 # The driver's own node, where it has one: it has a pool and no executors.
 DRIVER_NODE = NodeId("driver")
 STOPPED = "the context was stopped while a value was put into its pool"
 
-MakeWriter = Callable[[Folders, str, Lease], SegmentWriter]
+MakeWriter = Callable[[Folders, ExecutorId, Lease], SegmentWriter]
 
 
 class DriverSpace:

@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pyrite.blocks.ledger import Drop, Ledger
-from pyrite.blocks.pool import DISK_PREFIX, MEMORY_PREFIX, Segment
+from pyrite.blocks.names import segment_name
+from pyrite.blocks.pool import Segment
 from pyrite.exchange.outputs import Output, are_ends
-from pyrite.ids import BlockRef, NodeId
+from pyrite.ids import BlockRef, ExecutorId, NodeId
 
 NODE = NodeId("exchange")
+# To the ledger a guest is what an executor is to a scheduler's: who writes segments.
+GuestId = ExecutorId
 # Answers have a limit: a reducer of more maps asks again.
 STRETCHES_AN_ANSWER = 1024
 # What a shuffle may have of each; the words of one with more would be too long.
@@ -32,7 +35,7 @@ LONGEST_WAIT_S = 1e9
 class Answer(NamedTuple):
     """Words for a guest that has asked."""
 
-    guest: str
+    guest: GuestId
     words: list[Any]
 
 
@@ -78,7 +81,7 @@ class ShufflePage:
     maps: int
     reducers: int
     outputs: dict[int, Output] = field(default_factory=dict)
-    awaited: dict[int, list[str]] = field(default_factory=dict)
+    awaited: dict[int, list[GuestId]] = field(default_factory=dict)
     # The bytes that are there for each reducer.
     sizes: list[int] = field(init=False)
 
@@ -119,11 +122,11 @@ class Book:
         self.ledger.join(NODE, capacity_bytes)
         self.shuffles: dict[int, ShufflePage] = {}
         self.next_shuffle = 0
-        self.waits: dict[str, Wait] = {}
+        self.waits: dict[GuestId, Wait] = {}
         # The file on disk that a guest is about to write, or has written and not told of.
-        self.spills: dict[str, str] = {}
+        self.spills: dict[GuestId, str] = {}
 
-    def hear(self, guest: str, words: list[Any], now_s: float) -> list[Command]:
+    def hear(self, guest: GuestId, words: list[Any], now_s: float) -> list[Command]:
         """What a guest's request brings about; raises BadWords."""
         if guest in self.waits:
             raise BadWords("who waits for an answer asks nothing else")
@@ -139,18 +142,18 @@ class Book:
                     return self._forget(guest, shuffle)
                 case ["lost", int(shuffle), int(map), int(reducer), str(segment), int(offset)]:
                     return self._lost(guest, shuffle, map, reducer, (segment, offset))
-                case ["spill", str(segment)]:
-                    return self._spill(guest, segment)
+                case ["spill", int(number)]:
+                    return self._spill(guest, number)
             return [Answer(guest, self._reply(guest, words))]
         except Refused as refused:
             return [Answer(guest, refused.words)]
 
-    def _reply(self, guest: str, words: list[Any]) -> list[Any]:
+    def _reply(self, guest: GuestId, words: list[Any]) -> list[Any]:
         match words:
             case ["register", int(maps), int(reducers)]:
                 return ["registered", self._register(maps, reducers)]
-            case ["lease", str(segment), int(size)]:
-                return ["leased", self._lease(guest, segment, size)]
+            case ["lease", int(number), int(size)]:
+                return ["leased", self._lease(guest, number, size)]
             case ["missing", int(shuffle)]:
                 return ["missing", self._page(shuffle).missing()]
             case ["sizes", int(shuffle)]:
@@ -172,7 +175,7 @@ class Book:
             raise Refused("UnknownShuffle", shuffle)
         return page
 
-    def _forget(self, guest: str, shuffle: int) -> list[Command]:
+    def _forget(self, guest: GuestId, shuffle: int) -> list[Command]:
         page = self.shuffles.pop(shuffle, None)
         if page is None:
             return [Answer(guest, ["forgotten"])]
@@ -185,10 +188,10 @@ class Book:
 
     # Outputs
 
-    def _lease(self, guest: str, segment: str, size: int) -> int:
+    def _lease(self, guest: GuestId, number: int, size: int) -> int:
         """How long a segment for a block of this size may be; 0 where there is no room."""
-        check_name(guest, segment, MEMORY_PREFIX)
-        if segment in self.ledger.segments or size < 0:
+        segment = self._new_name(guest, number)
+        if size < 0:
             raise BadWords(f"segment {segment} of {size} bytes can't be leased")
         unused_bytes = self.ledger.pools[NODE].unused_bytes
         granted = share(size, self.segment_bytes, unused_bytes, len(self.ledger.writers))
@@ -198,38 +201,45 @@ class Book:
             self.ledger.fill(guest, kept=False)
         return granted
 
-    def _spill(self, guest: str, segment: str) -> list[Command]:
+    def _spill(self, guest: GuestId, number: int) -> list[Command]:
         """The guest is about to write a file; without this word nobody would know whose it is."""
-        check_name(guest, segment, DISK_PREFIX)
-        if segment in self.ledger.segments:
-            raise BadWords(f"segment {segment} is written")
+        segment = self._new_name(guest, number)
         drops = self._end_spill(guest)
         self.spills[guest] = segment
         return [*removal(drops), Answer(guest, ["noted"])]
 
-    def _end_spill(self, guest: str) -> list[Drop]:
+    def _new_name(self, guest: GuestId, number: int) -> str:
+        """What a guest calls a segment that is to be made; each of its numbers serves once."""
+        segment = segment_name(guest, number)
+        is_known = segment in self.ledger.segments or self.spills.get(guest) == segment
+        if number < 0 or is_known:
+            raise BadWords(f"guest {guest} can't have a segment {number}")
+        return segment
+
+    def _end_spill(self, guest: GuestId) -> list[Drop]:
         """The guest has done with its last file on disk; gives it where it is nobody's."""
         spill = self.spills.pop(guest, None)
         return [] if spill is None or spill in self.ledger.segments else [(NODE, spill)]
 
-    def _written(self, guest: str, block: Any, ends: Any, checks: Any) -> Output:
+    def _written(self, guest: GuestId, block: Any, ends: Any, checks: Any) -> Output:
         """The output that the words tell of, where the guest may have written it."""
         match block:
-            case [str(name), int(offset), int(length)] if offset >= 0 and length >= 0:
+            case [str(name), int(offset), int(length), ("memory" | "disk") as medium] if (
+                offset >= 0 and length >= 0
+            ):
                 pass
             case _:
-                raise BadWords("a block has a segment, an offset and a length")
-        prefix = MEMORY_PREFIX if name.startswith(MEMORY_PREFIX) else DISK_PREFIX
-        check_name(guest, name, prefix)
+                raise BadWords("a block has a segment, an offset, a length and a medium")
         segment = self.ledger.segments.get(name)
-        if prefix == DISK_PREFIX:
+        if medium == "disk":
             has_it = self.spills.get(guest) == name and offset == 0
         else:
-            has_it = segment is not None and offset + length <= segment.bytes
+            end = offset + length
+            has_it = segment is not None and segment.writer == guest and end <= segment.bytes
         if not has_it:
-            raise BadWords(f"segment {name} was not given to {guest} for this")
+            raise BadWords(f"segment {name} was not given to guest {guest} for this")
         try:
-            output = Output.made(BlockRef(NODE, name, offset, length), ends, checks)
+            output = Output.made(BlockRef(NODE, name, offset, length, medium), ends, checks)
         except (TypeError, OverflowError) as error:
             raise BadWords(f"no ends and checksums: {error}") from None
         if len(output.ends) != len(output.checks) or not are_ends(output.ends, length):
@@ -237,10 +247,10 @@ class Book:
         return output
 
     def _put(
-        self, guest: str, shuffle: int, map: int, output: Output, replace: bool
+        self, guest: GuestId, shuffle: int, map: int, output: Output, replace: bool
     ) -> list[Command]:
         try:
-            replaced = self._enter(shuffle, map, output, replace)
+            replaced = self._enter(guest, shuffle, map, output, replace)
             words = ["put", replaced is not output]
         except Refused as refused:
             replaced, words = None, refused.words
@@ -250,7 +260,9 @@ class Book:
         commands: list[Command] = [*removal(drops), Answer(guest, words)]
         return commands + self._tell_waiting(shuffle, map)
 
-    def _enter(self, shuffle: int, map: int, output: Output, replace: bool) -> Output | None:
+    def _enter(
+        self, guest: GuestId, shuffle: int, map: int, output: Output, replace: bool
+    ) -> Output | None:
         """Enters the output, and gives the one before it; itself where the same is there."""
         page = self._page(shuffle)
         if not 0 <= map < page.maps or len(output.ends) != page.reducers:
@@ -260,13 +272,13 @@ class Book:
             if not known.has_bytes_of(output):
                 raise Refused("AlreadyPut", shuffle, map)
             return output
-        self.ledger.pin(output.block)
+        self.ledger.pin(output.block, guest)
         page.take_out(map)
         page.enter(map, output)
         return known
 
     def _lost(
-        self, guest: str, shuffle: int, map: int, reducer: int, place: tuple[str, int]
+        self, guest: GuestId, shuffle: int, map: int, reducer: int, place: tuple[str, int]
     ) -> list[Command]:
         """A reader could not use a part: the map is missing, unless it was put anew since."""
         page = self._page(shuffle)
@@ -282,7 +294,7 @@ class Book:
 
     # Waiting
 
-    def _find(self, guest: str, wait: Wait, now_s: float) -> list[Command]:
+    def _find(self, guest: GuestId, wait: Wait, now_s: float) -> list[Command]:
         page = self._page(wait.shuffle)
         if not (0 <= wait.reducer < page.reducers and 0 <= wait.first < page.maps):
             raise BadWords(f"{wait} is not of its shuffle")
@@ -321,12 +333,12 @@ class Book:
         """When somebody will have waited long enough."""
         return min((w.until_s for w in self.waits.values() if w.until_s is not None), default=None)
 
-    def leave(self, guest: str) -> list[Command]:
+    def leave(self, guest: GuestId) -> list[Command]:
         """A guest has gone, however it was: what it wrote and told nobody of goes with it."""
         self._end_wait(guest)
         return [*removal(self.ledger.seal(guest) + self._end_spill(guest))]
 
-    def _end_wait(self, guest: str) -> None:
+    def _end_wait(self, guest: GuestId) -> None:
         wait = self.waits.pop(guest, None)
         if wait is None:
             return
@@ -339,7 +351,7 @@ class Book:
         """What always holds."""
         self.ledger.check()
         live: dict[str, int] = {}
-        waiting: dict[str, int] = {}
+        waiting: dict[GuestId, int] = {}
         for id, page in self.shuffles.items():
             assert id == page.id
             for reducer, size in enumerate(page.sizes):
@@ -372,13 +384,6 @@ def end_of(wait_s: Any, now_s: float) -> float | None:
         case int() | float() if 0 <= wait_s < math.inf:
             return now_s + min(wait_s, LONGEST_WAIT_S)
     raise BadWords(f"nobody waits for {str(wait_s)[:50]} seconds")
-
-
-def check_name(guest: str, segment: str, prefix: str) -> None:
-    """Guests write into segments of their own, whose names say so."""
-    number = segment.removeprefix(f"{prefix}{guest}-")
-    if number == segment or not (number.isascii() and number.isdecimal()):
-        raise BadWords(f"{segment} is no segment of {guest}")
 
 
 def removal(drops: Sequence[Drop]) -> list[Remove]:

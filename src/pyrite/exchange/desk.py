@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pyrite.blocks.segments import Folders
-from pyrite.exchange.book import Answer, Book, Command, Remove
+from pyrite.exchange.book import Answer, Book, Command, GuestId, Remove
 from pyrite.exchange.guest import LONGEST_S, Guest
 from pyrite.exchange.options import Options
 from pyrite.remote.door import Door
@@ -30,10 +30,9 @@ class Desk:
         self.secret = secret
         self.book = Book(options.memory_bytes, options.segment_bytes)
         self.guests: dict[int, Guest] = {}
-        # Those that have proved themselves, by their names.
-        self.trusted: dict[str, Guest] = {}
+        # Those that have proved themselves, by their numbers.
+        self.trusted: dict[GuestId, Guest] = {}
         self.next_guest = 0
-        self.waits_to_send: set[int] = set()
         listener = socket.create_server((options.host, 0), backlog=BACKLOG)
         self.address: tuple[str, int] = listener.getsockname()[:2]
         self.poll = select.epoll()
@@ -87,7 +86,7 @@ class Desk:
         if sock is None:
             return
         self.next_guest += 1
-        guest = Guest(f"g{self.next_guest}", sock, self.secret)
+        guest = Guest(GuestId(self.next_guest), sock, self.secret, self.poll)
         self.guests[sock.fileno()] = guest
         self.poll.register(sock, select.EPOLLIN)
         try:
@@ -97,45 +96,32 @@ class Desk:
 
     def _hear(self, guest: Guest, now_s: float) -> None:
         try:
-            guest.unsent.send()
+            guest.outbox.flush()
             words = guest.hear()
             if words is not None:
                 self._perform(self._answer(guest, words, now_s))
             if guest.has_proved and self.door.dismiss(guest.sock.fileno()):
-                self.trusted[guest.name] = guest
+                self.trusted[guest.id] = guest
         except Exception:
             # Whatever one guest brings about, the others are served.
             self._send_away(guest)
-        else:
-            self._watch(guest)
 
     def _answer(self, guest: Guest, words: list[Any], now_s: float) -> list[Command]:
         if words != ["hello"]:
-            return self.book.hear(guest.name, words, now_s)
+            return self.book.hear(guest.id, words, now_s)
         folders, options = self.folders, self.options
         # A guest may come since it has found that the server is gone, before that is heard here.
         self._hear_server()
         places = [folders.memory, folders.disk, list(self.server.wait())]
-        return [Answer(guest.name, ["welcome", guest.name, *places, options.direct])]
-
-    def _watch(self, guest: Guest) -> None:
-        fd = guest.sock.fileno()
-        if bool(guest.unsent) != (fd in self.waits_to_send):
-            if guest.unsent:
-                self.waits_to_send.add(fd)
-                self.poll.modify(fd, select.EPOLLIN | select.EPOLLOUT)
-            else:
-                self.waits_to_send.discard(fd)
-                self.poll.modify(fd, select.EPOLLIN)
+        return [Answer(guest.id, ["welcome", guest.id, *places, options.direct])]
 
     def _send_away(self, guest: Guest) -> None:
         fd = guest.sock.fileno()
         del self.guests[fd]
         self.door.dismiss(fd)
-        self.trusted.pop(guest.name, None)
-        self.waits_to_send.discard(fd)
+        self.trusted.pop(guest.id, None)
         guest.sock.close()
-        self._perform(self.book.leave(guest.name))
+        self._perform(self.book.leave(guest.id))
         # There is a descriptor for another.
         self.door.listen()
 
@@ -144,18 +130,17 @@ class Desk:
     def _perform(self, commands: Iterable[Command]) -> None:
         for command in commands:
             match command:
-                case Answer(name, words):
-                    self._say(name, words)
+                case Answer(guest, words):
+                    self._say(guest, words)
                 case Remove(segments):
                     # Before the answers behind it: who forgets a shuffle has its memory then.
                     remove_what_can_be(self.folders, segments)
                     self.server.forget(segments)
 
-    def _say(self, name: str, words: list[Any]) -> None:
-        guest = self.trusted.get(name)
+    def _say(self, id: GuestId, words: list[Any]) -> None:
+        guest = self.trusted.get(id)
         if guest is not None:
             guest.say(words)
-            self._watch(guest)
 
     def _hear_server(self) -> None:
         self.server.hear()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import select
 import socket
 import struct
 from typing import Any
 
+from pyrite.exchange.book import GuestId
 from pyrite.remote.handshake import ANSWER_BYTES, counter_proof, fresh_nonce
-from pyrite.remote.unsent import Unsent
+from pyrite.remote.outbox import Outbox
 
 LENGTH = struct.Struct("<I")
 READ_BYTES = 1 << 16
@@ -25,16 +27,16 @@ def pack(words: list[Any]) -> bytes:
 
 
 class Guest:
-    """A connection with a name, which its segments carry."""
+    """A connection with a number, which its segments carry."""
 
-    def __init__(self, name: str, sock: socket.socket, secret: bytes) -> None:
-        self.name = name
+    def __init__(self, id: GuestId, sock: socket.socket, secret: bytes, poll: select.epoll) -> None:
+        self.id = id
         self.sock = sock
         self.secret = secret
         self.has_proved = False
         self.nonce = fresh_nonce()
         self.unheard = bytearray()
-        self.unsent = Unsent(sock)
+        self.outbox = Outbox(sock, poll)
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         # A machine that vanishes says nothing; its leases must come free all the same.
@@ -77,7 +79,7 @@ class Guest:
         if length > MOST_BYTES:
             raise ValueError(f"a request of {length} bytes")
         excess = len(self.unheard) - LENGTH.size - length
-        if excess > 0 or self.unsent:
+        if excess > 0 or self.outbox:
             raise ValueError("a client that does not wait for its answer")
         if excess < 0:
             return None
@@ -87,4 +89,4 @@ class Guest:
 
     def say(self, words: list[Any]) -> None:
         """Sends words now, or as soon as there is room for them."""
-        self.unsent.send(pack(words))
+        self.outbox.send(pack(words))

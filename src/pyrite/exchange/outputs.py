@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pyrite.ids import BlockRef
+from pyrite.ids import BlockRef, Medium
 
 # Parts begin at multiples of this, so that arrays of numbers are read in place.
 ALIGNMENT = 8
@@ -24,6 +24,7 @@ class Stretch(NamedTuple):
     offset: int
     length: int
     check: int
+    medium: Medium
 
 
 class Output(NamedTuple):
@@ -39,8 +40,9 @@ class Output(NamedTuple):
 
     def stretch(self, part: int) -> Stretch:
         start = self._start(part)
-        _, segment, offset, _ = self.block
-        return Stretch(segment, offset + start, self.ends[part] - start, self.checks[part])
+        _, segment, offset, _, medium = self.block
+        length = self.ends[part] - start
+        return Stretch(segment, offset + start, length, self.checks[part], medium)
 
     def length(self, part: int) -> int:
         return self.ends[part] - self._start(part)

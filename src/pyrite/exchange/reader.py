@@ -42,9 +42,9 @@ class PartReader:
 
     def _map(self, stretches: Sequence[Stretch]) -> Iterator[memoryview | None]:
         assert self.files is not None
-        for segment, offset, length, _ in stretches:
+        for segment, offset, length, _, medium in stretches:
             try:
-                yield self.files.view(BlockRef(NODE, segment, offset, length))
+                yield self.files.view(BlockRef(NODE, segment, offset, length, medium))
             except FileNotFoundError:
                 yield None
             except OSError as error:

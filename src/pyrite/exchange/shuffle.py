@@ -47,7 +47,7 @@ class Shuffle:
                 ref = visit.write(buffers, size)
             except OSError as error:
                 raise ExchangeFull(self.id, map, size, str(error)) from None
-            block = [ref.segment, ref.offset, ref.length]
+            block = [ref.segment, ref.offset, ref.length, ref.medium]
             was_kept: bool = visit.ask("put", self.id, map, block, ends, checks, bool(replace))[1]
             return was_kept
 

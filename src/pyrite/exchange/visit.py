@@ -18,7 +18,7 @@ from pyrite.blocks.segments import Folders
 from pyrite.blocks.writer import BlockNotWritten
 from pyrite.errors import PyriteError
 from pyrite.exchange import errors
-from pyrite.exchange.book import NODE
+from pyrite.exchange.book import NODE, GuestId
 from pyrite.exchange.forks import not_in_children
 from pyrite.exchange.guest import LENGTH, LONGEST_S, pack
 from pyrite.exchange.outputs import Stretch
@@ -54,7 +54,7 @@ class Visit:
         try:
             self.link.connect(secret)
             self.link.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            _, name, memory, disk, server, direct = self.ask("hello")
+            _, guest, memory, disk, server, direct = self.ask("hello")
         except BaseException as error:
             self.link.close()
             if isinstance(error, PeerLost):
@@ -65,7 +65,9 @@ class Visit:
         if not self.direct:
             self.neighbours.meet(secret, {NODE: tuple(server)})
         self.server: tuple[str, int] = tuple(server)
-        self.writer = OutputWriter(self.folders, name, self._lease, self._announce, self.neighbours)
+        self.writer = OutputWriter(
+            self.folders, GuestId(guest), self._lease, self._announce, self.neighbours
+        )
 
     def ask(self, *words: Any, wait_s: float | None = 0.0) -> list[Any]:
         """The answer; raises what it refuses with, or ExchangeLost."""
@@ -112,18 +114,18 @@ class Visit:
         client = self.neighbours.client
         assert isinstance(client, BlockClient), "who can enter the folders reads there"
         try:
-            return client.read_many(self.server, [each[:3] for each in stretches])
+            return client.read_many(self.server, [(*each[:3], each.medium) for each in stretches])
         except PeerLost as error:
             raise self._lost(str(error), errors.ServerLost) from None
         except BlockRefused as error:
             raise self._lost(str(error)) from None
 
-    def _lease(self, segment: str, size: int) -> int:
-        granted: int = self.ask("lease", segment, size)[1]
+    def _lease(self, number: int, size: int) -> int:
+        granted: int = self.ask("lease", number, size)[1]
         return granted
 
-    def _announce(self, segment: str) -> None:
-        self.ask("spill", segment)
+    def _announce(self, number: int) -> None:
+        self.ask("spill", number)
 
     def _lost(
         self, reason: str, kind: type[errors.ExchangeLost] = errors.ExchangeLost

@@ -6,16 +6,15 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.blocks.segments import Folders, write_all
 from pyrite.blocks.writer import DiskBlock, OpenSegment, Want
-from pyrite.exchange.book import NODE
+from pyrite.exchange.book import NODE, GuestId
 from pyrite.ids import BlockRef
 from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.writer import NodeWriter
 
-# Says how long a segment for a block of this size may be; 0 where there is no room.
-Grant = Callable[[str, int], int]
+# Says how long a segment of this number for a block of this size may be; 0 where there is no room.
+Grant = Callable[[int, int], int]
 
 
 class OutputWriter(NodeWriter):
@@ -28,18 +27,18 @@ class OutputWriter(NodeWriter):
     def __init__(
         self,
         folders: Folders,
-        owner: str,
+        guest: GuestId,
         grant: Grant,
-        announce: Callable[[str], None],
+        announce: Callable[[int], None],
         neighbours: Neighbours,
     ) -> None:
         # It wants room for its block, and takes as much more as the exchange has for it.
-        super().__init__(folders, owner, lambda want: NODE, neighbours, segment_bytes=0)
+        super().__init__(folders, guest, lambda want: NODE, neighbours, segment_bytes=0)
         self.grant = grant
         self.announce = announce
 
     def _open(self, want: Want) -> OpenSegment | None:
-        granted = self.grant(want.segment, want.bytes)
+        granted = self.grant(self.number, want.bytes)
         segment = super()._open(want._replace(bytes=granted)) if granted else None
         if segment is not None:
             # An open file would hold its memory after the exchange has been closed.
@@ -47,19 +46,19 @@ class OutputWriter(NodeWriter):
         return segment
 
     def _fill(self, segment: OpenSegment, buffers: Sequence[Any]) -> None:
-        fd = os.open(self.folders.path(segment.name), os.O_WRONLY | os.O_CLOEXEC)
+        fd = os.open(self.folders.path(segment.name, "memory"), os.O_WRONLY | os.O_CLOEXEC)
         try:
             write_all(fd, buffers, segment.offset)
         finally:
             os.close(fd)
 
     def write_to_disk(self, buffers: Sequence[Any]) -> BlockRef:
-        name = self._new_name(DISK_PREFIX)
-        self.announce(name)
+        name = self._new_name()
+        self.announce(self.number)
         if self.folders.node == NODE:
             file = DiskBlock(name, self.folders)
             file.append(buffers)
             return file.finish()
         size = sum(map(len, buffers))
-        self.neighbours.write(NODE, name, 0, buffers, size)
-        return BlockRef(NODE, name, 0, size)
+        self.neighbours.write(NODE, name, 0, buffers, size, "disk")
+        return BlockRef(NODE, name, 0, size, "disk")

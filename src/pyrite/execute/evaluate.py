@@ -16,7 +16,7 @@ from pyrite.rare import rare
 from pyrite.rdd.fuse import Step, run_steps
 from pyrite.rdd.narrow import RecordOp, Union
 from pyrite.rdd.op import Input
-from pyrite.shuffle.read import MapBlocks, MissingMapOutput, ShuffleRows
+from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 
 
 class Evaluator:
@@ -26,12 +26,12 @@ class Evaluator:
         self,
         operators: Operators,
         plans: dict[RddId, KeepPlan],
-        shuffles: dict[ShuffleId, MapBlocks],
+        shuffles: dict[ShuffleId, list[BlockRef]],
         keeper: Keeper,
         space: Space,
         parcels: dict[ShuffleId, list[str]],
     ) -> None:
-        self.nodes = operators.layout.nodes
+        self.steps = operators.layout.steps
         self.ops = operators.of
         self.plans = plans
         self.shuffles = shuffles
@@ -48,7 +48,7 @@ class Evaluator:
 
     def compute(self, index: int) -> Iterator[Any]:
         """The rows of a partition of the stage's last RDD."""
-        return self.rows(len(self.nodes) - 1, index)
+        return self.rows(len(self.steps) - 1, index)
 
     def compute_piece(
         self, place: int, shuffle: ShuffleId, maps: range, index: int
@@ -63,7 +63,7 @@ class Evaluator:
         """Has `compute` merge the RDD at the place from what pieces have made: the only part of
         a block each."""
         reader = self.keeper.reader
-        self.pieces[place] = [ShuffleRows(shuffle, MapBlocks([ref]), 0, reader) for ref in blocks]
+        self.pieces[place] = [ShuffleRows(shuffle, [ref], 0, reader) for ref in blocks]
 
     def rows(self, place: int, index: int) -> Iterator[Any]:
         """The rows of one partition of one RDD.
@@ -85,14 +85,14 @@ class Evaluator:
     def _find_kept(self, place: int, index: int) -> Iterator[Any] | None:
         if place in self.pieces:
             return self.ops(place)[-1].merge([each.rows() for each in self.pieces[place]], self)
-        rdd = self.nodes[place].rdd
+        rdd = self.steps[place].rdd
         if rdd is None or rdd not in self.plans:
             return None
         return self.keeper.find(Partition(rdd, index))
 
     def _only_parent(self, place: int, index: int) -> tuple[int, int] | None:
         """The one partition that this one is made from, if it is just one in this stage."""
-        node = self.nodes[place]
+        node = self.steps[place]
         if node.union is None and len(node.inputs) != 1:
             return None
         parents = list(islice(node.parents(index), 2))
@@ -101,7 +101,7 @@ class Evaluator:
     def _start(self, place: int, index: int) -> tuple[Iterator[Any], int]:
         """What the first operator makes of a partition that has not a single parent, and that one
         operator is done."""
-        inputs = [self._input(each, index) for each in self.nodes[place].inputs]
+        inputs = [self._input(each, index) for each in self.steps[place].inputs]
         return self.ops(place)[0].compute(index, inputs, self), 1
 
     def _apply(
@@ -118,7 +118,7 @@ class Evaluator:
                     rows, steps = run_steps(rows, steps), []
                     rows = op.compute(index, [Given(rows, self.space)], self)
             done = 0
-            rdd = self.nodes[place].rdd
+            rdd = self.steps[place].rdd
             plan = None if rdd is None else self.plans.get(rdd)
             if rdd is not None and plan is not None:
                 rows, steps = run_steps(rows, steps), []
@@ -127,7 +127,7 @@ class Evaluator:
 
     def _input(self, each: NarrowInput | ShuffleInput, index: int) -> Input:
         if isinstance(each, NarrowInput):
-            return Parents(self, each.node, each.mapping.parents(index))
+            return Parents(self, each.step, each.mapping.parents(index))
         snapshot = self.shuffles.get(each.shuffle)
         if snapshot is None:
             rare("kept rows are gone that hid a shuffle")
@@ -163,13 +163,13 @@ class Given(Batches):
 class Parents(Batches):
     """Parent partitions of the same stage, computed when they are read."""
 
-    def __init__(self, evaluator: Evaluator, node: int, indices: Any) -> None:
+    def __init__(self, evaluator: Evaluator, place: int, indices: Any) -> None:
         self.evaluator = evaluator
         self.space = evaluator.space
-        self.node = node
+        self.place = place
         self.indices = indices
 
     def rows(self) -> Iterator[Any]:
         if len(self.indices) == 1:
-            return self.evaluator.rows(self.node, self.indices[0])
-        return chain.from_iterable(self.evaluator.rows(self.node, each) for each in self.indices)
+            return self.evaluator.rows(self.place, self.indices[0])
+        return chain.from_iterable(self.evaluator.rows(self.place, each) for each in self.indices)

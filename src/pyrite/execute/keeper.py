@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from pyrite.blocks.codec import CorruptBlock, Encoder, detached, frame_size
 from pyrite.blocks.consumed import ConsumedValues
 from pyrite.blocks.live import LiveStore, estimate_bytes
-from pyrite.blocks.pool import MEMORY_PREFIX
 from pyrite.blocks.segments import SegmentReader
 from pyrite.blocks.writer import SegmentWriter
 from pyrite.bounded.chunks import Chunks
@@ -100,7 +99,7 @@ class Keeper:
         return chain(first, chain.from_iterable(self._rest(partition, ref, frames)))
 
     def _where(self, ref: BlockRef) -> int:
-        if not ref.segment.startswith(MEMORY_PREFIX):
+        if ref.medium == "disk":
             return DISK
         return POOL if ref.node == self.reader.folders.node else REMOTE
 

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Sequence
 from typing import Any
 
-from pyrite.plan.program import Layout, Slices
+from pyrite.plan.program import ProgramLayout, Slices
 from pyrite.rdd.op import Op, Sliced
 
 
@@ -14,7 +14,7 @@ class Operators:
     """Unpickles pipelines for one task, when it first needs them: behind kept rows it needs none,
     and of the parents of a union one."""
 
-    def __init__(self, layout: Layout, links: Sequence[bytes], slices: Slices) -> None:
+    def __init__(self, layout: ProgramLayout, links: Sequence[bytes], slices: Slices) -> None:
         self.layout = layout
         self.links = links
         self.slices = slices

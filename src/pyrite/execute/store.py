@@ -8,7 +8,7 @@ from pyrite.blocks.live import LiveStore
 from pyrite.blocks.segments import Folders, SegmentReader
 from pyrite.blocks.writer import Lease, SegmentWriter
 from pyrite.bounded.space import Space
-from pyrite.ids import NodeId
+from pyrite.ids import ExecutorId, NodeId
 from pyrite.remote.errors import Address
 from pyrite.remote.neighbours import TIMEOUT_S, Neighbours
 from pyrite.remote.reader import NodeReader
@@ -39,8 +39,8 @@ class Store:
     def reader(self) -> SegmentReader:
         return NodeReader(self.folders, self.neighbours)
 
-    def writer(self, owner: str, lease: Lease, segment_bytes: int) -> SegmentWriter:
-        return NodeWriter(self.folders, owner, lease, self.neighbours, segment_bytes)
+    def writer(self, writer: ExecutorId, lease: Lease, segment_bytes: int) -> SegmentWriter:
+        return NodeWriter(self.folders, writer, lease, self.neighbours, segment_bytes)
 
     def live(self, limit_bytes: int, protected_bytes: int) -> LiveStore:
         return LiveStore(limit_bytes, protected_bytes)

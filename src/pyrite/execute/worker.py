@@ -8,7 +8,6 @@ import pickle
 import resource
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from pyrite import accumulators
@@ -25,15 +24,15 @@ from pyrite.execute.keeper import Keeper, KeepPlan, KeptBlockLost
 from pyrite.execute.operators import Operators
 from pyrite.execute.store import Store
 from pyrite.execute.traces import hint, pickle_error, summary, user_traceback
-from pyrite.ids import BlockRef, NodeId, Partition, RddId, ShuffleId
+from pyrite.ids import BlockRef, ExecutorId, Medium, NodeId, Partition, RddId, ShuffleId
 from pyrite.place.sizes import encode as encode_sizes
-from pyrite.plan.program import Layout
+from pyrite.plan.program import ProgramLayout
 from pyrite.rare import rare
 from pyrite.rdd.partitioner import Router, ToOne
 from pyrite.rdd.stops import cause_of_stop
 from pyrite.remote.errors import PeerLost
-from pyrite.shuffle.read import Block, MapBlocks, MissingMapOutput
-from pyrite.shuffle.write import Buffer, write_map_output
+from pyrite.shuffle.read import MissingMapOutput
+from pyrite.shuffle.write import write_map_output
 from pyrite.taskcontext import TaskContext, TaskInfo
 
 
@@ -102,7 +101,7 @@ class Stage:
     """A stage as this executor knows it."""
 
     def __init__(self, layout: bytes, links: list[bytes], header: bytes) -> None:
-        self.layout: Layout = pickle.loads(layout)
+        self.layout: ProgramLayout = pickle.loads(layout)
         self.links = links
         self.header: Header = pickle.loads(header)
 
@@ -122,14 +121,11 @@ class Task(NamedTuple):
     partitions: tuple[int, ...]
     number: int
     inputs: list[ShuffleId]
-    blocks: list[tuple[int, int, NodeId, str, int, int]]
+    blocks: list[tuple[int, int, NodeId, str, int, int, Medium]]
     # The segments on this node with parts of shuffles that were fetched ahead.
     parcels: list[tuple[ShuffleId, list[str]]]
-    # Tiny partitions that are computed with the first, one after another.
     # Where it does a piece of a heavy reducer's work, or the whole after its pieces.
     divided: tuple[int, ShuffleId, tuple[int, int] | None, list[Any]] | None
-    # How much of a map output makes an installment; 0 where all of it is written at the end.
-    buffer_bytes: int
     # For each of its partitions, pickled: what operators have for it alone. None where none has.
     slices: list[bytes] | None
 
@@ -137,16 +133,18 @@ class Task(NamedTuple):
 class Worker:
     """The executor's state between tasks, and its loop."""
 
-    def __init__(self, name: str, channel: Channel, store: Store, limits: Limits) -> None:
+    def __init__(
+        self, executor: ExecutorId, channel: Channel, store: Store, limits: Limits
+    ) -> None:
         self.channel = channel
         self.store = store
         self.limits = limits
         self.reader = store.reader()
-        self.writer = store.writer(name, self._lease, limits.segment_bytes)
+        self.writer = store.writer(executor, self._lease, limits.segment_bytes)
         self.live = store.live(limits.storage_bytes, limits.protected_bytes)
         self.keeper = Keeper(self.live, self.reader, self.writer, limits.batch_rows)
         self.stages: dict[int, Stage] = {}
-        self.snapshots: dict[ShuffleId, MapBlocks] = {}
+        self.snapshots: dict[ShuffleId, list[BlockRef]] = {}
         self.running: int | None = None
         self.interrupted: int | None = None
         # The attempt that was last cancelled, as the cluster knows it.
@@ -174,9 +172,8 @@ class Worker:
         match message:
             case ("task", *order):
                 self._run(Task(*order))
-            case ("snapshot", shuffle, refs, installments):
-                blocks = [Block(n, index, BlockRef(*ref)) for n, index, ref in installments]
-                self.snapshots[shuffle] = MapBlocks([BlockRef(*each) for each in refs], blocks)
+            case ("snapshot", shuffle, refs):
+                self.snapshots[shuffle] = [BlockRef(*each) for each in refs]
             case ("end_shuffle", shuffle):
                 self.snapshots.pop(shuffle, None)
             case ("stage", stage, layout, links, header):
@@ -265,8 +262,8 @@ class Worker:
         shuffles = {shuffle: self.snapshots[shuffle] for shuffle in task.inputs}
         self.keeper.start_task(
             {
-                Partition(RddId(rdd), index): BlockRef(node, segment, offset, length)
-                for rdd, index, node, segment, offset, length in task.blocks
+                Partition(RddId(rdd), index): BlockRef(node, segment, offset, length, medium)
+                for rdd, index, node, segment, offset, length, medium in task.blocks
             }
         )
         plans, parcels = stage.header.plans, dict(task.parcels)
@@ -280,29 +277,21 @@ class Worker:
             evaluator.take_pieces(place, shuffle, [BlockRef(*each) for each in blocks])
         rows = evaluator.compute(partition)
         if isinstance(work, MapWork):
-            return self._write_output(task, work, partition, rows, space)
+            return self._write_output(work, partition, rows, space)
         result = self._encode_result(work(partition, rows))
         self.keeper.finish_task()
         return (result, None, None, take_updates())
 
     def _write_output(
-        self, task: Task, work: MapWork, partition: int, rows: Iterator[Any], space: Space
+        self, work: MapWork, partition: int, rows: Iterator[Any], space: Space
     ) -> Made:
-        buffer = None
-        if task.buffer_bytes:
-            buffer = Buffer(task.buffer_bytes, partial(self._tell_installment, task.attempt))
         output, sizes = write_map_output(
-            rows, partition, work.router, work.parts, space, self.writer, buffer
+            rows, partition, work.router, work.parts, space, self.writer
         )
         self.keeper.finish_task()
         least = self.limits.told_bytes
-        is_told = buffer is not None or (least is not None and output.length >= least)
+        is_told = least is not None and output.length >= least
         return (None, tuple(output), encode_sizes(sizes) if is_told else None, take_updates())
-
-    def _tell_installment(self, attempt: int, ref: BlockRef, sizes: list[int]) -> None:
-        self.channel.send(("grown", attempt, tuple(ref), encode_sizes(sizes)))
-        # The driver has it removed if the task fails.
-        self.writer.hand_over(ref.segment)
 
     def _encode_result(self, result: Any) -> bytes | tuple[Any, ...]:
         if isinstance(result, Frames):

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 
 from pyrite.io.codecs import InputStream
 from pyrite.io.errors import CorruptInput
+from pyrite.io.filesystem import display
 from pyrite.io.splits import Split
-from pyrite.io.storage import display
 
 READ_BYTES: Final = 64 * 1024
 FETCH_BYTES: Final = 256 * 1024

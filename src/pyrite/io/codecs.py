@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, cast
 
-from pyrite.io import storage
+from pyrite.io import filesystem
 from pyrite.io.errors import CodecUnknown, CorruptInput, PackageMissing
 
 _HADOOP: Final = "org.apache.hadoop.io.compress."
@@ -144,7 +144,7 @@ class InputStream:
     def __init__(self, path: str, *, decompress: bool = True) -> None:
         codec = codec_of(path) if decompress else None
         self._path = path
-        self._raw = storage.open_read(path)
+        self._raw = filesystem.open_read(path)
         self._stream = self._raw
         if codec is not None:
             try:
@@ -171,7 +171,7 @@ class InputStream:
         try:
             return self._stream.read(size)
         except (OSError, EOFError, ValueError, self._codec_error()) as error:
-            message = f"{storage.display(self._path)} can't be decompressed: {error}"
+            message = f"{filesystem.display(self._path)} can't be decompressed: {error}"
             raise CorruptInput(message, self._path) from error
 
     def _codec_error(self) -> type[Exception]:
@@ -192,7 +192,7 @@ class InputStream:
 @contextmanager
 def output_stream(path: str, codec: Codec | None) -> Iterator[BinaryIO]:
     """An open output file that compresses what is written."""
-    with storage.open_write(path) as raw:
+    with filesystem.open_write(path) as raw:
         if codec is None:
             yield raw
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from pyrite.io.errors import BadPath, OutputExists, OutputIncomplete
-from pyrite.io.storage import Storage, display, locate
+from pyrite.io.filesystem import FileSystem, display, locate
 
 SUCCESS = "_SUCCESS"
 
@@ -104,7 +104,7 @@ class FolderCommit:
     def _attempt_folder(self, partition: int, attempt: int) -> str:
         return f"{self._staged()}/attempts/{partition:05d}-{attempt}"
 
-    def _refuse_existing(self, storage: Storage, path: str) -> None:
+    def _refuse_existing(self, storage: FileSystem, path: str) -> None:
         if storage.entry(path) is not None:
             cure = "choose another path, or remove it first"
             shown = display(self.path)
@@ -117,13 +117,13 @@ class FolderCommit:
             raise OutputIncomplete(f"{message} ({len(missing)} missing)", self.path)
 
 
-def touch(storage: Storage, path: str) -> None:
+def touch(storage: FileSystem, path: str) -> None:
     """Make an empty file."""
     with storage.open_write(path):
         pass
 
 
-def _missing_parents(storage: Storage, path: str) -> list[str]:
+def _missing_parents(storage: FileSystem, path: str) -> list[str]:
     """The folders that must be made first, the deepest first."""
     missing = []
     parent = path.rpartition("/")[0]

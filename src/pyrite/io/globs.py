@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pyrite.io.errors import BadPath
-from pyrite.io.storage import Entry, Storage
+from pyrite.io.filesystem import FileEntry, FileSystem
 
 _WILDCARDS = {"*": ".*", "?": "."}
 
@@ -15,7 +15,7 @@ def has_pattern(path: str) -> bool:
     return any(sign in path for sign in "*?[{\\")
 
 
-def find(storage: Storage, pattern: str) -> list[Entry]:
+def find(storage: FileSystem, pattern: str) -> list[FileEntry]:
     """Every entry that the pattern matches, sorted by path."""
     found = [entry for single in expand_folders(pattern) for entry in _find(storage, single)]
     return sorted(found, key=lambda entry: entry.path)
@@ -61,7 +61,7 @@ def _groups(pattern: str) -> list[tuple[int, int]]:
     return sorted(groups)
 
 
-def _find(storage: Storage, pattern: str) -> list[Entry]:
+def _find(storage: FileSystem, pattern: str) -> list[FileEntry]:
     components = pattern.split("/")
     literal = 0
     while literal < len(components) and not has_pattern(components[literal]):

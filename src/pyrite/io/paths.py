@@ -8,7 +8,7 @@ from os import PathLike
 
 from pyrite.io import globs
 from pyrite.io.errors import InputMissing, InputUnreadable, NestedFolder
-from pyrite.io.storage import Entry, Storage, display, locate
+from pyrite.io.filesystem import FileEntry, FileSystem, display, locate
 
 
 def address_of(path: str | PathLike[str]) -> str:
@@ -54,7 +54,7 @@ def _expand_one(address: str, skip_folders: bool) -> list[InputFile]:
     return [_readable(storage, entry) for entry in found]
 
 
-def _matching(storage: Storage, path: str) -> list[Entry]:
+def _matching(storage: FileSystem, path: str) -> list[FileEntry]:
     shown = display(storage.address(path))
     # In a web address a question mark begins the query.
     if globs.has_pattern(path) and not shown.startswith(("http://", "https://")):
@@ -71,7 +71,7 @@ def _matching(storage: Storage, path: str) -> list[Entry]:
     return [entry]
 
 
-def _files_inside(storage: Storage, folder: Entry, skip_folders: bool) -> list[Entry]:
+def _files_inside(storage: FileSystem, folder: FileEntry, skip_folders: bool) -> list[FileEntry]:
     try:
         children = storage.children(folder.path)
     except PermissionError as error:
@@ -88,13 +88,13 @@ def _files_inside(storage: Storage, folder: Entry, skip_folders: bool) -> list[E
     return [entry for entry in visible if not entry.is_folder]
 
 
-def _readable(storage: Storage, entry: Entry) -> InputFile:
+def _readable(storage: FileSystem, entry: FileEntry) -> InputFile:
     if not storage.may_read(entry.path):
         raise _unreadable(storage, entry)
     return InputFile(storage.address(entry.path), entry.size)
 
 
-def _unreadable(storage: Storage, entry: Entry) -> InputUnreadable:
+def _unreadable(storage: FileSystem, entry: FileEntry) -> InputUnreadable:
     shown = display(storage.address(entry.path))
     kind = "folder" if entry.is_folder else "file"
     cure = "ask its owner for read permission, or leave it out of the input"

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from pyrite.io.codecs import InputStream, output_stream
 from pyrite.io.errors import CorruptInput
+from pyrite.io.filesystem import display
 from pyrite.io.records import read_exactly
 from pyrite.io.splits import Split
-from pyrite.io.storage import display
 
 SIGNATURE: Final = b"PYRITE\x00\x01"
 _LENGTH: Final = struct.Struct("<Q")

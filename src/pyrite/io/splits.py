@@ -8,8 +8,8 @@ from typing import Final
 
 from pyrite.io.codecs import codec_of
 from pyrite.io.errors import BadPath, CorruptInput, InputChanged
+from pyrite.io.filesystem import display, locate
 from pyrite.io.paths import InputFile, expand
-from pyrite.io.storage import display, locate
 
 BLOCK_BYTES: Final = 32 * 1024 * 1024
 # The last piece may be a tenth larger than the others, rather than a crumb of its own.

@@ -9,7 +9,7 @@ from typing import BinaryIO, Final, Protocol
 FEED_BYTES: Final = 4 * 1024
 
 
-class Unpacker(Protocol):
+class Decompressor(Protocol):
     """What unpacks one stream: zlib's and zstandard's objects are alike."""
 
     @property
@@ -22,10 +22,10 @@ class Unpacker(Protocol):
 class StreamsReader:
     """The unpacked bytes of a file of streams."""
 
-    def __init__(self, raw: BinaryIO, make_unpacker: Callable[[], Unpacker]) -> None:
+    def __init__(self, raw: BinaryIO, make_unpacker: Callable[[], Decompressor]) -> None:
         self._raw = raw
         self._make_unpacker = make_unpacker
-        self._unpacker: Unpacker | None = None
+        self._unpacker: Decompressor | None = None
         self._ready = b""
         self._given = 0
 

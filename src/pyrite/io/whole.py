@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from pyrite.io import utf8
 from pyrite.io.codecs import InputStream
+from pyrite.io.filesystem import display
 from pyrite.io.splits import Split
-from pyrite.io.storage import display
 
 NamedText: TypeAlias = tuple[str, str] | tuple[bytes, bytes]
 

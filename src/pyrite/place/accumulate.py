@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pyrite.ids import NodeId
-from pyrite.place.reducers import Host, Reducer, place, weigh
+from pyrite.place.reducers import Reducer, ReducerNode, place, weigh
 
 
 class Gathered(NamedTuple):
@@ -17,7 +17,7 @@ class Gathered(NamedTuple):
 
 
 def accumulate(
-    hosts: Sequence[Host], reducers: Sequence[Reducer], gathered: Sequence[Gathered]
+    hosts: Sequence[ReducerNode], reducers: Sequence[Reducer], gathered: Sequence[Gathered]
 ) -> list[NodeId]:
     """Places a stage anew with a further shuffle, by algorithm 2; what was gathered goes along."""
     # Where we read the paper differently: it compares what was gathered with `prob`, a share of
@@ -43,7 +43,7 @@ def together(parts: Sequence[Reducer]) -> Reducer:
 
 
 def _is_no_gain(
-    hosts: Sequence[Host],
+    hosts: Sequence[ReducerNode],
     reducers: Sequence[Reducer],
     before: list[NodeId],
     after: list[NodeId],

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyrite.ids import NodeId
-from pyrite.place.policy import Answer, Strength, View
+from pyrite.place.policy import Preference, Strength, View
 
 if TYPE_CHECKING:
     from pyrite.plan.stages import StageSpec
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class KeptBlocks:
     """Prefers the node of a task's first kept block; reading it elsewhere beats waiting for it."""
 
-    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Answer | None:
+    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Preference | None:
         kept = view.block_rdds()
         if not kept or stage.shape.rdds.isdisjoint(kept):
             return None
@@ -25,4 +25,4 @@ class KeptBlocks:
             blocks = [ref for each in wanted if (ref := view.block(each)) is not None]
             if blocks:
                 nodes[index] = blocks[0].node
-        return Answer(Strength.NEAR, nodes=nodes)
+        return Preference(Strength.NEAR, nodes=nodes)

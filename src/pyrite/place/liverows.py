@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyrite.ids import ExecutorId
-from pyrite.place.policy import Answer, Strength, View
+from pyrite.place.policy import Preference, Strength, View
 
 if TYPE_CHECKING:
     from pyrite.plan.stages import StageSpec
@@ -18,7 +18,7 @@ class LiveRows:
     def __init__(self, wait_s: float) -> None:
         self.wait_s = wait_s
 
-    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Answer | None:
+    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Preference | None:
         live = view.live_rdds()
         if stage.shape.rdds.isdisjoint(live):
             return None
@@ -32,4 +32,4 @@ class LiveRows:
                 found[index] = [
                     each for each in dict.fromkeys(holders) if holders.count(each) == best
                 ]
-        return Answer(Strength.WAIT, executors=found, wait_s=self.wait_s)
+        return Preference(Strength.WAIT, executors=found, wait_s=self.wait_s)

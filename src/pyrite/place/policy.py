@@ -56,7 +56,7 @@ class Strength(Enum):
     NEAR = "near"
 
 
-class Answer(NamedTuple):
+class Preference(NamedTuple):
     """What a policy prefers for some of the partitions that it was asked about."""
 
     strength: Strength
@@ -68,7 +68,7 @@ class Answer(NamedTuple):
 class Policy(Protocol):
     """One reason for a task to run at some place."""
 
-    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Answer | None:
+    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Preference | None:
         """Where these tasks of a stage should run; None where the policy has no say."""
 
 

@@ -19,7 +19,7 @@ from pyrite.place.sizes import add_up
 MOST_HOLDINGS = 2_000_000
 
 
-class Output(NamedTuple):
+class SeenOutput(NamedTuple):
     """A map output: where it lies, and the code of its parts' sizes."""
 
     node: NodeId
@@ -57,7 +57,7 @@ def is_enough(seen: int, maps: int, share: float) -> bool:
     return seen >= max(1, ceil(maps * share - 1e-9))
 
 
-def observe(outputs: Collection[Output], maps: int, reducers: int) -> list[Reducer]:
+def observe(outputs: Collection[SeenOutput], maps: int, reducers: int) -> list[Reducer]:
     """What reducers will read, by the map outputs seen so far.
 
     Sizes are scaled to all maps. What nodes hold is not: where the other maps will run is unknown,
@@ -72,7 +72,7 @@ def observe(outputs: Collection[Output], maps: int, reducers: int) -> list[Reduc
 
 
 def sampled(
-    samples: Sequence[Sample], outputs: Mapping[int, Output], reducers: int
+    samples: Sequence[Sample], outputs: Mapping[int, SeenOutput], reducers: int
 ) -> list[Reducer]:
     """What reducers will read, by samples of all map partitions and by the outputs of some.
 
@@ -88,11 +88,6 @@ def sampled(
         Reducer(size + round(row_bytes * more), on_nodes)
         for size, more, on_nodes in zip(seen_bytes, expected, held, strict=True)
     ]
-
-
-def from_samples(samples: Sequence[Sample], reducers: int) -> list[int]:
-    """How many rows reducers will read, by weighted samples of the map partitions (equation 1)."""
-    return list(map(round, _fall(samples, reducers)))
 
 
 def error_of(predicted: Sequence[int], true: Sequence[int]) -> PredictionError:
@@ -112,7 +107,7 @@ def error_of(predicted: Sequence[int], true: Sequence[int]) -> PredictionError:
 
 
 def _gather(
-    outputs: Iterable[Output], reducers: int
+    outputs: Iterable[SeenOutput], reducers: int
 ) -> tuple[list[Mapping[NodeId, int]], list[int]]:
     """Of each reducer's input, what lies on which node, and what there is in all."""
     by_node: dict[NodeId, list[bytes]] = {}

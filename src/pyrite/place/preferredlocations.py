@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyrite.ids import NodeId
-from pyrite.place.policy import Answer, Strength, View
+from pyrite.place.policy import Preference, Strength, View
 
 if TYPE_CHECKING:
     from pyrite.plan.stages import StageSpec
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class PreferredLocations:
     """Prefers the first node that the task's operators name and that has executors."""
 
-    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Answer | None:
+    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Preference | None:
         if not stage.shape.has_locations:
             return None
         there = view.nodes()
@@ -25,4 +25,4 @@ class PreferredLocations:
             found = next((each for each in named if each in there), None)
             if found is not None:
                 nodes[index] = NodeId(found)
-        return Answer(Strength.NEAR, nodes=nodes)
+        return Preference(Strength.NEAR, nodes=nodes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyrite.place.policy import Answer, Strength, View
+from pyrite.place.policy import Preference, Strength, View
 
 if TYPE_CHECKING:
     from pyrite.plan.stages import StageSpec
@@ -17,7 +17,7 @@ class PrefetchedInput:
     def __init__(self, most_wait_s: float) -> None:
         self.most_wait_s = most_wait_s
 
-    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Answer | None:
+    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Preference | None:
         prefetched = view.prefetched(stage.id)
         if not prefetched:
             return None
@@ -28,4 +28,4 @@ class PrefetchedInput:
             if index in prefetched and beside[prefetched[index]]
         }
         wait_s = min(self.most_wait_s, view.refetch_s(stage.id))
-        return Answer(Strength.WAIT, executors=found, wait_s=wait_s)
+        return Preference(Strength.WAIT, executors=found, wait_s=wait_s)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyrite.place.policy import Answer, Strength, View
+from pyrite.place.policy import Preference, Strength, View
 
 if TYPE_CHECKING:
     from pyrite.plan.stages import StageSpec
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class ReducerPlaces:
     """Prefers the node that a reducer was placed on by the sizes of what it reads."""
 
-    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Answer | None:
+    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Preference | None:
         places = view.reducer_places(stage.id)
         nodes = {index: places[index] for index in partitions if index in places}
-        return Answer(Strength.SHARE, nodes=nodes) if nodes else None
+        return Preference(Strength.SHARE, nodes=nodes) if nodes else None

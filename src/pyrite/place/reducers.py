@@ -24,7 +24,7 @@ COMPARED = 8
 NOWHERE: Mapping[NodeId, int] = {}
 
 
-class Host(NamedTuple):
+class ReducerNode(NamedTuple):
     """A node that runs reducers; with more executors it is given more of them."""
 
     node: NodeId
@@ -51,7 +51,7 @@ class Balance(NamedTuple):
 
 
 def place(
-    hosts: Sequence[Host],
+    hosts: Sequence[ReducerNode],
     reducers: Sequence[Reducer],
     *,
     swaps: bool = True,
@@ -66,7 +66,9 @@ def place(
     return dealing.places()
 
 
-def weigh(hosts: Sequence[Host], reducers: Sequence[Reducer], places: Sequence[NodeId]) -> Balance:
+def weigh(
+    hosts: Sequence[ReducerNode], reducers: Sequence[Reducer], places: Sequence[NodeId]
+) -> Balance:
     """What a placement costs, to be compared and told."""
     executors = {host.node: host.executors for host in hosts if host.executors}
     loads = dict.fromkeys(executors, 0)
@@ -93,7 +95,7 @@ class Dealing:
     """Reducers on their way to hosts. Reducers go by rank here: 0 is the heaviest."""
 
     def __init__(
-        self, hosts: Sequence[Host], reducers: Sequence[Reducer], given: Mapping[NodeId, int]
+        self, hosts: Sequence[ReducerNode], reducers: Sequence[Reducer], given: Mapping[NodeId, int]
     ) -> None:
         self.hosts = [host for host in hosts if host.executors > 0]
         if not self.hosts and reducers:

@@ -12,8 +12,6 @@ from itertools import pairwise
 from operator import itemgetter
 
 STEP = 1.1
-# How far a decoded size may be off, as a part of the true one, up to LARGEST.
-MAX_RELATIVE_ERROR = (STEP - 1) / 2
 
 
 def _scale() -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pyrite.ids import ShuffleId
-from pyrite.plan.program import NarrowInput, Program, Run, ShuffleInput
+from pyrite.plan.program import NarrowInput, OperatorRun, Program, ShuffleInput
 from pyrite.rdd.dependency import SAME, Same
 from pyrite.rdd.narrow import RecordOp
 from pyrite.rdd.op import Op
@@ -15,7 +15,7 @@ from pyrite.rdd.wide import Joined
 class Divisible(NamedTuple):
     """Where pieces of a reducer's work come together.
 
-    A piece computes the node at a place in the program from some maps' output of the shuffle. The
+    A piece computes the step at a place in the program from some maps' output of the shuffle. The
     whole then merges what the pieces made, and goes on from there.
     """
 
@@ -25,33 +25,33 @@ class Divisible(NamedTuple):
 
 def divide(program: Program) -> Divisible | None:
     """What in a stage can be divided, if something can: what its last RDD is made of, partition
-    by partition, up to an operator that reads nothing but shuffles. The node at the place ends
-    there from now on; what was done next in it is a node of its own."""
+    by partition, up to an operator that reads nothing but shuffles. The step at the place ends
+    there from now on; what was done next in it is a step of its own."""
     if not is_one_line(program):
         return None
-    ops = [op for place in range(len(program.nodes)) for op in program.ops(place)]
-    shuffles = [e.shuffle for e in program.nodes[0].inputs if isinstance(e, ShuffleInput)]
+    ops = [op for place in range(len(program.steps)) for op in program.ops(place)]
+    shuffles = [e.shuffle for e in program.steps[0].inputs if isinstance(e, ShuffleInput)]
     division = ops[0].division
     last = last_divided(ops)
     if division is None or last is None:
         return None
-    return Divisible(end_node(program, last), shuffles[division.input])
+    return Divisible(end_step(program, last), shuffles[division.input])
 
 
 def is_one_line(program: Program) -> bool:
-    """Whether each node is made of the one before it, and the first one of nothing but shuffles.
+    """Whether each step is made of the one before it, and the first one of nothing but shuffles.
 
     Pieces read all of another side: each would call again the functions that make it.
     """
-    first, *others = program.nodes
+    first, *others = program.steps
     if not first.inputs or not all(isinstance(each, ShuffleInput) for each in first.inputs):
         return False
     return all(
-        len(node.inputs) == 1
-        and isinstance(only := node.inputs[0], NarrowInput)
+        len(step.inputs) == 1
+        and isinstance(only := step.inputs[0], NarrowInput)
         and isinstance(only.mapping, Same)
-        and only.node == before
-        for before, node in enumerate(others)
+        and only.step == before
+        for before, step in enumerate(others)
     )
 
 
@@ -71,8 +71,8 @@ def last_divided(ops: list[Op]) -> int | None:
     return last
 
 
-def end_node(program: Program, last: int) -> int:
-    """The place of the node that ends with this operator of a line of nodes, cut in two if need
+def end_step(program: Program, last: int) -> int:
+    """The place of the step that ends with this operator of a line of steps, cut in two if need
     be."""
     place = 0
     while last >= len(program.ops(place)):
@@ -81,12 +81,15 @@ def end_node(program: Program, last: int) -> int:
     link, first, end = program.runs[place]
     if first + last + 1 == end:
         return place
-    node = program.nodes[place]
+    step = program.steps[place]
     behind = [
         each._replace(inputs=(NarrowInput(number, SAME),))
-        for number, each in enumerate(program.nodes[place:], place)
+        for number, each in enumerate(program.steps[place:], place)
     ]
-    program.nodes[place:] = [node._replace(rdd=None), *behind]
+    program.steps[place:] = [step._replace(rdd=None), *behind]
     middle = first + last + 1
-    program.runs[place : place + 1] = [Run(link, first, middle), Run(link, middle, end)]
+    program.runs[place : place + 1] = [
+        OperatorRun(link, first, middle),
+        OperatorRun(link, middle, end),
+    ]
     return place

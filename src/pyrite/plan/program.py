@@ -24,7 +24,7 @@ Slices = dict[int, dict[int, dict[int, Any]]]
 class NarrowInput(NamedTuple):
     """A parent within the same stage: its place in the list, and which partitions are read."""
 
-    node: int
+    step: int
     mapping: PartitionMapping
 
 
@@ -37,7 +37,7 @@ class ShuffleInput(NamedTuple):
 StageInput = NarrowInput | ShuffleInput
 
 
-class Node(NamedTuple):
+class Step(NamedTuple):
     """One RDD of the stage, or a pipeline of several; parents come before children.
 
     `rdd` is its last one if that can be kept; None where it was pickled for one job or child only,
@@ -53,32 +53,32 @@ class Node(NamedTuple):
     locations: tuple[tuple[str, ...], ...] = ()
 
     def parents(self, position: int) -> Iterator[tuple[int, int]]:
-        """The nodes of the stage, and their partitions, that a partition reads."""
+        """The steps of the stage, and their partitions, that a partition reads."""
         if self.union is not None:
             number, inner = self.union.find(position)
             only = self.inputs[number]
             assert isinstance(only, NarrowInput)
-            yield only.node, inner
+            yield only.step, inner
             return
         for each in self.inputs:
             if isinstance(each, NarrowInput):
                 for parent in each.mapping.parents(position):
-                    yield each.node, parent
+                    yield each.step, parent
 
 
 class Shape:
     """The stage's RDDs without their functions: enough to place tasks and find parents."""
 
-    def __init__(self, nodes: list[Node]) -> None:
-        self.nodes = nodes
-        self.partitions = {node.rdd: node.partitions for node in nodes if node.rdd is not None}
+    def __init__(self, steps: list[Step]) -> None:
+        self.steps = steps
+        self.partitions = {step.rdd: step.partitions for step in steps if step.rdd is not None}
         self.rdds = self.partitions.keys()
-        self.has_locations = any(node.locations for node in nodes)
+        self.has_locations = any(step.locations for step in steps)
         self.shuffles = tuple(
             dict.fromkeys(
                 each.shuffle
-                for node in nodes
-                for each in node.inputs
+                for step in steps
+                for each in step.inputs
                 if isinstance(each, ShuffleInput)
             )
         )
@@ -91,53 +91,53 @@ class Shape:
             return self.shuffles
         found: dict[ShuffleId, None] = {}
         seen = set()
-        pending = [len(self.nodes) - 1]
+        pending = [len(self.steps) - 1]
         while pending:
             place = pending.pop()
-            node = self.nodes[place]
+            step = self.steps[place]
             if place in seen or (
-                node.rdd is not None
-                and node.rdd in kept
-                and count_kept(node.rdd) == node.partitions
+                step.rdd is not None
+                and step.rdd in kept
+                and count_kept(step.rdd) == step.partitions
             ):
                 continue
             seen.add(place)
-            for each in node.inputs:
+            for each in step.inputs:
                 if isinstance(each, ShuffleInput):
                     found[each.shuffle] = None
                 else:
-                    pending.append(each.node)
+                    pending.append(each.step)
         return tuple(found)
 
     def shuffle_parts(
         self, index: int, kept: Collection[RddId], is_there: Callable[[Partition], bool]
     ) -> Iterator[tuple[ShuffleId, int]]:
         """The parts of shuffles that the task for `index` would read; none behind kept rows."""
-        pending = [(len(self.nodes) - 1, index)]
+        pending = [(len(self.steps) - 1, index)]
         while pending:
             place, position = pending.pop()
-            node = self.nodes[place]
+            step = self.steps[place]
             if (
-                node.rdd is not None
-                and node.rdd in kept
-                and is_there(Partition(node.rdd, position))
+                step.rdd is not None
+                and step.rdd in kept
+                and is_there(Partition(step.rdd, position))
             ):
                 continue
-            if node.union is None:
-                for each in node.inputs:
+            if step.union is None:
+                for each in step.inputs:
                     if isinstance(each, ShuffleInput):
                         yield each.shuffle, position
-            pending.extend(node.parents(position))
+            pending.extend(step.parents(position))
 
     def preferred_locations(self, index: int) -> Iterator[str]:
         """The nodes that the task for `index` would like to run on, by what it reads."""
-        pending = [(len(self.nodes) - 1, index)]
+        pending = [(len(self.steps) - 1, index)]
         while pending:
             place, position = pending.pop()
-            node = self.nodes[place]
-            if node.locations:
-                yield from node.locations[position]
-            pending.extend(node.parents(position))
+            step = self.steps[place]
+            if step.locations:
+                yield from step.locations[position]
+            pending.extend(step.parents(position))
 
     def kept_partitions(
         self, index: int, kept: Collection[RddId], is_there: Callable[[Partition], bool]
@@ -146,31 +146,31 @@ class Shape:
 
         It looks behind one that is not there, and not behind one that is.
         """
-        pending = [(len(self.nodes) - 1, index)]
+        pending = [(len(self.steps) - 1, index)]
         while pending:
             place, position = pending.pop()
-            node = self.nodes[place]
-            if node.rdd is not None and node.rdd in kept:
-                partition = Partition(node.rdd, position)
+            step = self.steps[place]
+            if step.rdd is not None and step.rdd in kept:
+                partition = Partition(step.rdd, position)
                 yield partition
                 if is_there(partition):
                     continue
-            pending.extend(node.parents(position))
+            pending.extend(step.parents(position))
 
 
-class Run(NamedTuple):
-    """The operators that a node runs one after another: which of a link of the program."""
+class OperatorRun(NamedTuple):
+    """The operators that a step runs one after another: which of a link of the program."""
 
     link: int
     first: int
     end: int
 
 
-class Layout(NamedTuple):
+class ProgramLayout(NamedTuple):
     """A program without its functions: what an executor loads once for a stage."""
 
-    nodes: list[Node]
-    runs: list[Run]
+    steps: list[Step]
+    runs: list[OperatorRun]
 
 
 class Program:
@@ -180,8 +180,8 @@ class Program:
     is done with the stage's rows as well.
     """
 
-    def __init__(self, nodes: list[Node], runs: list[Run], frozen: list[Frozen]) -> None:
-        self.nodes = nodes
+    def __init__(self, steps: list[Step], runs: list[OperatorRun], frozen: list[Frozen]) -> None:
+        self.steps = steps
         self.runs = runs
         self.links = [each.pickled for each in frozen]
         self.pipelines = [each.pipeline for each in frozen]
@@ -189,7 +189,7 @@ class Program:
 
     @cached_property
     def sliced(self) -> dict[int, list[tuple[int, int, Sliced]]]:
-        """The operators that have something for each partition, by the node that runs them, with
+        """The operators that have something for each partition, by the step that runs them, with
         their link and their number in it."""
         found: dict[int, list[tuple[int, int, Sliced]]] = {}
         for place, (link, first, _) in enumerate(self.runs):
@@ -199,15 +199,15 @@ class Program:
         return found
 
     @property
-    def layout(self) -> Layout:
-        return Layout(self.nodes, self.runs)
+    def layout(self) -> ProgramLayout:
+        return ProgramLayout(self.steps, self.runs)
 
     @property
     def barrier(self) -> bool:
         return any(each.barrier for each in self.pipelines)
 
     def ops(self, place: int) -> tuple[Op, ...]:
-        """The operators of a node."""
+        """The operators of a step."""
         link, first, end = self.runs[place]
         return self.pipelines[link].ops[first:end]
 
@@ -215,7 +215,7 @@ class Program:
         """What the task for `index` is sent of the operators' slices."""
         found: Slices = {}
         seen = set()
-        pending = [(len(self.nodes) - 1, index)]
+        pending = [(len(self.steps) - 1, index)]
         while pending:
             reached = pending.pop()
             if reached in seen:
@@ -225,7 +225,7 @@ class Program:
             for link, number, op in self.sliced.get(place, ()):
                 of_op = found.setdefault(link, {}).setdefault(number, {})
                 of_op[position] = op.slices[position]
-            pending.extend(self.nodes[place].parents(position))
+            pending.extend(self.steps[place].parents(position))
         return found
 
 
@@ -233,8 +233,8 @@ def flatten(last: Frozen) -> tuple[Program, dict[ShuffleId, ShuffleDependency]]:
     """The program of the stage that ends with a pipeline, and the shuffles that it reads."""
     # By identity: what is frozen is replaced in place by a checkpoint.
     places: dict[int, int] = {}
-    nodes: list[Node] = []
-    runs: list[Run] = []
+    steps: list[Step] = []
+    runs: list[OperatorRun] = []
     links: list[Frozen] = []
     shuffles: dict[ShuffleId, ShuffleDependency] = {}
     pending: list[tuple[Frozen, bool]] = [(last, False)]
@@ -247,7 +247,7 @@ def flatten(last: Frozen) -> tuple[Program, dict[ShuffleId, ShuffleDependency]]:
             pending.append((current, True))
             pending.extend((each.frozen, False) for each in inputs if isinstance(each, FrozenInput))
             continue
-        places[id(current)] = len(nodes)
+        places[id(current)] = len(steps)
         if ops:
             read: list[StageInput] = []
             for each in inputs:
@@ -257,15 +257,15 @@ def flatten(last: Frozen) -> tuple[Program, dict[ShuffleId, ShuffleDependency]]:
                     shuffles[each.shuffle] = each
                     read.append(ShuffleInput(each.shuffle))
             union = ops[0].index if isinstance(ops[0], Union) else None
-            partitions = count_of(current, nodes, read)
+            partitions = count_of(current, steps, read)
             locations = preferred_locations(ops[0], partitions)
-            nodes.append(Node(current.rdd, tuple(read), partitions, union, locations))
-            runs.append(Run(len(links), 0, len(ops)))
+            steps.append(Step(current.rdd, tuple(read), partitions, union, locations))
+            runs.append(OperatorRun(len(links), 0, len(ops)))
         links.append(current)
-    return Program(nodes, runs, links), shuffles
+    return Program(steps, runs, links), shuffles
 
 
-def count_of(frozen: Frozen, nodes: list[Node], inputs: list[StageInput]) -> int:
+def count_of(frozen: Frozen, steps: list[Step], inputs: list[StageInput]) -> int:
     """How many partitions a pipeline has: what its first operator says, or else its parent has."""
     count = frozen.pipeline.ops[0].partitions()
     if count is not None:
@@ -274,7 +274,7 @@ def count_of(frozen: Frozen, nodes: list[Node], inputs: list[StageInput]) -> int
     if isinstance(first, ShuffleDependency):
         return first.partitions
     assert isinstance(read, NarrowInput)
-    return nodes[read.node].partitions
+    return steps[read.step].partitions
 
 
 def preferred_locations(op: Op, partitions: int) -> tuple[tuple[str, ...], ...]:

@@ -115,7 +115,7 @@ class StageCutter:
             id=self.new_id(),
             name=f"{rdd._name or rdd._method} at {rdd._site}",
             partitions=rdd.getNumPartitions(),
-            shape=Shape(program.nodes),
+            shape=Shape(program.steps),
             parents={shuffle: each.cut.stage for shuffle, each in shuffles.items()},
             writes=None if writes is None else writes.shuffle,
             barrier=program.barrier,

@@ -28,7 +28,7 @@ class Same(Mapping):
         return (index,)
 
 
-class Stretch(Mapping):
+class UnionSlice(Mapping):
     """One parent of a union: its partitions follow those of the parents before it."""
 
     def __init__(self, start: int, length: int) -> None:

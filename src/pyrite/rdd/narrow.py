@@ -12,7 +12,7 @@ from pyrite.bounded.group import group_locally
 from pyrite.bounded.sort import sort_rows
 from pyrite.rdd.dependency import UnionIndex
 from pyrite.rdd.fuse import run_steps
-from pyrite.rdd.op import Division, Env, Input, Op, Sliced
+from pyrite.rdd.op import DivisionRule, Env, Input, Op, Sliced
 
 
 class RecordOp(Op):
@@ -112,7 +112,7 @@ class SortLocally(Op):
 
     pipelined = True
     name = "sortLocally"
-    division = Division()
+    division = DivisionRule()
 
     def __init__(self, key: Callable[[Any], Any] | None, reverse: bool) -> None:
         self.key = key

@@ -30,7 +30,7 @@ class Env(Protocol):
         """The bytes of a block that lies in the pool or on disk."""
 
 
-class Division(NamedTuple):
+class DivisionRule(NamedTuple):
     """Along which of its inputs an operator's work on one partition can be divided.
 
     `merge` then makes the partition of what it has made of the pieces.
@@ -52,7 +52,7 @@ class Op:
     # Whether the rows come in another order where some of them go to disk.
     order_varies = False
     # Whether, and how, several tasks can work on one partition.
-    division: Division | None = None
+    division: DivisionRule | None = None
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         """The rows of partition `index`, given one input per dependency."""

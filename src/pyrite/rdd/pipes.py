@@ -31,7 +31,7 @@ class Pipe:
                 "give its full path, or a PATH in `env`"
             ) from error
         assert process.stdin is not None and process.stdout is not None
-        writer = Writer(rows, process.stdin)
+        writer = PipeWriter(rows, process.stdin)
         writer.start()
         try:
             for line in process.stdout:
@@ -50,7 +50,7 @@ class Pipe:
             raise PipeFailed(f"pipe: {self.command!r} exited with code {code}")
 
 
-class Writer(Thread):
+class PipeWriter(Thread):
     """Feeds the rows to the command while its output is being read."""
 
     def __init__(self, rows: Iterator[Any], stdin: IO[bytes]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyrite.bounded.aggregate import Aggregator
 from pyrite.rdd.base import require_context, require_rdds
-from pyrite.rdd.dependency import Columns, NarrowDependency, Rows, Stretch
+from pyrite.rdd.dependency import Columns, NarrowDependency, Rows, UnionSlice
 from pyrite.rdd.functions import Constant, first_of, identity
 from pyrite.rdd.layout import Layout
 from pyrite.rdd.narrow import Cartesian, Concat, DistinctLocally, Union, Zip
@@ -135,7 +135,7 @@ def unite(ctx: SparkContext, rdds: Sequence[RDD[Any]]) -> RDD[Any]:
     dependencies = []
     start = 0
     for rdd, length in zip(full, lengths, strict=True):
-        dependencies.append(NarrowDependency(rdd, Stretch(start, length), rdd._freeze()))
+        dependencies.append(NarrowDependency(rdd, UnionSlice(start, length), rdd._freeze()))
         start += length
     return rdds[0]._derive(Union(lengths), dependencies)
 

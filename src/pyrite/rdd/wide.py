@@ -15,14 +15,14 @@ from pyrite.bounded.join import (
     right_outer_join,
     subtract_by_key,
 )
-from pyrite.rdd.op import Division, Env, Input, Op
+from pyrite.rdd.op import DivisionRule, Env, Input, Op
 
 
 class Shuffled(Op):
     """The rows as they come out of the shuffle."""
 
     name = "shuffled"
-    division = Division(passes_on=True)
+    division = DivisionRule(passes_on=True)
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -40,7 +40,7 @@ class Combined(Op):
     name = "combined"
     pipelined = True
     order_varies = True
-    division = Division()
+    division = DivisionRule()
 
     def __init__(self, aggregator: Aggregator[Any, Any]) -> None:
         self.aggregator = aggregator
@@ -82,7 +82,7 @@ class Joined(Op):
         self.name = name
         self.how = how
         side = DIVIDED_SIDE.get(how)
-        self.division = None if side is None else Division(input=side)
+        self.division = None if side is None else DivisionRule(input=side)
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         left, right = inputs

@@ -30,8 +30,9 @@ class PartsAhead:
         self.neighbours = neighbours
         self.part = part
         self.wanted: dict[NodeId, deque[Stretch]] = {}
-        for node, segment, offset, length in refs:
-            self.wanted.setdefault(node, deque()).append(Stretch(segment, offset, length))
+        for node, segment, offset, length, medium in refs:
+            block = Stretch(segment, offset, length, medium)
+            self.wanted.setdefault(node, deque()).append(block)
         # How many are offered to a node, which sends those that there is room for.
         self.offers = dict.fromkeys(self.wanted, AHEAD_BLOCKS)
         self.found: dict[NodeId, deque[memoryview | BlockGone]] = {}

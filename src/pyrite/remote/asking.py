@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pyrite.blocks.parts import selection_header_bytes
+from pyrite.ids import Medium
 from pyrite.remote.protocol import MOST_BYTES, Kind, pack_parts, pack_request
 
 # So many requests are on their way before their replies are read.
@@ -20,6 +21,7 @@ class Stretch(NamedTuple):
     segment: str
     offset: int
     length: int
+    medium: Medium = "memory"
 
 
 class Enough(Exception):

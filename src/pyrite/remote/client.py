@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
+from pyrite.ids import Medium
 from pyrite.remote.asking import WINDOW, Asking, Enough, Stretch
 from pyrite.remote.buffers import WarmBuffers
 from pyrite.remote.errors import Address, BlockGone, BlockRefused, BlockSpoilt, PeerLost
@@ -44,21 +45,23 @@ class BlockClient:
         self.talking: Link | None = None
         self.has_hung_up = False
 
-    def read(self, address: Address, segment: str, offset: int, length: int) -> memoryview:
+    def read(
+        self, address: Address, segment: str, offset: int, length: int, medium: Medium = "memory"
+    ) -> memoryview:
         """The bytes, in memory that is theirs while somebody looks into it.
 
         Raises BlockGone where the node does not have them, PeerLost where it does not answer.
         """
         self._check_process()
-        header = pack_request(Kind.READ, segment, offset, length)
+        header = pack_request(Kind.READ, segment, offset, length, medium)
         view = self.buffers.take(length)
         reply = self._exchange(address, lambda link: link.ask([header], view))
         if reply.status is not Status.OK:
-            raise failure(reply, address, Stretch(segment, offset, length))
+            raise failure(reply, address, Stretch(segment, offset, length, medium))
         return view.toreadonly()
 
     def read_many(
-        self, address: Address, wanted: Iterable[tuple[str, int, int]]
+        self, address: Address, wanted: Iterable[tuple[str, int, int, Medium]]
     ) -> list[memoryview | BlockGone]:
         """All the stretches, in their order, in few round trips; those that are gone as errors."""
         stretches = [Stretch(*each) for each in wanted]
@@ -118,7 +121,13 @@ class BlockClient:
         return reply.length
 
     def write(
-        self, address: Address, segment: str, offset: int, buffers: Sequence[Any], total: int
+        self,
+        address: Address,
+        segment: str,
+        offset: int,
+        buffers: Sequence[Any],
+        total: int,
+        medium: Medium = "memory",
     ) -> None:
         """Writes the buffers as one block into the segment of `total` bytes that is leased there.
 
@@ -131,10 +140,10 @@ class BlockClient:
             raise ValueError(
                 f"{length} bytes at {offset} do not fit into segment {segment} of {total}"
             )
-        header = pack_request(Kind.WRITE, segment, offset, length, total)
+        header = pack_request(Kind.WRITE, segment, offset, length, medium, total)
         reply = self._exchange(address, lambda link: link.ask([header, *pieces]))
         if reply.status is not Status.OK:
-            raise failure(reply, address, Stretch(segment, offset, length))
+            raise failure(reply, address, Stretch(segment, offset, length, medium))
 
     def ping(self, address: Address) -> None:
         """Returns when the node has answered; raises PeerLost if it does not."""
@@ -244,5 +253,5 @@ def failure(reply: Reply, address: Address, stretch: Stretch) -> BlockGone | Blo
     """What a reply that is not OK means for who asked."""
     if reply.status is Status.GONE:
         kind = BlockSpoilt if reply.reason is Reason.SPOILT else BlockGone
-        return kind(address, *stretch)
+        return kind(address, stretch.segment, stretch.offset, stretch.length)
     return BlockRefused(address, stretch.segment, MEANING[reply.reason])

@@ -15,7 +15,6 @@ from pyrite.blocks.codec import CorruptBlock
 from pyrite.blocks.parts import select
 from pyrite.remote.files import OpenFile, OpenFiles, Refused, Write, WrittenSegments
 from pyrite.remote.handshake import ANSWER_BYTES, counter_proof, fresh_nonce
-from pyrite.remote.outbox import SMALL_BYTES, Outbox, read_exactly
 from pyrite.remote.protocol import (
     PART_BYTES,
     REQUEST,
@@ -29,6 +28,7 @@ from pyrite.remote.protocol import (
     unpack_request,
 )
 from pyrite.remote.rate import TokenBucket
+from pyrite.remote.replysender import SMALL_BYTES, ReplySender, read_exactly
 
 # What one connection may move before the others get their turn.
 TURN_BYTES = 2 << 20
@@ -74,7 +74,7 @@ class Connection:
         self.inbound = memoryview(bytearray(INBOUND_BYTES))
         self.start = self.end = 0
         # What is being sent, and of which segment.
-        self.outbox = Outbox(sock, service.rate)
+        self.sender = ReplySender(sock, service.rate)
         self.segment = ""
         # What is being received; None where it is only thrown away, to be refused then.
         self.write: Write | None = None
@@ -138,7 +138,7 @@ class Connection:
             # Perhaps because the file was cut: the client's next attempt is told so.
             self.service.files.forget([self.segment])
         self.phase = Phase.CLOSED
-        self.outbox.clear()
+        self.sender.clear()
         if self.write is not None:
             self.service.written.abandon(self.write)
             self.write = None
@@ -187,8 +187,8 @@ class Connection:
         self._start_sending([pack_reply(status, reason=reason)])
 
     def _read(self, request: Request) -> None:
-        _, segment, offset, length, _ = request
-        file = self.service.files.find(segment, offset + length)
+        _, segment, offset, length, medium, _ = request
+        file = self.service.files.find(segment, medium, offset + length)
         if file is None:
             self._reply(Status.GONE)
             return
@@ -224,8 +224,8 @@ class Connection:
         self._gather(request, listed)
 
     def _gather(self, request: Request, listed: bytearray) -> None:
-        _, segment, offset, length, _ = request
-        file = self.service.files.find(segment, offset + length)
+        _, segment, offset, length, medium, _ = request
+        file = self.service.files.find(segment, medium, offset + length)
         if file is None:
             self._reply(Status.GONE)
             return
@@ -256,18 +256,18 @@ class Connection:
         stretches: Sequence[tuple[int, int]] = (),
     ) -> None:
         self.phase = Phase.SENDING
-        self.outbox.put(heads, file, stretches)
+        self.sender.put(heads, file, stretches)
         self._send()
 
     def _send(self) -> None:
-        self.budget -= self.outbox.send(self.budget)
-        if self.outbox.is_empty:
+        self.budget -= self.sender.send(self.budget)
+        if self.sender.is_empty:
             self.phase = Phase.ASKING
 
     def _begin_write(self, request: Request) -> None:
-        _, name, offset, length, total = request
+        _, name, offset, length, medium, total = request
         try:
-            self.write = self.service.written.begin(name, offset, length, total)
+            self.write = self.service.written.begin(name, offset, length, medium, total)
             if self.write.is_first:
                 # One of the same name may have been removed a moment ago.
                 self.service.files.forget([name])

@@ -15,6 +15,7 @@ from pyrite.blocks.codec import CorruptBlock
 from pyrite.blocks.parcel import Entry, aligned, directory_bytes, entry_behind, pack_directory
 from pyrite.blocks.parts import select
 from pyrite.blocks.segments import Folders
+from pyrite.ids import Medium
 from pyrite.remote.asking import Stretch
 from pyrite.remote.errors import Address, BlockGone, unpacked
 from pyrite.remote.files import open_segment
@@ -37,6 +38,7 @@ class FetchOrder(NamedTuple):
 
     id: int
     target: str
+    medium: Medium
     size_bytes: int
     address: Address | None
     parts: tuple[int, ...]
@@ -64,7 +66,7 @@ class Puller(Hand[FetchOrder]):
         self.check_wanted(order.target)
         if directory_bytes(len(order.maps)) > order.size_bytes:
             raise _too_small(order)
-        with self.making(order.target) as target:
+        with self.making(order.target, order.medium) as target:
             self._make(target, order)
 
     def _make(self, target: int, order: FetchOrder) -> None:
@@ -73,7 +75,7 @@ class Puller(Hand[FetchOrder]):
             # signal instead of an error.
             os.posix_fallocate(target, 0, order.size_bytes)
         except OSError as error:
-            raise self.no_room(order.target, error) from None
+            raise self.no_room(order.medium, error) from None
         # The map goes with its last view.
         packing = Packing(memoryview(mmap.mmap(target, order.size_bytes)), order)
         while len(packing.entries) < len(order.maps):
@@ -141,9 +143,9 @@ class OwnOutput:
     """A map output in a file of the own node, which may be cut or removed while it is read."""
 
     def __init__(self, folders: Folders, block: Stretch, check_open: Callable[[], None]) -> None:
-        self.segment, self.offset, self.length = block
+        self.segment, self.offset, self.length, medium = block
         self.check_open = check_open
-        self.fd = open_segment(folders, self.segment)
+        self.fd = open_segment(folders, self.segment, medium)
 
     def __enter__(self) -> OwnOutput:
         return self
@@ -199,6 +201,7 @@ def _too_small(order: FetchOrder) -> NotDone:
 
 def unpacked_order(words: Sequence[Any]) -> FetchOrder:
     """The order after a way through JSON, which makes lists of tuples."""
-    id, target, size_bytes, address, parts, maps, blocks = words
+    id, target, medium, size_bytes, address, parts, maps, blocks = words
     lies = tuple(Stretch(*block) for block in blocks)
-    return FetchOrder(id, target, size_bytes, unpacked(address), tuple(parts), tuple(maps), lies)
+    peer = unpacked(address)
+    return FetchOrder(id, target, medium, size_bytes, peer, tuple(parts), tuple(maps), lies)

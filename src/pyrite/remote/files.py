@@ -10,8 +10,8 @@ from collections import OrderedDict
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from pyrite.blocks.pool import DISK_PREFIX
 from pyrite.blocks.segments import Folders, write_all
+from pyrite.ids import Medium
 from pyrite.remote.protocol import Reason
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -19,10 +19,10 @@ _MAKE = os.O_WRONLY | os.O_CLOEXEC | os.O_CREAT | os.O_EXCL
 _APPEND = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-def open_segment(folders: Folders, name: str) -> int:
+def open_segment(folders: Folders, name: str, medium: Medium) -> int:
     """Opens a segment's file for reading; raises OSError that says what is wrong with it."""
     try:
-        fd = os.open(folders.path(name), _READ)
+        fd = os.open(folders.path(name, medium), _READ)
     except FileNotFoundError:
         raise FileNotFoundError(f"segment {name} is gone") from None
     except OSError as error:
@@ -36,10 +36,11 @@ def open_segment(folders: Folders, name: str) -> int:
 class OpenFile:
     """A file that is open as long as somebody holds this, and its bytes where it is mapped."""
 
-    __slots__ = ("fd", "size", "view")
+    __slots__ = ("fd", "medium", "size", "view")
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, medium: Medium) -> None:
         self.fd = fd
+        self.medium = medium
         self.size = 0
         self.view: memoryview | None = None
 
@@ -55,23 +56,23 @@ class OpenFiles:
         self.most = most
         self.files: OrderedDict[str, OpenFile] = OrderedDict()
 
-    def find(self, segment: str, end: int) -> OpenFile | None:
+    def find(self, segment: str, medium: Medium, end: int) -> OpenFile | None:
         """The segment's file, where it exists and reaches to the end."""
         file = self.files.get(segment)
-        if file is None or file.size < end:
-            return self._open(segment, end)
+        if file is None or file.size < end or file.medium != medium:
+            return self._open(segment, medium, end)
         self.files.move_to_end(segment)
         return file
 
-    def _open(self, segment: str, end: int) -> OpenFile | None:
+    def _open(self, segment: str, medium: Medium, end: int) -> OpenFile | None:
         try:
-            file = OpenFile(open_segment(self.folders, segment))
+            file = OpenFile(open_segment(self.folders, segment, medium), medium)
         except OSError:
             return None
         file.size = os.fstat(file.fd).st_size
         if end > file.size:
             return None
-        if segment.startswith(DISK_PREFIX):
+        if medium == "disk":
             # Everybody waits while one waits for the disk: let it read far ahead.
             os.posix_fadvise(file.fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)
         elif file.size:
@@ -107,6 +108,7 @@ class Refused(Exception):
 class Segment:
     """A segment that other nodes fill from its start to its end."""
 
+    medium: Medium
     total: int
     last: int = 0
     end: int = 0
@@ -154,27 +156,27 @@ class WrittenSegments:
         self.most = most
         self.segments: OrderedDict[str, Segment] = OrderedDict()
 
-    def begin(self, name: str, offset: int, length: int, total: int) -> Write:
+    def begin(self, name: str, offset: int, length: int, medium: Medium, total: int) -> Write:
         """Opens the segment for a block, and makes it for the first; raises Refused."""
-        limit = self.disk_bytes if name.startswith(DISK_PREFIX) else self.memory_bytes
+        limit = self.disk_bytes if medium == "disk" else self.memory_bytes
         if total > limit or offset + length > total:
             raise Refused(Reason.TOO_LARGE)
         if name in self.forgotten:
             # Whoever asked may have died since, and the request have waited in a buffer.
             raise Refused(Reason.FORGOTTEN)
         segment = self.segments.get(name)
-        file = self._append(name) if segment is not None else None
+        file = self._append(name, segment.medium) if segment is not None else None
         if segment is None or file is None:
             if offset > 0:
                 # Begun on a server that has ended since: nobody would ever remove it here.
                 raise Refused(Reason.UNKNOWN)
-            file = self._make(name, total)
-            segment = self.segments[name] = Segment(total, offset, offset, busy=True)
+            file = self._make(name, medium, total)
+            segment = self.segments[name] = Segment(medium, total, offset, offset, busy=True)
             self._limit()
             return Write(name, segment, file, offset, is_first=True)
         if segment.busy:
             raise Refused(Reason.BUSY)
-        if segment.total != total:
+        if (segment.medium, segment.total) != (medium, total):
             raise Refused(Reason.EXISTS)
         # Who did not hear the reply may write the last block again.
         if offset < segment.end and (offset, offset + length) != (segment.last, segment.end):
@@ -182,16 +184,16 @@ class WrittenSegments:
         segment.busy = True
         return Write(name, segment, file, offset, is_first=False)
 
-    def _append(self, name: str) -> OpenFile | None:
+    def _append(self, name: str, medium: Medium) -> OpenFile | None:
         try:
-            return OpenFile(os.open(self.folders.path(name), _APPEND))
+            return OpenFile(os.open(self.folders.path(name, medium), _APPEND), medium)
         except OSError:
             return None
 
-    def _make(self, name: str, total: int) -> OpenFile:
-        path = self.folders.path(name)
+    def _make(self, name: str, medium: Medium, total: int) -> OpenFile:
+        path = self.folders.path(name, medium)
         try:
-            file = OpenFile(os.open(path, _MAKE, 0o600))
+            file = OpenFile(os.open(path, _MAKE, 0o600), medium)
         except FileExistsError:
             raise Refused(Reason.EXISTS) from None
         except OSError:
@@ -227,7 +229,7 @@ class WrittenSegments:
         if write.is_first:
             del self.segments[write.name]
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.folders.path(write.name))
+                os.unlink(self.folders.path(write.name, write.segment.medium))
 
     def _is_there(self, write: Write) -> bool:
         known = self.segments.get(write.name) is write.segment

@@ -11,7 +11,7 @@ import mmap
 import os
 from typing import Any, NamedTuple
 
-from pyrite.blocks.pool import MEMORY_PREFIX
+from pyrite.ids import Medium
 from pyrite.remote.errors import Address
 from pyrite.remote.files import open_segment
 from pyrite.remote.orders import Hand, NotDone, Orders
@@ -21,11 +21,13 @@ PIECE_BYTES = 4 << 20
 
 
 class MoveOrder(NamedTuple):
-    """A segment, and under which name it shall lie where; without an address on the own node."""
+    """A segment in memory, and under which name it shall lie where; without an address on the own
+    node."""
 
     id: int
     segment: str
     target: str
+    medium: Medium
     address: Address | None
 
 
@@ -47,11 +49,10 @@ class Carrier(Hand[MoveOrder]):
 
     def carry_out(self, order: MoveOrder) -> None:
         self.check_wanted(order.target)
-        source = open_segment(self.folders, order.segment)
+        source = open_segment(self.folders, order.segment, "memory")
         try:
             size = os.fstat(source).st_size
-            is_memory = order.segment.startswith(MEMORY_PREFIX)
-            filled = filled_bytes(source, size) if is_memory else size
+            filled = filled_bytes(source, size)
             if order.address is None:
                 self._copy(source, filled, size, order)
             else:
@@ -65,15 +66,15 @@ class Carrier(Hand[MoveOrder]):
         # map goes with its last view.
         data: Any = mmap.mmap(source, filled, prot=mmap.PROT_READ) if filled else b""
         # One block, however large: the other side keeps all of it or nothing.
-        self.know_client().write(order.address, order.target, 0, [data], size)
+        self.know_client().write(order.address, order.target, 0, [data], size, order.medium)
 
     def _copy(self, source: int, filled: int, size: int, order: MoveOrder) -> None:
-        with self.making(order.target) as target:
+        with self.making(order.target, order.medium) as target:
             try:
                 self._fill(target, source, filled, order)
                 os.ftruncate(target, size)
             except OSError as error:
-                raise self.no_room(order.target, error) from None
+                raise self.no_room(order.medium, error) from None
 
     def _fill(self, target: int, source: int, filled: int, order: MoveOrder) -> None:
         position = 0

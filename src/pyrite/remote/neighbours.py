@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyrite.ids import BlockRef, NodeId
+from pyrite.ids import BlockRef, Medium, NodeId
 
 if TYPE_CHECKING:
     from pyrite.remote.asking import Stretch
@@ -40,7 +40,7 @@ class Neighbours:
 
     def read(self, ref: BlockRef) -> memoryview:
         client, address = self._reach(ref.node)
-        return client.read(address, ref.segment, ref.offset, ref.length)
+        return client.read(address, ref.segment, ref.offset, ref.length, ref.medium)
 
     def gather(
         self,
@@ -55,11 +55,17 @@ class Neighbours:
         return client.gather(address, blocks, parts, most_bytes, longest_bytes)
 
     def write(
-        self, node: NodeId, segment: str, offset: int, buffers: Sequence[Any], total: int
+        self,
+        node: NodeId,
+        segment: str,
+        offset: int,
+        buffers: Sequence[Any],
+        total: int,
+        medium: Medium,
     ) -> None:
         """Writes a block into a segment of `total` bytes, which the first one makes."""
         client, address = self._reach(node)
-        client.write(address, segment, offset, buffers, total)
+        client.write(address, segment, offset, buffers, total, medium)
 
     def _reach(self, node: NodeId) -> tuple[BlockClient, Address]:
         address = self.addresses.get(node)

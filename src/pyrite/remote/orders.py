@@ -15,6 +15,7 @@ from collections.abc import Callable, Container, Iterator
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from pyrite.blocks.segments import Folders
+from pyrite.ids import Medium
 from pyrite.remote.errors import Address, PeerLost
 
 if TYPE_CHECKING:
@@ -199,16 +200,16 @@ class Hand(Generic[AnOrder]):
             raise NotDone(f"segment {segment} was dropped before it was made")
 
     @contextlib.contextmanager
-    def making(self, segment: str) -> Iterator[int]:
+    def making(self, segment: str, medium: Medium) -> Iterator[int]:
         """A new file for a segment, which goes again where it does not become whole, or is
         dropped meanwhile."""
-        path = self.folders.path(segment)
+        path = self.folders.path(segment, medium)
         try:
             target = os.open(path, _MAKE, 0o600)
         except FileExistsError:
             raise NotDone(f"a segment {segment} was made by somebody else") from None
         except OSError as error:
-            raise self.no_room(segment, error) from None
+            raise self.no_room(medium, error) from None
         try:
             try:
                 yield target
@@ -226,6 +227,6 @@ class Hand(Generic[AnOrder]):
     def dropped(self, segment: str) -> NotDone:
         return NotDone(f"segment {segment} was dropped while it was made")
 
-    def no_room(self, segment: str, error: OSError) -> NotDone:
-        folder = os.path.dirname(self.folders.path(segment))
+    def no_room(self, medium: Medium, error: OSError) -> NotDone:
+        folder = self.folders.memory if medium == "memory" else self.folders.disk
         return NotDone(f"{folder} did not take it: {error.strerror}")

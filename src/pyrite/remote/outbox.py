@@ -1,133 +1,84 @@
-"""What a connection of a block server has yet to send."""
+"""What a socket that never waits has had no room for yet."""
 
 from __future__ import annotations
 
-import os
+import contextlib
+import select
 import socket
 from collections import deque
-from collections.abc import Iterable
-
-from pyrite.remote.files import OpenFile
-from pyrite.remote.rate import TokenBucket
-
-# Up to this size header and bytes go in one call.
-SMALL_BYTES = 64 << 10
-# So many stretches of a map are prepared for one call.
-MOST_VIEWS = 64
 
 
 class Outbox:
-    """One reply: bytes of the server's own, then stretches of a file that it does not copy."""
+    """Bytes in their order, of which as many go as there is room for.
 
-    def __init__(self, sock: socket.socket, rate: TokenBucket) -> None:
+    A socket may go with some of them to the other process. Where a poll listens to the outbox's
+    socket, it also wakes when there is room again, as long as something is left to send.
+    """
+
+    def __init__(self, sock: socket.socket, poll: select.epoll | None = None) -> None:
         self.sock = sock
-        self.is_unix = sock.family == socket.AF_UNIX
-        self.rate = rate
-        self.views: deque[memoryview] = deque()
-        self.file: OpenFile | None = None
-        self.stretches: deque[tuple[int, int]] = deque()
-        # Of the stretch that the kernel sends from the file itself.
-        self.position = self.left = 0
+        self.poll = poll
+        self.waits = False
+        self._unsent: deque[tuple[bytearray, socket.socket | None]] = deque()
 
-    @property
-    def is_empty(self) -> bool:
-        return not (self.views or self.left or self.stretches)
+    def __len__(self) -> int:
+        """How many bytes are left to send."""
+        return sum(len(data) for data, _ in self._unsent)
 
-    def put(
-        self,
-        heads: Iterable[bytes],
-        file: OpenFile | None = None,
-        stretches: Iterable[tuple[int, int]] = (),
-    ) -> None:
-        """The reply that is sent next, the one before being through."""
-        self.views.extend(map(memoryview, heads))
-        self.file = file
-        self.stretches.extend(stretches)
-        if file is not None:
-            self._prepare(file)
+    def __bool__(self) -> bool:
+        return bool(self._unsent)
 
-    def send(self, budget: int) -> int:
-        """Sends at most so many bytes, and gives how many; BlockingIOError if there's no room."""
-        if self.file is not None:
-            # How a request went, anybody may hear at once.
-            budget = self.rate.grant(budget)
-        sent = 0
-        while sent < budget and not self.is_empty:
-            if self.views:
-                count = self._send_views(budget - sent)
-            else:
-                count = self._send_file(budget - sent)
-            self.rate.spend(count)
-            sent += count
-        return sent
+    def add(self, data: bytes, passed: socket.socket | None = None) -> None:
+        """Adds bytes, and the socket that goes with them; `flush` sends them."""
+        if passed is None and self._unsent and self._unsent[-1][1] is None:
+            self._unsent[-1][0].extend(data)
+        else:
+            self._unsent.append((bytearray(data), passed))
+
+    def send(self, data: bytes, passed: socket.socket | None = None) -> None:
+        """Sends what is left and then the data, as far as there is room."""
+        self.add(data, passed)
+        self.flush()
+
+    def flush(self) -> None:
+        """Sends as much as there is room for."""
+        try:
+            while self._unsent:
+                self._send_first()
+        except BlockingIOError:
+            pass
+        except OSError:
+            # Who reads next will see that the other side has gone.
+            self._drop_all()
+        self._watch_for_room()
+
+    def _send_first(self) -> None:
+        data, passed = self._unsent[0]
+        if passed is None:
+            del data[: self.sock.send(data)]
+        else:
+            # The socket travels with the first of the bytes, however many these are.
+            del data[: socket.send_fds(self.sock, [data], [passed.fileno()])]
+            passed.close()
+            self._unsent[0] = data, None
+        if not data:
+            self._unsent.popleft()
+
+    def _watch_for_room(self) -> None:
+        if self.poll is not None and self.waits != bool(self._unsent):
+            self.waits = bool(self._unsent)
+            # The socket may be closed, and forgotten by the poll.
+            with contextlib.suppress(OSError, ValueError):
+                room = select.EPOLLOUT if self.waits else 0
+                self.poll.modify(self.sock, select.EPOLLIN | room)
 
     def clear(self) -> None:
-        """Lets go of the file, whose memory even an empty view would hold."""
-        self.views.clear()
-        self.stretches.clear()
-        self.left, self.file = 0, None
+        """Sends nothing of what is left."""
+        self._drop_all()
+        self._watch_for_room()
 
-    def _prepare(self, file: OpenFile) -> None:
-        """Makes views of the next stretches, up to one that the kernel sends better itself."""
-        read_bytes = 0
-        while self.stretches and not self.left and len(self.views) < MOST_VIEWS:
-            offset, length = self.stretches[0]
-            # Measured for blocks of 1 and 16 MB: through TCP, sending from a map takes half of
-            # sendfile's time (which wakes the reader for every 64 KB); through Unix sockets,
-            # sendfile wins by a tenth. Disk files are never mapped: their pages would count as
-            # memory.
-            if file.view is not None and (length <= SMALL_BYTES or not self.is_unix):
-                self.views.append(file.view[offset : offset + length])
-            elif length > SMALL_BYTES:
-                self.position, self.left = offset, length
-            elif read_bytes + length > SMALL_BYTES:
-                return
-            else:
-                self.views.append(memoryview(read_exactly(file.fd, length, offset)))
-                read_bytes += length
-            self.stretches.popleft()
-
-    def _send_views(self, most: int) -> int:
-        pieces: list[memoryview] = []
-        wanted = 0
-        for view in self.views:
-            pieces.append(view[: most - wanted])
-            wanted += len(pieces[-1])
-            if wanted == most:
-                break
-        more = socket.MSG_MORE if self.left or self.stretches else 0
-        count = left = self.sock.sendmsg(pieces, (), more)
-        while self.views and left >= len(self.views[0]):
-            left -= len(self.views.popleft())
-        if left:
-            self.views[0] = self.views[0][left:]
-        self._go_on()
-        return count
-
-    def _send_file(self, most: int) -> int:
-        assert self.file is not None
-        wanted = min(self.left, most)
-        sent = os.sendfile(self.sock.fileno(), self.file.fd, self.position, wanted)
-        if sent == 0:
-            raise ConnectionAbortedError("the segment became shorter than was promised")
-        self.position += sent
-        self.left -= sent
-        self._go_on()
-        return sent
-
-    def _go_on(self) -> None:
-        if self.views or self.left:
-            return
-        if self.stretches:
-            assert self.file is not None
-            self._prepare(self.file)
-        else:
-            self.clear()
-
-
-def read_exactly(fd: int, count: int, offset: int) -> bytes:
-    """So many bytes of a file, not of its map: one that was cut would be a signal there."""
-    data = os.pread(fd, count, offset)
-    if len(data) < count:
-        raise ConnectionAbortedError("the segment became shorter than was promised")
-    return data
+    def _drop_all(self) -> None:
+        while self._unsent:
+            _, passed = self._unsent.popleft()
+            if passed is not None:
+                passed.close()

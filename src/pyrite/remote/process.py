@@ -123,7 +123,7 @@ class ServerProcess:
 
     def hear(self) -> list[Done]:
         """The orders that are done: their ids, each with None or why it was not possible."""
-        self.words.flush()
+        self.words.outbox.flush()
         done: list[Done] = []
         for line in self.words.hear():
             match line:

@@ -15,7 +15,9 @@ from enum import IntEnum
 from operator import ge
 from typing import Any, NamedTuple
 
-MAGIC = b"pyr1"
+from pyrite.ids import Medium
+
+MAGIC = b"pyr2"
 NAME_BYTES = 64
 # No block is this large; sums of two such numbers are still offsets that the kernel takes.
 MOST_BYTES = 1 << 44
@@ -23,9 +25,10 @@ MOST_BYTES = 1 << 44
 MOST_PARTS = 1 << 16
 PART_BYTES = 4
 
-REQUEST = struct.Struct(f"<4sB3xQQQ{NAME_BYTES}s")
+REQUEST = struct.Struct(f"<4sBB2xQQQ{NAME_BYTES}s")
 REPLY = struct.Struct("<4sBB2xQ")
-_SEGMENT = re.compile(rb"[md]-[A-Za-z0-9]+-[0-9]+")
+# As blocks/names.py makes them; other files lie in the same folders.
+_SEGMENT = re.compile(rb"(?:driver|e[0-9]+|fetched|moved)-[0-9]+")
 
 
 class Kind(IntEnum):
@@ -73,6 +76,9 @@ MEANING = {
     Reason.SPOILT: "the block is not what was written",
 }
 
+# As a byte tells them.
+_MEDIA: dict[int, Medium] = {1: "memory", 2: "disk"}
+_MEDIUM_BYTES = {medium: byte for byte, medium in _MEDIA.items()}
 _KINDS = {kind.value: kind for kind in Kind}
 _STATUSES = {status.value: status for status in Status}
 _REASONS = {reason.value: reason for reason in Reason}
@@ -92,6 +98,7 @@ class Request(NamedTuple):
     segment: str
     offset: int
     length: int
+    medium: Medium
     total: int
 
 
@@ -103,14 +110,18 @@ class Reply(NamedTuple):
     length: int
 
 
-def pack_request(kind: Kind, segment: str, offset: int, length: int, total: int = 0) -> bytes:
+def pack_request(
+    kind: Kind, segment: str, offset: int, length: int, medium: Medium = "memory", total: int = 0
+) -> bytes:
     """A request's header; raises ValueError for what a server would not take."""
     name = segment.encode()
     if not is_segment(name):
         raise ValueError(f"{segment!r} is no name of a segment")
+    if medium not in _MEDIUM_BYTES:
+        raise ValueError(f"a segment lies in memory or on disk, not in {medium!r}")
     if not (0 <= offset <= MOST_BYTES and 0 <= length <= MOST_BYTES and 0 <= total <= MOST_BYTES):
         raise ValueError(f"bytes {offset} to {offset + length} of {segment} can't be meant")
-    return REQUEST.pack(MAGIC, kind, offset, length, total, name)
+    return REQUEST.pack(MAGIC, kind, _MEDIUM_BYTES[medium], offset, length, total, name)
 
 
 def pack_parts(parts: Sequence[int]) -> bytes:
@@ -120,25 +131,28 @@ def pack_parts(parts: Sequence[int]) -> bytes:
     return array("I", parts).tobytes()
 
 
-PING = REQUEST.pack(MAGIC, Kind.PING, 0, 0, 0, b"")
+PING = REQUEST.pack(MAGIC, Kind.PING, 0, 0, 0, 0, b"")
 
 
 def unpack_request(header: Any) -> Request:
     """The request in the header's bytes; raises Malformed."""
-    magic, number, offset, length, total, field = REQUEST.unpack(header)
+    magic, number, place, offset, length, total, field = REQUEST.unpack(header)
     kind = _KINDS.get(number)
     if magic != MAGIC or kind is None:
         raise Malformed("no request")
     if kind is Kind.PING:
-        return Request(kind, "", 0, 0, 0)
+        return Request(kind, "", 0, 0, "memory", 0)
     name = field.rstrip(b"\0")
     if not is_segment(name):
         raise Malformed("no name of a segment")
+    medium = _MEDIA.get(place)
+    if medium is None:
+        raise Malformed("neither memory nor disk")
     if offset > MOST_BYTES or length > MOST_BYTES or total > MOST_BYTES:
         raise Malformed("no sizes")
     if kind is Kind.GATHER and not 0 < total <= MOST_PARTS:
         raise Malformed("no number of parts")
-    return Request(kind, name.decode(), offset, length, total)
+    return Request(kind, name.decode(), offset, length, medium, total)
 
 
 def unpack_parts(body: Any) -> list[int]:

@@ -139,7 +139,7 @@ class BlockServer:
                 elif fd == self.wake:
                     self._tell_done(words)
                 elif fd == control.fileno():
-                    words.flush()
+                    words.outbox.flush()
                     self._hear(words)
             self._release_held(now_s)
             for fd in self.door.tend(now_s):
@@ -224,8 +224,8 @@ class BlockServer:
             match line:
                 case ["forget", segments]:
                     self._forget(segments)
-                case ["move", id, segment, target, address]:
-                    self.mover.take(MoveOrder(id, segment, target, unpacked(address)))
+                case ["move", id, segment, target, medium, address]:
+                    self.mover.take(MoveOrder(id, segment, target, medium, unpacked(address)))
                 case ["ping"]:
                     words.say("pong")
                 case ["fetch", *order]:

@@ -8,7 +8,7 @@ import select
 import socket
 from typing import Any, NamedTuple
 
-from pyrite.remote.unsent import Unsent
+from pyrite.remote.outbox import Outbox
 
 READ_BYTES = 1 << 16
 # Who has not read so much for so long does not live, whatever the kernel says.
@@ -38,27 +38,16 @@ class Words:
     def __init__(self, sock: socket.socket, poll: select.epoll) -> None:
         sock.setblocking(False)
         self.sock = sock
-        self.poll = poll
-        self.poll.register(sock, select.EPOLLIN)
-        self.unsent = Unsent(sock)
-        self.waits_to_send = False
+        poll.register(sock, select.EPOLLIN)
+        self.outbox = Outbox(sock, poll)
         self.unheard = b""
         self.closed = False
 
     def say(self, *words: object) -> None:
         """Sends a line now, or as soon as there is room for it."""
-        self.flush(json.dumps(words).encode() + b"\n")
-        if len(self.unsent) > MOST_UNSENT_BYTES:
+        self.outbox.send(json.dumps(words).encode() + b"\n")
+        if len(self.outbox) > MOST_UNSENT_BYTES:
             self.hang_up()
-
-    def flush(self, data: bytes = b"") -> None:
-        """Sends what there is room for; the rest when the poll says that there is more."""
-        self.unsent.send(data)
-        if bool(self.unsent) != self.waits_to_send:
-            self.waits_to_send = bool(self.unsent)
-            self.poll.modify(
-                self.sock, select.EPOLLIN | (select.EPOLLOUT if self.waits_to_send else 0)
-            )
 
     def hear(self) -> list[list[Any]]:
         """The lines that have come since; `closed` once the other side has gone."""
@@ -76,6 +65,6 @@ class Words:
 
     def hang_up(self) -> None:
         """Ends the conversation: both sides will hear that the other has gone."""
-        self.unsent.clear()
+        self.outbox.clear()
         with contextlib.suppress(OSError):
             self.sock.shutdown(socket.SHUT_RDWR)

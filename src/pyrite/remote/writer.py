@@ -7,6 +7,7 @@ from typing import Any
 
 from pyrite.blocks.segments import Folders
 from pyrite.blocks.writer import SEGMENT_BYTES, Lease, OpenSegment, SegmentWriter
+from pyrite.ids import ExecutorId
 from pyrite.remote.neighbours import Neighbours
 
 
@@ -16,14 +17,14 @@ class NodeWriter(SegmentWriter):
     def __init__(
         self,
         folders: Folders,
-        owner: str,
+        writer: ExecutorId,
         lease: Lease,
         neighbours: Neighbours,
         segment_bytes: int = SEGMENT_BYTES,
     ) -> None:
-        super().__init__(folders, owner, lease, segment_bytes)
+        super().__init__(folders, writer, lease, segment_bytes)
         self.neighbours = neighbours
 
     def _send(self, segment: OpenSegment, buffers: Sequence[Any]) -> None:
         place, name, offset = segment.place, segment.name, segment.offset
-        self.neighbours.write(place, name, offset, buffers, segment.length)
+        self.neighbours.write(place, name, offset, buffers, segment.length, "memory")

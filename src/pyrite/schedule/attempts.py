@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition, ShuffleId
+from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition, TaskKey
 from pyrite.rare import rare
 from pyrite.schedule.commands import CancelTask, KillExecutor, Parcels
-from pyrite.schedule.outputs import Outputs, PartialOutput
 from pyrite.schedule.rules import Rules
-from pyrite.schedule.storage import Storage
 from pyrite.schedule.timer import CancelGrace
 from pyrite.schedule.turn import Turn
 
@@ -26,7 +24,7 @@ class Attempt:
     id: AttemptId
     # The tasks that it is one of; None once nobody wants its result.
     tasks: TaskSet | None
-    partitions: tuple[int, ...]
+    keys: tuple[TaskKey, ...]
     executor: ExecutorId
     number: int
     started_s: float
@@ -34,16 +32,13 @@ class Attempt:
     blocks: tuple[tuple[Partition, BlockRef], ...] = ()
     # What was prefetched for it.
     parcels: tuple[Parcels, ...] = ()
-    # Those of its partitions that no copy has done meanwhile.
-    wanted: list[int] = field(init=False)
-    # What it has written of its map output so far, by number, if anything.
-    partials: dict[int, PartialOutput] | None = None
-    writes: ShuffleId | None = None
+    # Those of its tasks that no copy has done meanwhile.
+    wanted: list[TaskKey] = field(init=False)
     # Whether its pool's load counts it: of the copies of a partition one does.
     counts: bool = False
 
     def __post_init__(self) -> None:
-        self.wanted = list(self.partitions)
+        self.wanted = list(self.keys)
 
     def segments(self) -> list[str]:
         """Those that it was told to read."""
@@ -56,11 +51,9 @@ class Attempt:
 class Attempts:
     """All attempts whose executors have not said how they ended."""
 
-    def __init__(self, turn: Turn, rules: Rules, storage: Storage, outputs: Outputs) -> None:
+    def __init__(self, turn: Turn, rules: Rules) -> None:
         self.turn = turn
         self.rules = rules
-        self.storage = storage
-        self.outputs = outputs
         self._attempts: dict[AttemptId, Attempt] = {}
         self._next = 0
 
@@ -83,7 +76,6 @@ class Attempts:
 
     def cancel(self, attempt: Attempt) -> None:
         """Ends an attempt whose result nobody wants; its executor stays busy until it says so."""
-        self.discard_output(attempt)
         if attempt.tasks is not None:
             attempt.tasks.finish(attempt)
             attempt.tasks = None
@@ -96,15 +88,3 @@ class Attempts:
         if found is not None:
             rare("a cancelled task does not react")
             self.turn.add(KillExecutor(found.executor, "its task did not react to cancellation"))
-
-    def discard_output(self, attempt: Attempt) -> None:
-        """What the attempt has announced of its map output is of no use."""
-        partials, attempt.partials = attempt.partials, None
-        if partials is None or attempt.writes is None:
-            return
-        rare("installments of a map output are of no use")
-        outputs = self.outputs.get(attempt.writes)
-        for number, each in partials.items():
-            if outputs is not None:
-                outputs.shed(number, each)
-        self.storage.release(each.ref for each in partials.values())

@@ -10,6 +10,7 @@ from pyrite.ids import (
     BroadcastId,
     ExecutorId,
     JobId,
+    Medium,
     NodeId,
     Partition,
     RddId,
@@ -26,12 +27,11 @@ class Snapshot(NamedTuple):
     shuffle: ShuffleId
     epoch: int
     refs: tuple[BlockRef, ...]
-    # All blocks of the maps that have written several, by number and map, in order.
-    installments: tuple[tuple[int, int, BlockRef], ...] = ()
 
 
 class Parcels(NamedTuple):
-    """The segments on the task's own node that hold parts of a shuffle which were fetched ahead."""
+    """The segments in the memory of the task's own node that hold parts of a shuffle which were
+    fetched ahead."""
 
     shuffle: ShuffleId
     segments: tuple[str, ...]
@@ -61,9 +61,6 @@ class LaunchTask(NamedTuple):
     parcels: tuple[Parcels, ...] = ()
     # Where it does a piece of a heavy reducer's work, or the whole after its pieces.
     divided: Divided | None = None
-    # Whether the map output is awaited while it is made: a block is written, and told of, whenever
-    # it has grown by so many bytes.
-    buffer_bytes: int = 0
 
     @property
     def completes(self) -> tuple[int, ...]:
@@ -112,13 +109,14 @@ class FinishJob(NamedTuple):
 class GrantSpace(NamedTuple):
     """The answer to SpaceWanted: on which node the segment may lie; None where no pool has room."""
 
-    writer: str
+    writer: ExecutorId
     segment: str
     place: NodeId | None
 
 
 class MoveSegment(NamedTuple):
-    """Copy a segment to another node or to a disk, under a new name; the old one stays."""
+    """Copy a segment from a node's memory to another's, or to a disk, under a new name; the old one
+    stays."""
 
     move: int
     node: NodeId
@@ -126,12 +124,13 @@ class MoveSegment(NamedTuple):
     target: NodeId
     new_segment: str
     bytes: int
+    # Where the copy shall lie.
+    medium: Medium
 
 
 class FetchParts(NamedTuple):
     """Have a node fetch the same parts of several map outputs that lie on one node, by their
-    numbers and places, into a parcel: a new segment of its own of at most so many bytes. The
-    number is the map's, or that of an installment of its output (schedule/outputs.py)."""
+    maps and places, into a parcel: a new segment of its own of at most so many bytes."""
 
     fetch: int
     node: NodeId
@@ -141,6 +140,8 @@ class FetchParts(NamedTuple):
     parts: tuple[int, ...]
     maps: tuple[int, ...]
     refs: tuple[BlockRef, ...]
+    # Where the parcel shall lie.
+    medium: Medium
 
 
 class ReleaseNode(NamedTuple):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import ceil
 
-from pyrite.ids import NodeId, ShuffleId
+from pyrite.ids import NodeId, PieceId, ShuffleId, TaskKey, partition_of
 from pyrite.place.sizes import decode
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
@@ -54,7 +55,7 @@ class Divider:
         self.attempts = attempts
         self.queue = queue
 
-    def divide(self, run: StageRun, partitions: list[int]) -> list[int]:
+    def divide(self, run: StageRun, partitions: list[int]) -> Sequence[TaskKey]:
         """The partitions, with the pieces of those that are heavy in their place."""
         divisible = run.spec.divisible
         if divisible is None or not self._may_divide(run, partitions):
@@ -66,7 +67,7 @@ class Divider:
         executors = len(self.fleet)
         share = sum(each.total_bytes for each in known.values()) / executors
         least = max(self.rules.divide_bytes, HEAVY * share)
-        found: list[int] = []
+        found: list[TaskKey] = []
         for index in partitions:
             sizes = {shuffle: each.parts[index].size_bytes for shuffle, each in known.items()}
             size = sizes.pop(divisible.shuffle)
@@ -107,37 +108,38 @@ class Divider:
                 light_bytes += sum(ref.length for ref in self.outputs.of(parent).blocks())
         return (known, light_bytes) if light_bytes < self.rules.divide_bytes else ({}, 0)
 
-    def _into_pieces(self, run: StageRun, index: int, ranges: list[tuple[int, int]]) -> list[int]:
-        """Gives the pieces of a reducer that read these maps their numbers."""
-        unused = run.spec.partitions + len(run.pieces)
-        pieces = {number: Piece(*each) for number, each in enumerate(ranges, unused)}
-        run.pieces.update(dict.fromkeys(pieces, index))
+    def _into_pieces(
+        self, run: StageRun, index: int, ranges: list[tuple[int, int]]
+    ) -> Iterable[PieceId]:
+        """Gives the pieces of a reducer that read these maps their identities."""
+        pieces = {
+            PieceId(index, number): Piece(*each) for number, each in enumerate(ranges, run.pieces)
+        }
+        run.pieces += len(pieces)
         run.divisions[index] = Division(pieces)
-        return list(pieces)
+        return pieces
 
-    def divided(self, run: StageRun, partition: int) -> Divided | None:
+    def divided(self, run: StageRun, task: TaskKey) -> Divided | None:
         """What a task is told that does a piece of a reducer's work, or the whole after them."""
         divisible = run.spec.divisible
-        index = run.pieces.get(partition, partition)
-        division = run.divisions.get(index)
+        division = run.divisions.get(partition_of(task))
         if divisible is None or division is None:
             return None
-        if partition in run.pieces:
-            piece = division.pieces[partition]
+        if isinstance(task, PieceId):
+            piece = division.pieces[task]
             return Divided(*divisible, (piece.first, piece.last))
         return Divided(*divisible, None, tuple(division.blocks()))
 
-    def piece_done(self, run: StageRun, tasks: TaskSet, number: int, made: ev.Made) -> None:
-        index = run.pieces[number]
-        division = run.divisions.get(index)
-        if division is None or division.pieces[number].made is not None:
+    def piece_done(self, run: StageRun, tasks: TaskSet, piece: PieceId, made: ev.Made) -> None:
+        division = run.divisions.get(piece.partition)
+        if division is None or division.pieces[piece].made is not None:
             rare("a piece is done that nobody needs")
             self.storage.release(made.blocks())
             return
-        division.pieces[number].made = made
+        division.pieces[piece].made = made
         if division.done:
             self.queue.add(run)
-            tasks.add(index)
+            tasks.add(piece.partition)
 
     def whole_done(self, run: StageRun, index: int, counts: bool) -> None:
         """The whole is done: what its pieces added to accumulators counts with it."""
@@ -149,16 +151,17 @@ class Divider:
                 self.turn.add(CountAccumulators(run.job, piece.made.accumulators))
         self.storage.release(division.blocks())
 
-    def undivide(self, run: StageRun, tasks: TaskSet, partition: int) -> int:
-        """A piece, or the whole, came to nothing: the reducer runs as a whole; gives its number."""
-        index = run.pieces.get(partition, partition)
+    def undivide(self, run: StageRun, tasks: TaskSet, task: TaskKey) -> int:
+        """A piece, or the whole, came to nothing: the reducer runs as a whole."""
+        index = partition_of(task)
         division = run.divisions.pop(index, None)
         if division is not None:
             rare("a division is given up")
             # Also a copy of the whole: what the pieces added would not count with it.
-            for number in (index, *division.pieces):
-                tasks.withdraw(number)
-                for attempt in tasks.attempts_of(number):
+            keys: list[TaskKey] = [index, *division.pieces]
+            for each in keys:
+                tasks.withdraw(each)
+                for attempt in tasks.attempts_of(each):
                     self.attempts.cancel(attempt)
             self.storage.release(division.blocks())
         return index
@@ -172,9 +175,9 @@ class Divider:
 
     def is_whole(self, run: StageRun, attempt: Attempt) -> bool:
         """Whether the attempt is at one partition, and at all of it from its inputs."""
-        first = attempt.partitions[0]
-        is_divided = first in run.pieces or first in run.divisions
-        return len(attempt.partitions) == 1 and not is_divided
+        first = attempt.keys[0]
+        is_divided = isinstance(first, PieceId) or first in run.divisions
+        return len(attempt.keys) == 1 and not is_divided
 
     def forget(self, run: StageRun) -> None:
         """Nobody waits for the stage any more."""

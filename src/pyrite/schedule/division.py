@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyrite.ids import BlockRef
+from pyrite.ids import BlockRef, PieceId
 from pyrite.schedule.events import Made
 
 
@@ -19,9 +19,9 @@ class Piece:
 
 @dataclass(slots=True, eq=False)
 class Division:
-    """A reducer whose work is done in pieces, each with a number that no partition has."""
+    """A reducer whose work is done in pieces."""
 
-    pieces: dict[int, Piece]
+    pieces: dict[PieceId, Piece]
 
     @property
     def done(self) -> bool:

@@ -100,14 +100,6 @@ class TaskCancelled(NamedTuple):
     kept: KeptNews = KeptNews()
 
 
-class OutputGrew(NamedTuple):
-    """A map task has written an installment of its output and goes on; sizes as in Made."""
-
-    attempt: AttemptId
-    ref: BlockRef
-    sizes: bytes
-
-
 class FetchFailed(NamedTuple):
     """A task could not read map outputs, by index and where they were said to lie.
 
@@ -170,7 +162,7 @@ class SpaceWanted(NamedTuple):
     """
 
     node: NodeId
-    writer: str
+    writer: ExecutorId
     segment: str
     bytes: int
     # Whether more blocks will be packed into it.
@@ -265,7 +257,6 @@ Event = (
     | TaskSucceeded
     | TaskFailed
     | TaskCancelled
-    | OutputGrew
     | FetchFailed
     | BlockLost
     | NodeJoined

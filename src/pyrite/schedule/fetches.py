@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pyrite.blocks.ledger import Ledger
-from pyrite.blocks.parcel import fetched_name
+from pyrite.blocks.names import fetched_name
 from pyrite.blocks.pool import Segment
-from pyrite.ids import BlockRef, NodeId
+from pyrite.ids import BlockRef, Medium, NodeId
 from pyrite.schedule.commands import FetchParts
 from pyrite.schedule.turn import Turn
 
@@ -29,7 +29,7 @@ class Fetches:
         self,
         source: NodeId,
         target: NodeId,
-        prefix: str,
+        medium: Medium,
         size: int,
         parts: tuple[int, ...],
         blocks: Mapping[int, BlockRef],
@@ -37,7 +37,8 @@ class Fetches:
         """Has parts of a node's blocks fetched by another; gives the order's number, and the
         segment in which they will lie."""
         self._last += 1
-        segment = self.ledger.begin_parcel(target, prefix + fetched_name(self._last), size)
+        name = fetched_name(self._last)
+        segment = self.ledger.begin_parcel(target, name, size, medium)
         maps, refs = tuple(blocks), tuple(blocks.values())
-        self.turn.add(FetchParts(self._last, target, segment.name, size, source, parts, maps, refs))
+        self.turn.add(FetchParts(self._last, target, name, size, source, parts, maps, refs, medium))
         return self._last, segment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyrite.ids import NodeId
+from pyrite.ids import NodeId, PieceId, TaskKey
 from pyrite.rare import rare
 from pyrite.schedule.commands import ReducersGrouped
 from pyrite.schedule.fleet import Executor, Fleet
@@ -56,10 +56,10 @@ class Grouping:
         self.prefetcher = prefetcher
 
     def group(
-        self, run: StageRun, tasks: TaskSet, executor: Executor, first: int, own: bool
-    ) -> tuple[int, ...]:
-        """The partitions of the executor's task: the first, and further ones that are taken with
-        it, of its own, or of what any may take."""
+        self, run: StageRun, tasks: TaskSet, executor: Executor, first: TaskKey, own: bool
+    ) -> tuple[TaskKey, ...]:
+        """The tasks that the executor gets at once: the first, and further ones that are taken
+        with it, of its own, or of what any may take."""
         if not run.spec.shape.shuffles:
             return (first,)
         most = self._most_together(run, tasks)
@@ -111,7 +111,7 @@ class Grouping:
     def _weigh_inputs(self, run: StageRun) -> Inputs | None:
         shape = run.spec.shape
         # What is read of a file beside the shuffles, or computed from nothing, is not known.
-        if not all(node.inputs for node in shape.nodes):
+        if not all(step.inputs for step in shape.steps):
             return None
         shuffles = shape.shuffles
         forecasts = {} if run.plan is None else run.plan.forecasts
@@ -149,15 +149,17 @@ class Group:
         self.node = node
         self.bytes = 0.0
 
-    def takes(self, index: int) -> bool:
+    def takes(self, task: TaskKey) -> bool:
         """Whether one more joins: not where something was prefetched for it, nor where it was tried
         before, in a group that has failed maybe for its sake."""
-        size = self.inputs.of(index)
+        if isinstance(task, PieceId):
+            return False
+        size = self.inputs.of(task)
         if (
             size is None
             or self.bytes + size > self.rules.tiny_reducers_bytes
-            or self.tasks.was_tried(index)
-            or self.prefetcher.prefetched_for(self.run, index, self.node)
+            or self.tasks.was_tried(task)
+            or self.prefetcher.prefetched_for(self.run, task, self.node)
         ):
             return False
         self.bytes += size

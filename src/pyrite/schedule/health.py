@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyrite.ids import ExecutorId
+from pyrite.ids import ExecutorId, TaskKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +25,18 @@ class Health:
 
     def __init__(self, rule: ExclusionRule) -> None:
         self.rule = rule
-        self.stages: dict[int, dict[ExecutorId, dict[int, int]]] = {}
+        self.stages: dict[int, dict[ExecutorId, dict[TaskKey, int]]] = {}
         self.recent: dict[ExecutorId, int] = {}
         self.failures: deque[tuple[float, ExecutorId]] = deque()
         # Grows whenever fewer executors may be usable than before.
         self.changes = 0
 
-    def failed(self, stage: int, partition: int, executor: ExecutorId, now_s: float) -> None:
+    def failed(self, stage: int, task: TaskKey, executor: ExecutorId, now_s: float) -> None:
         if not self.rule.enabled:
             return
         self.changes += 1
         counts = self.stages.setdefault(stage, {}).setdefault(executor, {})
-        counts[partition] = counts.get(partition, 0) + 1
+        counts[task] = counts.get(task, 0) + 1
         self.recent[executor] = self.recent.get(executor, 0) + 1
         self.failures.append((now_s, executor))
 
@@ -59,14 +59,14 @@ class Health:
         """Whether the executor is left out of this stage."""
         return len(self._counts(stage, executor)) >= self.rule.per_stage
 
-    def refused(self, stage: int, executor: ExecutorId) -> Sequence[int]:
-        """The partitions of the stage that this executor may not try again."""
+    def refused(self, stage: int, executor: ExecutorId) -> Sequence[TaskKey]:
+        """The tasks of the stage that this executor may not try again."""
         counts = self._counts(stage, executor)
         if not counts:
             return ()
-        return [index for index, count in counts.items() if count >= self.rule.per_task]
+        return [task for task, count in counts.items() if count >= self.rule.per_task]
 
-    def _counts(self, stage: int, executor: ExecutorId) -> dict[int, int]:
+    def _counts(self, stage: int, executor: ExecutorId) -> dict[TaskKey, int]:
         found = self.stages.get(stage)
         return {} if found is None else found.get(executor, {})
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyrite.blocks.parcel import is_fetched
 from pyrite.ids import NodeId, Partition, ShuffleId
 from pyrite.schedule.taskstate import TaskState
 
@@ -153,11 +152,9 @@ def check_blocks(state: Scheduler) -> None:
     assert sorted(held) == sorted(listed), "who keeps which rows is told in two ways"
     for outputs in state.outputs:
         assert outputs.absent == sum(ref is None for ref in outputs.refs)
-    check_partials(state)
     live = sum(len(refs) for refs in state.storage.kept._blocks.values()) + sum(
         len(each.blocks()) for each in state.outputs
     )
-    live += sum(len(each.partials or ()) for each in state.attempts._attempts.values())
     live += sum(len(each.replicas) for each in state.outputs)
     live += len(state.replication._orders)
     divisions = [each for run in state.stages._runs.values() for each in run.divisions.values()]
@@ -165,27 +162,6 @@ def check_blocks(state: Scheduler) -> None:
     pinned = sum(segment.live for segment in state.storage.ledger.segments.values())
     assert pinned >= live, "a block is known that the ledger has dropped"
     check_room(state)
-
-
-def check_partials(state: Scheduler) -> None:
-    """Partial outputs are of an output that is there, or of an attempt that runs and is wanted."""
-    of_attempts = {
-        (attempt.writes, number): each
-        for attempt in state.attempts._attempts.values()
-        for number, each in (attempt.partials or {}).items()
-    }
-    assert all(each.tasks for each in state.attempts._attempts.values() if each.partials)
-    for shuffle, outputs in state.outputs._shuffles.items():
-        adopted = [number for numbers in outputs.numbers.values() for number in numbers]
-        for index, numbers in outputs.numbers.items():
-            assert outputs.partials[numbers[-1]].ref == outputs.refs[index]
-            assert all(outputs.partials[number].map == index for number in numbers)
-        growing = [
-            number
-            for number, each in outputs.partials.items()
-            if of_attempts.get((shuffle, number)) == each
-        ]
-        assert sorted(adopted + growing) == sorted(outputs.partials), "nobody's partial output"
 
 
 def check_copies(state: Scheduler) -> None:
@@ -205,7 +181,7 @@ def check_copies(state: Scheduler) -> None:
         assert segment.live == 1 and not segment.sealed, f"copies of fetch {fetch} are half here"
         assert segment.place != backup.source and len(backup.maps) == len(backup.refs) > 0
     for name, segment in state.storage.ledger.segments.items():
-        if is_fetched(name) and segment.sealed and not segment.in_memory:
+        if segment.fetched and segment.sealed and not segment.in_memory:
             assert segment.live == blocks.get(name), f"{name} has copies of nothing"
     under_way = [(each.shuffle, each.source) for each in state.replication._orders.values()]
     assert len(set(under_way)) == len(under_way), "a node sends two orders of one shuffle"
@@ -220,11 +196,10 @@ def check_divisions(state: Scheduler) -> None:
         tasks = run.tasks
         for index, division in run.divisions.items():
             assert tasks is not None, f"{run.spec} is divided before it has tasks"
-            numbers = [number for number, whole in run.pieces.items() if whole == index]
-            assert list(division.pieces) == numbers, f"reducer {index} has other pieces"
-            for number, piece in division.pieces.items():
-                is_to_come = number in tasks.queue.pending or number in tasks._running
-                assert is_to_come == (piece.made is None), f"piece {number} is half done"
+            for key, piece in division.pieces.items():
+                assert key.partition == index and key.number < run.pieces, f"whose is {key}?"
+                is_to_come = key in tasks.queue.pending or key in tasks._running
+                assert is_to_come == (piece.made is None), f"{key} is half done"
             for ref in division.blocks():
                 assert ref.segment in state.storage.ledger.segments, (
                     f"a piece of reducer {index} is gone"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, KeysView
 
+from pyrite.blocks.pool import Segment
 from pyrite.ids import BlockRef, ExecutorId, NodeId, Partition, RddId
 
 
@@ -103,15 +104,17 @@ class Kept:
             dropped.append((partition, ref))
         return dropped
 
-    def relocate(self, segment: str, node: NodeId, new_segment: str) -> None:
+    def relocate(self, segment: str, target: Segment) -> None:
         """The blocks of a segment lie in another one now, at the same offsets."""
         moved = self._in_segment.pop(segment, None)
         if moved is None:
             return
-        self._in_segment[new_segment] = moved
+        self._in_segment[target.name] = moved
         for rdd, index in moved:
             ref = self._blocks[rdd][index]
-            self._blocks[rdd][index] = ref._replace(node=node, segment=new_segment)
+            self._blocks[rdd][index] = ref._replace(
+                node=target.place, segment=target.name, medium=target.medium
+            )
 
     def forget_executor(self, executor: ExecutorId) -> None:
         for partition in list(self._held.get(executor, ())):

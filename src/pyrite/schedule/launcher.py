@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyrite.ids import BlockRef, Partition, StageId
+from pyrite.ids import BlockRef, Partition, StageId, TaskKey, partition_of
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule import reports
 from pyrite.schedule.attempts import Attempt, Attempts
@@ -109,11 +109,9 @@ class Launcher:
         for executor in self._to_ask(tasks):
             if executor.attempt is None and not self._is_left_out(run, executor):
                 refused = self.health.refused(run.spec.id, executor.id)
-                partition = tasks.queue.take_own(
-                    executor.id, executor.slot, self.turn.now_s, refused
-                )
-                if partition is not None:
-                    group = self.grouping.group(run, tasks, executor, partition, own=True)
+                task = tasks.queue.take_own(executor.id, executor.slot, self.turn.now_s, refused)
+                if task is not None:
+                    group = self.grouping.group(run, tasks, executor, task, own=True)
                     self._start(run, tasks, executor, group)
                     yield
         tasks.queue.all_asked(self.fleet.freed)
@@ -125,8 +123,8 @@ class Launcher:
             return list(self.fleet.free.values())
         asked = self.fleet.freed if queue.asked is None else queue.asked
         found = self.fleet.freed_since(asked)
-        for partition in queue.unasked:
-            for owner in queue.owners(partition, self.fleet.slots):
+        for task in queue.unasked:
+            for owner in queue.owners(task, self.fleet.slots):
                 executor = self.fleet.free.get(owner)
                 if executor is not None and executor.freed <= asked:
                     found.append(executor)
@@ -138,9 +136,9 @@ class Launcher:
                 return
             if executor.attempt is None and not self._is_left_out(run, executor):
                 refused = self.health.refused(run.spec.id, executor.id)
-                partition = tasks.take_any(executor.id, self.turn.now_s, refused)
-                if partition is not None:
-                    group = self.grouping.group(run, tasks, executor, partition, own=False)
+                task = tasks.take_any(executor.id, self.turn.now_s, refused)
+                if task is not None:
+                    group = self.grouping.group(run, tasks, executor, task, own=False)
                     self._start(run, tasks, executor, group)
                     yield
         tasks.queue.all_offered(self.fleet.freed, self.turn.now_s)
@@ -172,7 +170,7 @@ class Launcher:
                 return
             hopeless = [each for each in hopeless if each in others]
         if hopeless:
-            self.jobs.fail(run, reports.no_executor_left(run.spec, hopeless[0]))
+            self.jobs.fail(run, reports.no_executor_left(run.spec, partition_of(hopeless[0])))
 
     def on_wait_over(self, timer: LocalityWait) -> None:
         """The timer may have been set for an earlier run of the stage: then another is needed."""
@@ -189,68 +187,52 @@ class Launcher:
         """All tasks at once or none."""
         if len(self.fleet.free) >= len(tasks.pending):
             run.barrier = {}
-            for partition, executor in zip(
+            for task, executor in zip(
                 list(tasks.pending), list(self.fleet.free.values()), strict=False
             ):
-                tasks.queue.take(partition)
-                self._start(run, tasks, executor, (partition,))
+                self._start(run, tasks, executor, (tasks.queue.take(task),))
 
     def _start(
-        self, run: StageRun, tasks: TaskSet, executor: Executor, partitions: tuple[int, ...]
+        self, run: StageRun, tasks: TaskSet, executor: Executor, keys: tuple[TaskKey, ...]
     ) -> None:
-        first = partitions[0]
+        first = keys[0]
         number = tasks.next_number(first)
-        for each in partitions[1:]:
+        for each in keys[1:]:
             tasks.next_number(each)
         attempt = Attempt(
             self.attempts.next_id(),
             tasks,
-            partitions,
+            keys,
             executor.id,
             number,
             self.turn.now_s,
-            writes=run.spec.writes,
         )
         self.attempts.add(attempt)
         self.fleet.occupy(executor, attempt)
         tasks.launch(attempt)
-        whole = (run.pieces[first],) if first in run.pieces else partitions
-        attempt.blocks = self._kept_blocks(run.spec, whole[0])
+        partitions = tuple(map(partition_of, keys))
+        attempt.blocks = self._kept_blocks(run.spec, partitions[0])
         if run.plan is not None:
-            attempt.parcels = self.prefetcher.prefetched_for(run, whole[0], executor.node)
-            for each in whole:
-                self.prefetcher.reducer_launched(run, each)
+            attempt.parcels = self.prefetcher.prefetched_for(run, partitions[0], executor.node)
+            for index in partitions:
+                self.prefetcher.reducer_launched(run, index)
         for segment in attempt.segments():
             self.storage.ledger.use(segment)
         divided = self.divider.divided(run, first) if run.divisions else None
-        is_alone = divided is None and len(partitions) == 1
-        announces = is_alone and self._announces(run, tasks, first)
         self.turn.add(
             LaunchTask(
                 attempt.id,
                 executor.id,
                 run.spec.id,
-                whole,
+                partitions,
                 number,
                 run.job,
                 self.outputs.snapshots(run.spec.shape.shuffles),
                 attempt.blocks,
                 attempt.parcels,
                 divided,
-                self.rules.buffer_bytes if announces else 0,
             )
         )
-
-    def _announces(self, run: StageRun, tasks: TaskSet, partition: int) -> bool:
-        """Whether the task announces its output part by part: not a copy of one that does."""
-        shuffle = run.spec.writes
-        if shuffle is None or not self.rules.buffer_bytes or run.spec.barrier:
-            return False
-        if self.rules.output_copies > 1:
-            # Only an output that is one block has a replica, and who asks for them wants all.
-            return False
-        is_first = len(tasks.attempts_of(partition)) == 1
-        return is_first and self.planner.is_wanted_early(shuffle)
 
     def _kept_blocks(
         self, spec: StageSpec, partition: int

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pyrite.ids import NodeId
 from pyrite.place.keptblocks import KeptBlocks
 from pyrite.place.liverows import LiveRows
-from pyrite.place.policy import Answer, Policy, Preferences, Strength, View
+from pyrite.place.policy import Policy, Preference, Preferences, Strength, View
 from pyrite.place.preferredlocations import PreferredLocations
 from pyrite.place.prefetchedinput import PrefetchedInput
 from pyrite.place.reducerplaces import ReducerPlaces
@@ -48,12 +48,12 @@ class Locality:
             if (answer := policy.prefer(stage, partitions, self.view)) is not None
         ]
         waits = [each for each in answers if each.strength is Strength.WAIT and each.executors]
-        first = waits[0] if waits else Answer(Strength.WAIT)
+        first = waits[0] if waits else Preference(Strength.WAIT)
         nodes = [each for each in answers if each.nodes]
         return Preferences(first.executors, first.wait_s, self._homes(nodes, partitions, slots))
 
     def _homes(
-        self, answers: Sequence[Answer], partitions: Iterable[int], slots: int
+        self, answers: Sequence[Preference], partitions: Iterable[int], slots: int
     ) -> dict[int, int]:
         """Slots of tasks that should not run where their index says."""
         if not answers:

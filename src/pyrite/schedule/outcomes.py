@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrite.ids import ShuffleId
+from pyrite.ids import PieceId, ShuffleId, TaskKey, partition_of
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule import reports
@@ -12,7 +12,7 @@ from pyrite.schedule.divider import Divider
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.health import Health
 from pyrite.schedule.jobs import Jobs
-from pyrite.schedule.outputs import Outputs, PartialOutput, ShuffleOutputs
+from pyrite.schedule.outputs import Outputs, ShuffleOutputs
 from pyrite.schedule.prefetch.planner import ReducePlanner
 from pyrite.schedule.prefetch.prefetcher import Prefetcher
 from pyrite.schedule.queue import StageQueue
@@ -83,16 +83,16 @@ class Outcomes:
         self.storage.learn(executor.id, event.kept)
         tasks = attempt.tasks
         run = self.stages.of(tasks)
-        if run is None or not isinstance(event, ev.TaskSucceeded):
-            self.attempts.discard_output(attempt)
         if tasks is None:
             return None
         tasks.finish(attempt)
         return None if run is None else (attempt, run, tasks)
 
     def on_succeeded(self, event: ev.TaskSucceeded) -> None:
+        told = self.attempts.get(event.attempt)
+        writer = None if told is None else told.executor
         for ref in event.blocks():
-            self.storage.ledger.pin(ref)
+            self.storage.ledger.pin(ref, writer)
         ended = self._end_attempt(event)
         if ended is None:
             self.storage.release(event.blocks())
@@ -108,56 +108,38 @@ class Outcomes:
             if len(run.together) < tasks.total:
                 return
             succeeded, run.together = run.together, {}
-        for partition, each in succeeded.items():
-            if partition in run.pieces:
-                self.divider.piece_done(run, tasks, partition, each)
+        for task, each in succeeded.items():
+            if isinstance(task, PieceId):
+                self.divider.piece_done(run, tasks, task, each)
                 continue
-            self.prefetcher.reducer_done(run, partition)
+            self.prefetcher.reducer_done(run, task)
             if run.spec.writes is not None:
-                self._keep_output(run, partition, each, attempt)
+                self._keep_output(run, task, each)
             else:
-                self._deliver(run, partition, each)
+                self._deliver(run, task, each)
         self.jobs.go_on(run, tasks)
 
-    def on_grew(self, event: ev.OutputGrew) -> None:
-        """A part of a map output is there: it can be fetched while the task goes on."""
-        self.storage.ledger.pin(event.ref)
-        attempt = self.attempts.get(event.attempt)
-        run = None if attempt is None else self.stages.of(attempt.tasks)
-        if attempt is None or run is None:
-            rare("an installment comes of an attempt that nobody waits for")
-            self.storage.release([event.ref])
-            return
-        outputs = self.outputs.of(run.spec)
-        partial = PartialOutput(attempt.partitions[0], event.ref, event.sizes)
-        if attempt.partials is None:
-            attempt.partials = {}
-        attempt.partials[outputs.grow(partial)] = partial
-        self.planner.output_grows(run.spec, outputs, event.ref)
-
-    def _wanted_of(self, attempt: Attempt, event: ev.TaskSucceeded) -> dict[int, ev.Made]:
-        """What was made of the partitions that no copy has done meanwhile."""
-        made = dict(zip(attempt.partitions, event.made, strict=True))
+    def _wanted_of(self, attempt: Attempt, event: ev.TaskSucceeded) -> dict[TaskKey, ev.Made]:
+        """What was made of the tasks that no copy has done meanwhile."""
+        made = dict(zip(attempt.keys, event.made, strict=True))
         if len(made) == len(attempt.wanted):
             return made
-        wanted = {partition: made.pop(partition) for partition in attempt.wanted}
+        wanted = {task: made.pop(task) for task in attempt.wanted}
         for late in made.values():
             rare("a partition of a group was done by a copy")
             self.storage.release(late.blocks())
         return wanted
 
-    def _keep_output(self, run: StageRun, partition: int, made: ev.Made, attempt: Attempt) -> None:
+    def _keep_output(self, run: StageRun, partition: int, made: ev.Made) -> None:
         assert made.output is not None
         outputs = self.outputs.of(run.spec)
         if outputs.refs[partition] is not None:
             # The shuffle was cut anew meanwhile, and another job has made it.
             rare("a shuffle is made by two stages at once")
             self.storage.release([made.output])
-            self.attempts.discard_output(attempt)
             return
         self.divider.whole_done(run, partition, counts=partition not in outputs.counted)
-        outputs.add(partition, made.output, made.sizes, attempt.partials or ())
-        attempt.partials = None
+        outputs.add(partition, made.output, made.sizes)
         self.replication.want(outputs, partition, made.output)
         self.planner.output_appeared(run.spec, outputs, made.output)
         # A map output that is made again after a loss has been counted before.
@@ -183,7 +165,7 @@ class Outcomes:
             rare("a task of several tiny reducers, or of a piece of one, fails")
             self.retry(run, tasks, attempt)
             return
-        (partition,) = attempt.partitions
+        partition = partition_of(attempt.keys[0])
         self.health.failed(run.spec.id, partition, attempt.executor, self.turn.now_s)
         count = tasks.failures.get(partition, 0) + 1
         tasks.failures[partition] = count
@@ -208,8 +190,8 @@ class Outcomes:
         if run.spec.barrier:
             self.restart_barrier(run, tasks)
             return
-        for partition in attempt.wanted:
-            index = self.divider.undivide(run, tasks, partition)
+        for task in attempt.wanted:
+            index = self.divider.undivide(run, tasks, task)
             if not tasks.is_running(index) and self.stages.is_unfinished(run, index):
                 tasks.add(index)
         # Another stage that writes the same shuffle may have made all of it meanwhile.
@@ -269,7 +251,7 @@ class Outcomes:
     def _lose_outputs(self, outputs: ShuffleOutputs, event: ev.FetchFailed) -> list[int]:
         """Forgets what could not be read; gives what was still thought to be there."""
         # Late words speak of an output that was made again since, or is known to be lost.
-        found = [index for index, ref in event.lost if ref in outputs.blocks_of(index)]
+        found = [index for index, ref in event.lost if outputs.refs[index] == ref]
         if len(found) < len(event.lost):
             rare("an output that could not be read was made again since")
         lost = list(dict.fromkeys(found))
@@ -287,7 +269,7 @@ class Outcomes:
         if run is None or run.tasks is None:
             return
         run.barrier[event.attempt] = event.message
-        together = sorted(run.tasks.running(), key=lambda each: each.partitions)
+        together = sorted(run.tasks.running(), key=lambda each: partition_of(each.keys[0]))
         if all(each.id in run.barrier for each in together):
             messages = tuple(run.barrier[each.id] for each in together)
             attempts = tuple((each.id, each.executor) for each in together)

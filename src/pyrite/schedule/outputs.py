@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from pyrite.blocks.pool import DISK_PREFIX
-from pyrite.ids import BlockRef, NodeId, ShuffleId
-from pyrite.place.sizes import add_up, encode
+from pyrite.ids import BlockRef, Medium, NodeId, ShuffleId
 from pyrite.plan.stages import StageSpec
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
@@ -20,24 +18,11 @@ class Place(NamedTuple):
     """A node's memory, or its disk."""
 
     node: NodeId
-    on_disk: bool
-
-
-class PartialOutput(NamedTuple):
-    """A block of a map's output that has several, with the code of its parts' sizes."""
-
-    map: int
-    ref: BlockRef
-    sizes: bytes
+    medium: Medium
 
 
 class ShuffleOutputs:
-    """The map outputs of one shuffle; the epoch grows whenever one of them is lost.
-
-    A block has a number: the map's, where it is the whole output. The blocks of an output that was
-    written in parts have numbers above those, which are never given again: whoever has
-    fetched one has these rows, and no others that the map made in another attempt.
-    """
+    """The map outputs of one shuffle; the epoch grows whenever one of them is lost."""
 
     def __init__(
         self, shuffle: ShuffleId, maps: int, replayable: bool = True, together: bool = False
@@ -49,11 +34,6 @@ class ShuffleOutputs:
         self.refs: list[BlockRef | None] = [None] * maps
         self.sizes: list[bytes | None] = [None] * maps
         self.absent = maps
-        # Installments by their numbers, also of attempts that still run; and the numbers of the
-        # outputs that were written so, the last block's included.
-        self.partials: dict[int, PartialOutput] = {}
-        self.numbers: dict[int, tuple[int, ...]] = {}
-        self.next_number = maps
         # Copies that take the place of an output that is lost.
         self.replicas: dict[int, BlockRef] = {}
         # How often an output could not be copied, as far as that happened.
@@ -61,7 +41,7 @@ class ShuffleOutputs:
         # Outputs that could not be read once already since they were made.
         self.doubted: dict[int, None] = {}
         self.epoch = 0
-        # The blocks in the order in which they appeared, by where; those lost since included.
+        # Maps in the order in which their outputs appeared, by where; lost ones included.
         self.came: dict[Place, list[int]] = {}
         # Whether those that wait for the shuffle have been placed by the outputs so far.
         self.foreseen = False
@@ -87,7 +67,8 @@ class ShuffleOutputs:
         seen = len(self.refs) - self.absent
         if not seen:
             return 1.0
-        in_memory = sum(len(blocks) for place, blocks in self.came.items() if not place.on_disk)
+        there = self.came.items()
+        in_memory = sum(len(blocks) for place, blocks in there if place.medium == "memory")
         in_all = sum(map(len, self.came.values()))
         return self.absent / len(self.refs) * in_memory / in_all
 
@@ -95,73 +76,34 @@ class ShuffleOutputs:
         """Which part of the blocks that have come on a node is in its memory."""
         found: dict[NodeId, float] = {}
         for place, blocks in self.came.items():
-            if not place.on_disk:
-                on_disk = len(self.came.get(place._replace(on_disk=True), ()))
+            if place.medium == "memory":
+                on_disk = len(self.came.get(Place(place.node, "disk"), ()))
                 found[place.node] = len(blocks) / (len(blocks) + on_disk)
         return found
 
     def missing(self) -> list[int]:
         return [index for index, ref in enumerate(self.refs) if ref is None]
 
-    def add(
-        self,
-        index: int,
-        ref: BlockRef,
-        sizes: bytes | None = None,
-        partials: Iterable[int] = (),
-    ) -> None:
-        """An output is there, of which these were the partials before the last."""
+    def add(self, index: int, ref: BlockRef, sizes: bytes | None = None) -> None:
+        """An output is there."""
         assert self.refs[index] is None
         self.refs[index] = ref
         self.sizes[index] = sizes
         self.doubted.pop(index, None)
         self.absent -= 1
-        earlier = tuple(partials)
-        if not earlier:
-            self._note(index, ref)
-            return
-        assert sizes is not None, "the last partial has no sizes"
-        self.numbers[index] = (*earlier, self.grow(PartialOutput(index, ref, sizes)))
-        codes = [self.partials[number].sizes for number in self.numbers[index]]
-        self.sizes[index] = encode(add_up(codes, len(sizes)))
+        self._note(index, ref)
 
-    def grow(self, partial: PartialOutput) -> int:
-        """A block of an output is there; gives its number."""
-        number = self.next_number
-        self.next_number += 1
-        self.partials[number] = partial
-        self._note(number, partial.ref)
-        return number
-
-    def shed(self, number: int, partial: PartialOutput) -> None:
-        """The attempt that wrote it came to nothing."""
-        # The shuffle may have been forgotten, and begun anew, since.
-        if self.partials.get(number) == partial:
-            del self.partials[number]
-
-    def block(self, number: int) -> tuple[BlockRef, bytes] | None:
-        """What a number stands for, if it is there and its sizes were told."""
-        if number >= len(self.refs):
-            found = self.partials.get(number)
-            return None if found is None else (found.ref, found.sizes)
-        ref, code = self.refs[number], self.sizes[number]
-        is_whole = number not in self.numbers
-        return (ref, code) if ref is not None and code is not None and is_whole else None
-
-    def blocks_of(self, index: int) -> list[BlockRef]:
-        """All that a map's output consists of; nothing where it is not there."""
-        if index in self.numbers:
-            return [self.partials[number].ref for number in self.numbers[index]]
-        ref = self.refs[index]
-        return [] if ref is None else [ref]
+    def sized(self, index: int) -> tuple[BlockRef, bytes] | None:
+        """An output, if it is there and its sizes were told."""
+        ref, code = self.refs[index], self.sizes[index]
+        return (ref, code) if ref is not None and code is not None else None
 
     def blocks(self) -> list[BlockRef]:
-        """All that the outputs which are there consist of."""
-        return [ref for index in range(len(self.refs)) for ref in self.blocks_of(index)]
+        """The outputs that are there."""
+        return [ref for ref in self.refs if ref is not None]
 
-    def _note(self, number: int, ref: BlockRef) -> None:
-        place = Place(ref.node, ref.segment.startswith(DISK_PREFIX))
-        self.came.setdefault(place, []).append(number)
+    def _note(self, index: int, ref: BlockRef) -> None:
+        self.came.setdefault(Place(ref.node, ref.medium), []).append(index)
 
     def distrust(self, index: int) -> list[BlockRef]:
         """An output could not be read; gives its copy, where that is not to be read instead.
@@ -175,8 +117,7 @@ class ShuffleOutputs:
         return []
 
     def lose(self, index: int) -> list[BlockRef]:
-        """Forgets one output, all of it, and those that stand or fall with it; gives their
-        blocks."""
+        """Forgets one output, and those that stand or fall with it; gives their blocks."""
         ref = self.refs[index]
         if ref is None:
             return []
@@ -187,14 +128,12 @@ class ShuffleOutputs:
         if self.together:
             rare("outputs of a barrier are lost together")
         lost = list(range(len(self.refs))) if self.together else [index]
-        blocks = [ref for each in lost for ref in self.blocks_of(each)]
+        blocks = [ref for each in lost if (ref := self.refs[each]) is not None]
+        self.absent += len(blocks)
         # A copy of what an earlier attempt made would not stand in for what the next one makes.
         blocks += [self.replicas.pop(each) for each in lost if each in self.replicas]
-        self.absent += sum(self.refs[each] is not None for each in lost)
         for each in lost:
             self.refs[each] = self.sizes[each] = None
-            for number in self.numbers.pop(each, ()):
-                del self.partials[number]
         self.epoch += 1
         self._snapshot = None
         if self.was_read and not self.replayable:
@@ -210,10 +149,7 @@ class ShuffleOutputs:
         self._snapshot = None
 
     def lose_node(self, node: NodeId) -> list[BlockRef]:
-        """Forgets the outputs that lay there, and those that stand or fall with them.
-
-        All blocks of an output lie on one node, where its task ran, or a copy of the only one.
-        """
+        """Forgets the outputs that lay there, and those that stand or fall with them."""
         there = [i for i, ref in enumerate(self.refs) if ref is not None and ref.node == node]
         return [block for index in there for block in self.lose(index)]
 
@@ -223,12 +159,7 @@ class ShuffleOutputs:
         if self._snapshot is None:
             refs = tuple(ref for ref in self.refs if ref is not None)
             assert len(refs) == len(self.refs), f"shuffle {self.shuffle} is incomplete"
-            blocks = [
-                (number, index, self.partials[number].ref)
-                for index, numbers in sorted(self.numbers.items())
-                for number in numbers
-            ]
-            self._snapshot = Snapshot(self.shuffle, self.epoch, refs, tuple(blocks))
+            self._snapshot = Snapshot(self.shuffle, self.epoch, refs)
         return self._snapshot
 
 

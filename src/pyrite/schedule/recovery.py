@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrite.ids import NodeId
+from pyrite.ids import NodeId, partition_of
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule import reports
@@ -99,7 +99,7 @@ class Recovery:
         for executor in self.fleet.on(node):
             self._forget_executor(executor)
             # What it laid into other pools, and did not tell of.
-            self.storage.drop(self.ledger.seal(f"e{executor.id}"))
+            self.storage.drop(self.ledger.seal(executor.id))
             if executor.attempt is not None:
                 self.lose_attempt(executor.attempt, reason, blamed=False)
         for run in list(self.stages):
@@ -137,10 +137,9 @@ class Recovery:
         if executor is None:
             return
         self._forget_executor(executor)
-        writer = f"e{executor.id}"
-        self.storage.drop(self.ledger.seal(writer))
+        self.storage.drop(self.ledger.seal(executor.id))
         # It may have been killed while it wrote what nobody will ask for.
-        known = self.ledger.written_by(executor.node, writer)
+        known = self.ledger.written_by(executor.node, executor.id)
         self.turn.add(ClearExecutor(executor.id, executor.node, known))
         if executor.attempt is not None:
             self.lose_attempt(executor.attempt, event.reason)
@@ -171,7 +170,6 @@ class Recovery:
         """An attempt has gone with its executor, which it may have ended."""
         self.attempts.remove(attempt.id)
         self.storage.end_reading(attempt.segments())
-        self.attempts.discard_output(attempt)
         tasks = attempt.tasks
         if tasks is None:
             return
@@ -184,7 +182,7 @@ class Recovery:
             rare("an executor dies with a task of several tiny reducers, or of a piece of one")
             self.outcomes.retry(run, tasks, attempt)
             return
-        (partition,) = attempt.partitions
+        partition = partition_of(attempt.keys[0])
         deaths = tasks.deaths.get(partition, 0) + blamed
         tasks.deaths[partition] = deaths
         if deaths >= self.rules.max_deaths:

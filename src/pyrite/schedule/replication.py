@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyrite.blocks.parcel import is_fetched, lay_out, parcel_bytes
+from pyrite.blocks.parcel import lay_out, parcel_bytes
 from pyrite.blocks.parts import selection_bytes
-from pyrite.blocks.pool import DISK_PREFIX, Segment
+from pyrite.blocks.pool import Segment
 from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.rare import rare
 from pyrite.schedule.fetches import Fetches
@@ -25,20 +25,16 @@ class ReplicaOrder:
     segment: Segment
     source: NodeId
     shuffle: ShuffleId
-    parts: int
     maps: tuple[int, ...]
     refs: tuple[BlockRef, ...]
+    # How long the copies are.
+    lengths: tuple[int, ...]
 
     def copies(self) -> list[BlockRef]:
         """Where the copies lie, once they have arrived."""
-        place, name = self.segment.place, self.segment.name
-        # A copy of a copy is as long as that.
-        lengths = [
-            ref.length if is_fetched(ref.segment) else selection_bytes(ref.length, self.parts)
-            for ref in self.refs
-        ]
-        entries = lay_out(self.maps, lengths)
-        return [BlockRef(place, name, each.offset, each.length) for each in entries]
+        place, name, medium = self.segment.place, self.segment.name, self.segment.medium
+        entries = lay_out(self.maps, self.lengths)
+        return [BlockRef(place, name, each.offset, each.length, medium) for each in entries]
 
 
 class Replication:
@@ -61,7 +57,7 @@ class Replication:
 
     def want(self, outputs: ShuffleOutputs, index: int, ref: BlockRef) -> None:
         # On the only node the sizes of parts may not be told, and there is none to copy to.
-        if self.rules.output_copies > 1 and outputs.block(index) is not None:
+        if self.rules.output_copies > 1 and outputs.sized(index) is not None:
             self._wanted.setdefault((outputs.shuffle, ref.node), []).append(index)
 
     def order(self) -> None:
@@ -93,7 +89,7 @@ class Replication:
         taken: dict[int, BlockRef] = {}
         parts = total_bytes = 0
         for place, index in enumerate(maps):
-            block = outputs.block(index)
+            block = outputs.sized(index)
             # It may have been lost since, and made again, and then it was told of once more.
             if block is None or block[0].node != source or index in outputs.replicas:
                 continue
@@ -120,8 +116,14 @@ class Replication:
         maps, refs = tuple(blocks), tuple(blocks.values())
         size = parcel_bytes(len(maps), parts, sum(ref.length for ref in refs))
         every = tuple(range(parts))
-        fetch, segment = self.fetches.order(source, target, DISK_PREFIX, size, every, blocks)
-        self._orders[fetch] = ReplicaOrder(segment, source, outputs.shuffle, parts, maps, refs)
+        fetch, segment = self.fetches.order(source, target, "disk", size, every, blocks)
+        lengths = tuple(self._copy_bytes(ref, parts) for ref in refs)
+        self._orders[fetch] = ReplicaOrder(segment, source, outputs.shuffle, maps, refs, lengths)
+
+    def _copy_bytes(self, ref: BlockRef, parts: int) -> int:
+        """How long the copy of an output is; a copy of a copy is as long as that."""
+        is_copy = self.ledger.segments[ref.segment].fetched
+        return ref.length if is_copy else selection_bytes(ref.length, parts)
 
     def ordered(self, fetch: int) -> bool:
         """Whether the order with this number is for replicas."""

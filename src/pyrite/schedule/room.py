@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pyrite.blocks.ledger import Move
 from pyrite.blocks.placement import Eviction, Knowledge, Place, Placement, Request
 from pyrite.blocks.pool import Pool, Segment
-from pyrite.ids import ExecutorId, NodeId
+from pyrite.ids import DRIVER, ExecutorId, Medium, NodeId
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import GrantSpace, MoveSegment, ReleaseNode
@@ -19,8 +19,6 @@ from pyrite.schedule.stages import Stages
 from pyrite.schedule.storage import Storage
 from pyrite.schedule.turn import Turn
 
-# The writer of the driver's own segments; those of executors are e0, e1...
-DRIVER = "driver"
 # A writer whose room was taken by others, or did not become free, this often gets none.
 MOST_TRIES = 3
 
@@ -71,8 +69,8 @@ class Room:
             self.storage.drop(self.ledger.settle(DRIVER))
         self.find_room(wanted, tries=0)
 
-    def is_alive(self, writer: str) -> bool:
-        return writer == DRIVER or ExecutorId(int(writer[1:])) in self.fleet
+    def is_alive(self, writer: ExecutorId) -> bool:
+        return writer == DRIVER or writer in self.fleet
 
     def find_room(self, wanted: ev.SpaceWanted, tries: int) -> None:
         self.eviction.make_room(wanted.node, wanted.bytes)
@@ -151,8 +149,7 @@ class Room:
     def forget_writer(self, executor: ExecutorId) -> None:
         """The executor has died, or its task has ended: it waits for nothing."""
         if self._waiting:
-            writer = f"e{executor}"
-            for each in [each for each in self._waiting if each.wanted.writer == writer]:
+            for each in [each for each in self._waiting if each.wanted.writer == executor]:
                 self._waiting.remove(each)
                 each.pool.promised_bytes -= each.wanted.bytes
 
@@ -167,10 +164,10 @@ class Room:
         segment, target = eviction
         if target is not None:
             rare("a segment moves to another pool")
-            return self._move(segment, target, in_memory=True)
+            return self._move(segment, target, "memory")
         if segment.to_disk:
             rare("a segment moves to disk")
-            return self._move(segment, self._disk_for(segment), in_memory=False)
+            return self._move(segment, self._disk_for(segment), "disk")
         self.give_up(segment)
         return None
 
@@ -181,10 +178,11 @@ class Room:
         staying = [each for each in (*near, *pools) if not pools[each].leaves]
         return staying[0] if staying else segment.place
 
-    def _move(self, segment: Segment, node: NodeId, in_memory: bool) -> Move:
-        move = self.ledger.move(segment, node, in_memory)
+    def _move(self, segment: Segment, node: NodeId, medium: Medium) -> Move:
+        move = self.ledger.move(segment, node, medium)
+        new_name = move.target.name
         self.turn.add(
-            MoveSegment(move.id, segment.place, segment.name, node, move.target.name, segment.bytes)
+            MoveSegment(move.id, segment.place, segment.name, node, new_name, segment.bytes, medium)
         )
         return move
 
@@ -206,7 +204,7 @@ class Room:
             self.storage.book.moved_bytes += source.kept_bytes
         else:
             self.storage.book.spilled_bytes += source.kept_bytes
-        self.storage.kept.relocate(source.name, target.place, target.name)
+        self.storage.kept.relocate(source.name, target)
         self.storage.drop(self.ledger.arrive(move))
 
     def on_not_moved(self, event: ev.SegmentNotMoved) -> None:

@@ -46,7 +46,6 @@ class Rules:
     fetch_bytes: int = 48 << 20
     # A map task announces its output in parts of this size while it runs, where the reducers that
     # wait for it have places; 0: only at its end.
-    buffer_bytes: int = 0
     # On how many nodes a map output lies.
     output_copies: int = 1
     # Reducers that read more, and much more than others, are divided; none where it is 0.

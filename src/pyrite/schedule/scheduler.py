@@ -57,7 +57,7 @@ class Scheduler:
         self.outputs = Outputs(turn, self.storage)
         self.stages = Stages(self.outputs)
         self.queue: StageQueue[StageRun] = StageQueue(rules.fair, rules.shares)
-        self.attempts = Attempts(turn, rules, self.storage, self.outputs)
+        self.attempts = Attempts(turn, rules)
         self.speculation = Speculation(turn, rules, self.stages, self.queue)
         # What is copied and prefetched.
         self.fetches = Fetches(turn, self.storage.ledger)
@@ -191,7 +191,6 @@ class Scheduler:
             ev.TaskSucceeded: self.outcomes.on_succeeded,
             ev.TaskFailed: self.outcomes.on_failed,
             ev.TaskCancelled: self.outcomes.on_cancelled,
-            ev.OutputGrew: self.outcomes.on_grew,
             ev.FetchFailed: self.outcomes.on_fetch_failed,
             ev.BarrierReached: self.outcomes.on_barrier_reached,
             ev.NodeJoined: self.recovery.on_node_joined,

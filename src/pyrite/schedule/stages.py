@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pyrite.ids import AttemptId, JobId, Partition, ShuffleId, StageId
+from pyrite.ids import AttemptId, JobId, Partition, ShuffleId, StageId, TaskKey
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule.division import Division
 from pyrite.schedule.events import Made
@@ -41,13 +41,11 @@ class StageRun:
     readers: dict[Partition, list[int]] | None = None
     # Where its reducers go, and what is prefetched for them, once sizes are predicted.
     plan: ReducePlan | None = None
-    # Whether all reducers go where they go whatever they read; None until somebody asks.
-    has_places: bool | None = None
-    # Reducers whose work is done in pieces, and which piece is of which of them.
+    # Reducers whose work is done in pieces, and how many pieces there were.
     divisions: dict[int, Division] = field(default_factory=dict)
-    pieces: dict[int, int] = field(default_factory=dict)
+    pieces: int = 0
     # Of a barrier stage: what the tasks made that succeeded, until all have.
-    together: dict[int, Made] = field(default_factory=dict)
+    together: dict[TaskKey, Made] = field(default_factory=dict)
 
     @property
     def job(self) -> JobId:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from pyrite.blocks.ledger import Drop, Ledger
-from pyrite.ids import BlockRef, ExecutorId, NodeId, Partition, RddId
+from pyrite.ids import DRIVER, BlockRef, ExecutorId, NodeId, Partition, RddId
 from pyrite.rare import rare
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import DropRdd, DropSegments, TellMemory
@@ -85,14 +85,14 @@ class Storage:
         for stored in news.stored:
             self._keep(stored.partition, stored.ref, executor)
         # Not before: a segment that the task filled may hold what it tells of only now.
-        self.drop(self.ledger.settle(f"e{executor}"))
+        self.drop(self.ledger.settle(executor))
 
     def _keep(self, partition: Partition, ref: BlockRef | None, executor: ExecutorId) -> None:
         if ref is not None:
             if not self.ledger.holds(ref):
                 rare("a kept block is lost before it was told of")
                 return
-            self.ledger.pin(ref, partition.rdd)
+            self.ledger.pin(ref, executor, partition.rdd)
         if partition.rdd not in self._persisted:
             # Forgotten while the task ran.
             rare("a partition is kept of an RDD that was forgotten")
@@ -109,7 +109,7 @@ class Storage:
     # Other blocks, and questions
 
     def on_put(self, event: ev.BlockPut) -> None:
-        self.ledger.pin(event.ref)
+        self.ledger.pin(event.ref, DRIVER)
 
     def on_released(self, event: ev.BlocksReleased) -> None:
         self.release(event.refs)

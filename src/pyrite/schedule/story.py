@@ -56,7 +56,8 @@ def spelled(happening: Any) -> str:
 def short(value: Any) -> str:
     match value:
         case BlockRef():
-            return f"{value.node}/{value.segment}[{value.offset}:{value.offset + value.length}]"
+            where = f"{value.node}/{value.medium}/{value.segment}"
+            return f"{where}[{value.offset}:{value.offset + value.length}]"
         case Partition():
             return f"{value.rdd}.{value.index}"
         case Snapshot():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Sequence
 
-from pyrite.ids import ExecutorId
+from pyrite.ids import ExecutorId, PieceId, TaskKey
 from pyrite.place.policy import Preferences
 
 
@@ -18,113 +18,117 @@ class TaskQueue:
     """
 
     def __init__(self, preferences: Preferences, slots: int, now_s: float) -> None:
-        self.pending: dict[int, None] = {}
+        self.pending: dict[TaskKey, None] = {}
         self.slots = max(1, slots)
         self._wait_s = preferences.wait_s
         self._local_at_s = now_s
         # Those pending tasks that any executor may take.
-        self._anywhere: dict[int, None] = {}
-        self._preferences = dict(preferences.executors)
-        self._preferring: dict[ExecutorId, list[int]] = {}
-        self._by_executor: dict[ExecutorId, deque[int]] = {}
+        self._anywhere: dict[TaskKey, None] = {}
+        self._preferences: dict[TaskKey, Sequence[ExecutorId]] = {}
+        self._preferences.update(preferences.executors.items())
+        self._preferring: dict[ExecutorId, list[TaskKey]] = {}
+        self._by_executor: dict[ExecutorId, deque[TaskKey]] = {}
         # The slots of partitions whose home is not the one that their index says.
         self._near = preferences.homes
-        self._homes: dict[int, deque[int]] = {}
+        self._homes: dict[int, deque[TaskKey]] = {}
         # Executors that became free no later than this one have no task of their own here, but
         # for the unasked; before the first round these are all there are.
         self.asked: int | None = None
-        self.unasked: list[int] = []
+        self.unasked: list[TaskKey] = []
         # Executors that became free no later than this one may take nothing of what any may take.
         self._offered = 0
         self._offered_all = False
         self.wakes_at_s = now_s
         # When it was last judged whether some executor may try each task that waits.
         self.judged: tuple[int, int] | None = None
-        for partition, preferred in self._preferences.items():
+        for task, preferred in self._preferences.items():
             for executor in preferred:
-                self._preferring.setdefault(executor, []).append(partition)
+                self._preferring.setdefault(executor, []).append(task)
 
     # Coming and going
 
-    def add(self, partition: int) -> None:
-        self.pending[partition] = None
+    def add(self, task: TaskKey) -> None:
+        self.pending[task] = None
         self._offered = 0
         self.judged = None
-        preferred = self._preferences.get(partition)
+        preferred = self._preferences.get(task)
         if preferred:
-            self.unasked.append(partition)
+            self.unasked.append(task)
             for executor in preferred:
-                self._by_executor.setdefault(executor, deque()).append(partition)
+                self._by_executor.setdefault(executor, deque()).append(task)
         else:
-            self._add_anywhere(partition)
+            self._add_anywhere(task)
 
-    def _add_anywhere(self, partition: int) -> None:
+    def _add_anywhere(self, task: TaskKey) -> None:
         self._offered = 0
-        self.unasked.append(partition)
-        self._anywhere[partition] = None
-        home = self._home(partition)
+        self.unasked.append(task)
+        self._anywhere[task] = None
+        home = self._home(task)
         if home in self._homes:
-            self._homes[home].append(partition)
+            self._homes[home].append(task)
         else:
-            self._homes[home] = deque((partition,))
+            self._homes[home] = deque((task,))
 
-    def _home(self, partition: int) -> int:
-        return self._near.get(partition, partition % self.slots)
+    def _home(self, task: TaskKey) -> int:
+        if isinstance(task, PieceId):
+            # The pieces of a reducer go apart.
+            return sum(task) % self.slots
+        return self._near.get(task, task % self.slots)
 
-    def take(self, partition: int) -> int:
-        """The partition waits no more."""
-        del self.pending[partition]
-        self._anywhere.pop(partition, None)
-        return partition
+    def take(self, task: TaskKey) -> TaskKey:
+        """The task waits no more."""
+        del self.pending[task]
+        self._anywhere.pop(task, None)
+        return task
 
     def forget_executor(self, executor: ExecutorId) -> None:
         """Tasks that preferred a lost executor go wherever there is room."""
         self._by_executor.pop(executor, None)
         # All that preferred it, not just those that wait: a running one may come back.
-        for partition in self._preferring.pop(executor, ()):
-            left = [each for each in self._preferences[partition] if each != executor]
+        for task in self._preferring.pop(executor, ()):
+            left = [each for each in self._preferences[task] if each != executor]
             if left:
-                self._preferences[partition] = left
+                self._preferences[task] = left
             else:
-                del self._preferences[partition]
-                if partition in self.pending:
-                    self._add_anywhere(partition)
+                del self._preferences[task]
+                if task in self.pending:
+                    self._add_anywhere(task)
 
     # What belongs to an executor
 
     def take_own(
-        self, executor: ExecutorId, slot: int, now_s: float, refused: Container[int] = ()
-    ) -> int | None:
-        """A partition that belongs to this executor: its rows are kept there, or its home is."""
+        self, executor: ExecutorId, slot: int, now_s: float, refused: Container[TaskKey] = ()
+    ) -> TaskKey | None:
+        """A task that belongs to this executor: its rows are kept there, or its home is."""
         found = self._pop(self._by_executor.get(executor), refused)
         if found is not None:
             self._local_at_s = now_s
             return found
         return self._pop(self._homes.get(slot % self.slots), refused)
 
-    def _pop(self, queue: deque[int] | None, refused: Container[int]) -> int | None:
+    def _pop(self, queue: deque[TaskKey] | None, refused: Container[TaskKey]) -> TaskKey | None:
         skipped = []
         found = None
         while queue:
-            partition = queue.popleft()
-            if partition not in self.pending:
+            task = queue.popleft()
+            if task not in self.pending:
                 continue
-            if partition in refused:
-                skipped.append(partition)
+            if task in refused:
+                skipped.append(task)
                 continue
-            found = self.take(partition)
+            found = self.take(task)
             break
         if skipped and queue is not None:
             queue.extend(skipped)
         return found
 
-    def owners(self, partition: int, slots: Sequence[ExecutorId | None]) -> Iterator[ExecutorId]:
-        """The executors that the partition belongs to."""
-        preferred = self._preferences.get(partition)
+    def owners(self, task: TaskKey, slots: Sequence[ExecutorId | None]) -> Iterator[ExecutorId]:
+        """The executors that the task belongs to."""
+        preferred = self._preferences.get(task)
         if preferred:
             yield from preferred
         else:
-            for slot in range(self._home(partition), len(slots), self.slots):
+            for slot in range(self._home(task), len(slots), self.slots):
                 if (executor := slots[slot]) is not None:
                     yield executor
 
@@ -139,31 +143,31 @@ class TaskQueue:
 
     # What any executor may take
 
-    def is_for_any(self, partition: int) -> bool:
-        return partition in self._anywhere
+    def is_for_any(self, task: TaskKey) -> bool:
+        return task in self._anywhere
 
     def gives_any(self, now_s: float) -> bool:
         """Whether there is something that any executor may take."""
         return bool(self._anywhere) or (bool(self.pending) and self._waited(now_s))
 
-    def take_any(self, now_s: float, refused: Container[int] = ()) -> int | None:
-        """A partition that an executor may compute although others would be better placed."""
+    def take_any(self, now_s: float, refused: Container[TaskKey] = ()) -> TaskKey | None:
+        """A task that an executor may compute although others would be better placed."""
         found = self._take_last(self._anywhere, refused)
         if found is None and self._waited(now_s):
             found = self._take_last(self.pending, refused)
         return found
 
-    def _take_last(self, queue: dict[int, None], refused: Container[int]) -> int | None:
-        """From the far end, which the partition's own executor would reach last."""
+    def _take_last(self, queue: dict[TaskKey, None], refused: Container[TaskKey]) -> TaskKey | None:
+        """From the far end, which the task's own executor would reach last."""
         skipped = []
         found = None
         while queue and found is None:
             # Not by iterating, which would pass over all that was ever deleted there.
-            partition, _ = queue.popitem()
-            if partition in refused:
-                skipped.append(partition)
+            task, _ = queue.popitem()
+            if task in refused:
+                skipped.append(task)
             else:
-                found = partition
+                found = task
         queue.update(dict.fromkeys(reversed(skipped)))
         if found is not None:
             self.pending.pop(found, None)
@@ -195,7 +199,9 @@ class TaskQueue:
 
     # Several for one task
 
-    def take_more(self, slot: int | None, most: int, takes: Callable[[int], bool]) -> Iterator[int]:
+    def take_more(
+        self, slot: int | None, most: int, takes: Callable[[TaskKey], bool]
+    ) -> Iterator[TaskKey]:
         """Further partitions for one task, until one does not suit: those whose home the slot is,
         or from the far end of what any executor may take."""
         home = None if slot is None else self._homes.get(slot % self.slots)
@@ -205,16 +211,16 @@ class TaskQueue:
                 return
             yield self.take(found)
 
-    def _first_of(self, queue: deque[int] | None) -> int | None:
+    def _first_of(self, queue: deque[TaskKey] | None) -> TaskKey | None:
         while queue:
             if queue[0] in self.pending:
                 return queue[0]
             queue.popleft()
         return None
 
-    def _last_anywhere(self) -> int | None:
+    def _last_anywhere(self) -> TaskKey | None:
         if not self._anywhere:
             return None
-        partition, _ = self._anywhere.popitem()
-        self._anywhere[partition] = None
-        return partition
+        task, _ = self._anywhere.popitem()
+        self._anywhere[task] = None
+        return task

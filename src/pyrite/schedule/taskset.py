@@ -6,7 +6,7 @@ from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyrite.ids import ExecutorId, StageId
+from pyrite.ids import ExecutorId, StageId, TaskKey
 from pyrite.place.policy import Preferences
 from pyrite.schedule.median import Median
 from pyrite.schedule.queue import Load
@@ -25,7 +25,7 @@ WAITING, PENDING, RUNNING, SLOW, SPECULATED, DONE = TaskState
 class Together:
     """By what it is decided whether some of a stage's tasks become one."""
 
-    # What a partition takes, the last ones most; nothing until one is done.
+    # What a task takes, the last ones most; nothing until one is done.
     pace_s: float | None = None
     # What the tasks read, once that was asked for.
     inputs: Inputs | None = None
@@ -40,7 +40,7 @@ class TaskSet:
     def __init__(
         self,
         stage: StageId,
-        partitions: Sequence[int],
+        keys: Sequence[TaskKey],
         preferences: Preferences,
         slots: int,
         now_s: float,
@@ -48,56 +48,56 @@ class TaskSet:
     ) -> None:
         self.stage = stage
         self.load = load
-        self.total = len(partitions)
+        self.total = len(keys)
         self.queue = TaskQueue(preferences, slots, now_s)
         self.paused = False
         self.done = 0
         self.together = Together()
         self.count = 0
-        self.failures: dict[int, int] = {}
-        self.deaths: dict[int, int] = {}
+        self.failures: dict[TaskKey, int] = {}
+        self.deaths: dict[TaskKey, int] = {}
         self.durations_s: list[float] = []
         self.usual_s = Median()
         # A task that is not listed is waiting.
-        self._states: dict[int, TaskState] = {}
-        self._running: dict[int, list[Attempt]] = {}
-        self._attempts: dict[int, int] = {}
-        self._slow: dict[int, None] = {}
-        for partition in partitions:
-            self.add(partition)
+        self._states: dict[TaskKey, TaskState] = {}
+        self._running: dict[TaskKey, list[Attempt]] = {}
+        self._attempts: dict[TaskKey, int] = {}
+        self._slow: dict[TaskKey, None] = {}
+        for task in keys:
+            self.add(task)
 
     # States
 
-    def state(self, partition: int) -> TaskState:
-        return self._states.get(partition, WAITING)
+    def state(self, task: TaskKey) -> TaskState:
+        return self._states.get(task, WAITING)
 
-    def _move(self, partition: int, to: TaskState) -> None:
-        before = self._states.get(partition, WAITING)
-        assert to in MOVES[before], f"task {partition} is {before.value} and can't be {to.value}"
-        self._states[partition] = to
+    def _move(self, task: TaskKey, to: TaskState) -> None:
+        before = self._states.get(task, WAITING)
+        assert to in MOVES[before], f"task {task} is {before.value} and can't be {to.value}"
+        self._states[task] = to
 
-    def is_pending(self, partition: int) -> bool:
-        return partition in self.queue.pending
+    def is_pending(self, task: TaskKey) -> bool:
+        return task in self.queue.pending
 
-    def is_running(self, partition: int) -> bool:
-        return partition in self._running
+    def is_running(self, task: TaskKey) -> bool:
+        return task in self._running
 
     @property
-    def pending(self) -> Collection[int]:
+    def pending(self) -> Collection[TaskKey]:
         """The tasks that wait to be launched, in the order in which they were queued."""
         return self.queue.pending
 
     def running(self) -> list[Attempt]:
-        """All attempts that are wanted; one may be at several partitions."""
+        """All attempts that are wanted; one may be at several tasks."""
         copies = self._running.values()
         return list(dict.fromkeys(attempt for each in copies for attempt in each))
 
-    def attempts_of(self, partition: int) -> list[Attempt]:
-        """The attempts at one partition that run and are wanted."""
-        return list(self._running.get(partition, ()))
+    def attempts_of(self, task: TaskKey) -> list[Attempt]:
+        """The attempts at one task that run and are wanted."""
+        return list(self._running.get(task, ()))
 
-    def was_tried(self, partition: int) -> bool:
-        return partition in self._attempts
+    def was_tried(self, task: TaskKey) -> bool:
+        return task in self._attempts
 
     @property
     def has_work(self) -> bool:
@@ -110,34 +110,34 @@ class TaskSet:
 
     # Waiting for an executor
 
-    def add(self, partition: int) -> None:
+    def add(self, task: TaskKey) -> None:
         """A task is to be launched: the first time, or again."""
-        if partition not in self.queue.pending:
-            self._move(partition, PENDING)
-            self.queue.add(partition)
+        if task not in self.queue.pending:
+            self._move(task, PENDING)
+            self.queue.add(task)
 
-    def withdraw(self, partition: int) -> None:
+    def withdraw(self, task: TaskKey) -> None:
         """A pending task is not to be launched now."""
-        if partition in self.queue.pending:
-            self._move(self.queue.take(partition), WAITING)
+        if task in self.queue.pending:
+            self._move(self.queue.take(task), WAITING)
 
     def gives_any(self, now_s: float) -> bool:
         """Whether there is something that any executor may take."""
         return bool(self._slow) or self.queue.gives_any(now_s)
 
     def take_any(
-        self, executor: ExecutorId, now_s: float, refused: Container[int] = ()
-    ) -> int | None:
+        self, executor: ExecutorId, now_s: float, refused: Container[TaskKey] = ()
+    ) -> TaskKey | None:
         """A pending task that any executor may take, or a slow one to be copied."""
         found = self.queue.take_any(now_s, refused)
         return found if found is not None else self._take_slow(executor, refused)
 
-    def _take_slow(self, executor: ExecutorId, refused: Container[int]) -> int | None:
-        for partition in self._slow:
-            copies = self._running.get(partition, ())
-            if len(copies) == 1 and copies[0].executor != executor and partition not in refused:
-                del self._slow[partition]
-                return partition
+    def _take_slow(self, executor: ExecutorId, refused: Container[TaskKey]) -> TaskKey | None:
+        for task in self._slow:
+            copies = self._running.get(task, ())
+            if len(copies) == 1 and copies[0].executor != executor and task not in refused:
+                del self._slow[task]
+                return task
         return None
 
     # Attempts
@@ -145,15 +145,15 @@ class TaskSet:
     def launch(self, attempt: Attempt) -> None:
         """An attempt at tasks that left the queue, or a copy of a slow one, runs from now on."""
         is_copy = False
-        for partition in attempt.wanted:
-            copies = self._running.get(partition)
+        for task in attempt.wanted:
+            copies = self._running.get(task)
             if copies is None:
-                self._running[partition] = [attempt]
-                self._move(partition, RUNNING)
+                self._running[task] = [attempt]
+                self._move(task, RUNNING)
             else:
                 copies.append(attempt)
                 is_copy = True
-                self._move(partition, SPECULATED)
+                self._move(task, SPECULATED)
         if not is_copy:
             self._count(attempt)
 
@@ -162,9 +162,9 @@ class TaskSet:
         self.count += 1
         self.load.running += 1
 
-    def next_number(self, partition: int) -> int:
-        number = self._attempts.get(partition, 0)
-        self._attempts[partition] = number + 1
+    def next_number(self, task: TaskKey) -> int:
+        number = self._attempts.get(task, 0)
+        self._attempts[task] = number + 1
         return number
 
     def finish(self, attempt: Attempt) -> None:
@@ -173,32 +173,32 @@ class TaskSet:
             attempt.counts = False
             self.count -= 1
             self.load.running -= 1
-        for partition in attempt.wanted:
-            copies = self._running.get(partition)
+        for task in attempt.wanted:
+            copies = self._running.get(task)
             if copies is not None and attempt in copies:
                 copies.remove(attempt)
                 if not copies:
-                    del self._running[partition]
-                    self._move(partition, WAITING)
+                    del self._running[task]
+                    self._move(task, WAITING)
                 else:
-                    self._move(partition, RUNNING)
+                    self._move(task, RUNNING)
                     if not any(each.counts for each in copies):
                         self._count(copies[0])
-            self._slow.pop(partition, None)
+            self._slow.pop(task, None)
 
     def succeed(self, attempt: Attempt, now_s: float) -> list[Attempt]:
-        """Counts its partitions as done; gives the other attempts that are useless now."""
+        """Counts its tasks as done; gives the other attempts that are useless now."""
         useless = []
-        for partition in attempt.wanted:
+        for task in attempt.wanted:
             self.done += 1
-            if partition in self.queue.pending:
-                self.queue.take(partition)
-            for copy in self._running.pop(partition, ()):
-                copy.wanted.remove(partition)
+            if task in self.queue.pending:
+                self.queue.take(task)
+            for copy in self._running.pop(task, ()):
+                copy.wanted.remove(task)
                 if not copy.wanted:
                     useless.append(copy)
-            self._move(partition, DONE)
-        each_s = (now_s - attempt.started_s) / len(attempt.partitions)
+            self._move(task, DONE)
+        each_s = (now_s - attempt.started_s) / len(attempt.keys)
         self.durations_s.append(each_s)
         pace_s = self.together.pace_s
         self.together.pace_s = each_s if pace_s is None else (pace_s + each_s) / 2
@@ -214,15 +214,15 @@ class TaskSet:
             self.usual_s.add(duration_s)
         self.durations_s.clear()
         limit_s = max(rule.multiplier * self.usual_s.value, rule.least_s)
-        for partition, copies in self._running.items():
-            each_s = (now_s - copies[0].started_s) / len(copies[0].partitions)
+        for task, copies in self._running.items():
+            each_s = (now_s - copies[0].started_s) / len(copies[0].keys)
             if len(copies) == 1 and each_s > limit_s:
-                self.mark_slow(partition)
+                self.mark_slow(task)
         return bool(self._slow)
 
-    def mark_slow(self, partition: int) -> None:
+    def mark_slow(self, task: TaskKey) -> None:
         """The one attempt at the task takes so long that it deserves a copy."""
-        if partition not in self._slow:
-            self._move(partition, SLOW)
-            self._slow[partition] = None
+        if task not in self._slow:
+            self._move(task, SLOW)
+            self._slow[task] = None
         self.queue.offer_again()

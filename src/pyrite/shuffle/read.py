@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from pyrite.blocks.codec import CorruptBlock, check_frames, decode_frames, read_frames
 from pyrite.blocks.parcel import unpack_directory
@@ -28,33 +28,6 @@ class MissingMapOutput(BaseException):
         self.lost = lost
 
 
-class Block(NamedTuple):
-    """A block of a map's output, with a number that says which rows these are: the map's own where
-    the block is all of its output, else one that no other block of the shuffle ever has."""
-
-    number: int
-    map: int
-    ref: BlockRef
-
-
-class MapBlocks:
-    """Where the outputs of all maps of a shuffle lie: a block each, or several in the order in
-    which the map has written them."""
-
-    def __init__(self, refs: Sequence[BlockRef], installments: Iterable[Block] = ()) -> None:
-        self.blocks = [[Block(index, index, ref)] for index, ref in enumerate(refs)]
-        in_installments: dict[int, list[Block]] = {}
-        for block in installments:
-            in_installments.setdefault(block.map, []).append(block)
-        for index, blocks in in_installments.items():
-            self.blocks[index] = blocks
-
-    def of(self, maps: Iterable[int] | None) -> list[Block]:
-        """The blocks of some maps, or of all, in order."""
-        chosen = self.blocks if maps is None else [self.blocks[index] for index in maps]
-        return list(chain.from_iterable(chosen))
-
-
 class ShuffleRows:
     """What one reduce partition reads of one shuffle, in the order of the maps.
 
@@ -65,7 +38,7 @@ class ShuffleRows:
     def __init__(
         self,
         shuffle: ShuffleId,
-        outputs: MapBlocks,
+        outputs: Sequence[BlockRef],
         part: int,
         reader: SegmentReader,
         parcels: Sequence[str] = (),
@@ -83,16 +56,17 @@ class ShuffleRows:
 
     def batches(self) -> Iterator[list[Any]]:
         parcelled = self._open_parcels()
-        blocks = self.outputs.of(self.maps)
-        others = [ref for number, _, ref in blocks if number not in parcelled]
+        maps = range(len(self.outputs)) if self.maps is None else self.maps
+        others = [self.outputs[index] for index in maps if index not in parcelled]
         parts = self.reader.parts(others, self.part)
-        for number, index, ref in blocks:
+        for index in maps:
+            ref = self.outputs[index]
             found: memoryview | LongPart | None
             try:
-                if number not in parcelled:
+                if index not in parcelled:
                     found = next(parts)
                 else:
-                    is_whole, found = self._from_parcel(parcelled.pop(number))
+                    is_whole, found = self._from_parcel(parcelled.pop(index))
                     if not is_whole:
                         found = next(self.reader.parts([ref], self.part))
                 # Reducers may add arrays in place, as they do with PySpark.
@@ -106,12 +80,11 @@ class ShuffleRows:
                 raise MissingMapOutput(self.shuffle, lost, reason) from None
 
     def _open_parcels(self) -> dict[int, memoryview]:
-        """The selections of map outputs that were fetched ahead, by the blocks' numbers; some
-        may be of attempts that failed, whose numbers nobody asks for."""
+        """The selections of map outputs that were fetched ahead, by map."""
         found: dict[int, memoryview] = {}
         for segment in self.parcels:
             try:
-                parcel = self.reader.whole(segment)
+                parcel = self.reader.whole(segment, "memory")
                 for entry in unpack_directory(parcel):
                     found[entry.map] = parcel[entry.offset : entry.offset + entry.length]
             except (OSError, CorruptBlock):
@@ -138,6 +111,6 @@ class ShuffleRows:
         node_only = isinstance(error, PeerLost)
         return [
             (index, ref)
-            for _, index, ref in self.outputs.of(None)
+            for index, ref in enumerate(self.outputs)
             if ref.node == gone.node and (node_only or ref.segment == gone.segment)
         ]

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from one_frame import encode_bytes
 
 from pyrite.blocks import codec
 from pyrite.blocks.codec import (
@@ -24,7 +25,6 @@ from pyrite.blocks.codec import (
     decode_frames,
     detached,
     encode,
-    encode_bytes,
     frame_size,
 )
 
@@ -217,14 +217,14 @@ def test_a_frame_cut_short_or_too_long_is_refused(cut: int) -> None:
 
 FROM_MAIN = """
 import sys
-from pyrite.blocks.codec import Encoder, encode_bytes
+from pyrite.blocks.codec import Encoder, encode
 class Mine:
     def __init__(self, x): self.x = x
 rows = [(Mine(7), lambda v: v + 1, "plain")]
 encoder = Encoder()
 encoder.encode(rows)
 again = b"".join(encoder.encode(rows))
-assert len(again) == len(encode_bytes(rows))
+assert len(again) == len(b"".join(encode(rows)))
 sys.stdout.buffer.write(again)
 """
 

@@ -6,11 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyrite.blocks.ledger import Ledger
+from pyrite.blocks.names import segment_name
 from pyrite.blocks.pool import Content, Segment
-from pyrite.ids import BlockRef, NodeId, RddId
+from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId
 
 A, B = NodeId("a"), NodeId("b")
 RDD = RddId(7)
+E0, E1, E11 = ExecutorId(0), ExecutorId(1), ExecutorId(11)
 
 
 def ledger_of(**capacities: int) -> Ledger:
@@ -24,9 +26,9 @@ def ref_to(segment: Segment, offset: int = 0, length: int = 10) -> BlockRef:
     return BlockRef(segment.place, segment.name, offset, length)
 
 
-def want(ledger: Ledger, writer: str, number: int, size: int = 30) -> Segment:
+def want(ledger: Ledger, writer: ExecutorId, number: int, size: int = 30) -> Segment:
     """The writer gets a segment for map outputs on the first node, in place of its last."""
-    segment = Segment(f"m-{writer}-{number}", A, A, size)
+    segment = Segment(segment_name(writer, number), A, A, size)
     ledger.grant(writer, segment, packs=True)
     return segment
 
@@ -34,10 +36,10 @@ def want(ledger: Ledger, writer: str, number: int, size: int = 30) -> Segment:
 def keep(ledger: Ledger, place: NodeId = A, owner: NodeId | None = None, size: int = 60) -> Segment:
     """A sealed segment with one kept block lies on a node."""
     number = len(ledger.segments) + 1
-    writer = f"w{number}"
-    segment = Segment(f"m-{writer}-1", place, owner or place, size, kept=True)
+    writer = ExecutorId(100 + number)
+    segment = Segment(segment_name(writer, 1), place, owner or place, size, kept=True)
     ledger.grant(writer, segment, packs=False)
-    ledger.pin(ref_to(segment), RDD)
+    ledger.pin(ref_to(segment), writer, RDD)
     assert ledger.settle(writer) == []
     ledger.check()
     return segment
@@ -54,55 +56,55 @@ class TestWriters:
 
     def test_a_filled_segment_goes_once_all_its_blocks_are_known_and_none_lives(self) -> None:
         ledger = ledger_of(a=100)
-        first, _, _ = (want(ledger, "e0", number) for number in (1, 2, 3))
-        names = {"m-e0-1", "m-e0-2", "m-e0-3"}
+        first, _, _ = (want(ledger, E0, number) for number in (1, 2, 3))
+        names = {"e0-1", "e0-2", "e0-3"}
         assert set(ledger.segments) == names, "who knows what lies there"
-        ledger.pin(ref_to(first))
-        assert ledger.settle("e0") == [(A, "m-e0-2")]
-        assert ledger.release(ref_to(first)) == [(A, "m-e0-1")]
-        assert ledger.settle("e0") == [], "the last one is still written to"
+        ledger.pin(ref_to(first), E0)
+        assert ledger.settle(E0) == [(A, "e0-2")]
+        assert ledger.release(ref_to(first)) == [(A, "e0-1")]
+        assert ledger.settle(E0) == [], "the last one is still written to"
 
     def test_a_sealed_segment_lives_as_long_as_its_blocks(self) -> None:
         ledger = ledger_of(a=100)
-        segment = want(ledger, "e0", 1)
-        ledger.pin(ref_to(segment))
-        ledger.pin(ref_to(segment, 64))
-        assert ledger.seal("e0") == []
+        segment = want(ledger, E0, 1)
+        ledger.pin(ref_to(segment), E0)
+        ledger.pin(ref_to(segment, 64), E0)
+        assert ledger.seal(E0) == []
         assert ledger.release(ref_to(segment)) == []
         assert ledger.release(ref_to(segment, 64)) == [(A, segment.name)]
         assert quantities(ledger, A) == (0, 0, 0)
 
     def test_an_open_segment_stays_although_its_blocks_are_gone(self) -> None:
         ledger = ledger_of(a=100)
-        segment = want(ledger, "e0", 1)
-        ledger.pin(ref_to(segment))
+        segment = want(ledger, E0, 1)
+        ledger.pin(ref_to(segment), E0)
         assert ledger.release(ref_to(segment)) == []
-        assert ledger.seal("e0") == [(A, segment.name)]
+        assert ledger.seal(E0) == [(A, segment.name)]
 
     def test_kept_and_other_blocks_have_an_open_segment_each(self) -> None:
         ledger = ledger_of(a=100)
-        outputs = want(ledger, "e0", 1)
-        pack = Segment("m-e0-2", A, A, 10, kept=True)
-        ledger.grant("e0", pack, packs=True)
-        assert ledger.writers["e0"].open == {False: outputs, True: pack}
-        ledger.fill("e0", kept=True)
-        assert ledger.settle("e0") == [(A, "m-e0-2")]
-        assert ledger.writers["e0"].open == {False: outputs}
+        outputs = want(ledger, E0, 1)
+        pack = Segment("e0-2", A, A, 10, kept=True)
+        ledger.grant(E0, pack, packs=True)
+        assert ledger.writers[E0].open == {False: outputs, True: pack}
+        ledger.fill(E0, kept=True)
+        assert ledger.settle(E0) == [(A, "e0-2")]
+        assert ledger.writers[E0].open == {False: outputs}
 
     def test_a_segment_that_is_not_packed_is_known_with_the_task(self) -> None:
         ledger = ledger_of(a=100)
-        ledger.grant("e0", Segment("m-e0-1", A, A, 10, kept=True), packs=False)
-        assert ledger.settle("e0") == [(A, "m-e0-1")]
+        ledger.grant(E0, Segment("e0-1", A, A, 10, kept=True), packs=False)
+        assert ledger.settle(E0) == [(A, "e0-1")]
         assert ledger.writers == {}
 
-    def test_those_that_a_writer_made_on_a_node_are_found_by_name(self) -> None:
+    def test_those_that_a_writer_made_on_a_node_are_found(self) -> None:
         ledger = ledger_of(a=100, b=100)
-        want(ledger, "e1", 1)
-        want(ledger, "e11", 1)
-        ledger.grant("e1", Segment("m-e1-2", B, A, 10, kept=True), packs=False)
-        ledger.pin(BlockRef(A, "d-e1-3", 0, 5))
-        assert ledger.written_by(A, "e1") == ("m-e1-1", "d-e1-3")
-        assert ledger.written_by(B, "e1") == ("m-e1-2",)
+        want(ledger, E1, 1)
+        want(ledger, E11, 1)
+        ledger.grant(E1, Segment("e1-2", B, A, 10, kept=True), packs=False)
+        ledger.pin(BlockRef(A, "e1-3", 0, 5, "disk"), E1)
+        assert ledger.written_by(A, E1) == ("e1-1", "e1-3")
+        assert ledger.written_by(B, E1) == ("e1-2",)
 
 
 class TestBlocks:
@@ -110,26 +112,26 @@ class TestBlocks:
 
     def test_blocks_on_disk_take_no_room(self) -> None:
         ledger = ledger_of(a=0)
-        ref = BlockRef(A, "d-e0-1", 0, 1000)
-        ledger.pin(ref)
+        ref = BlockRef(A, "e0-1", 0, 1000, "disk")
+        ledger.pin(ref, E0)
         assert quantities(ledger, A) == (0, 0, 0)
-        assert ledger.release(ref) == [(A, "d-e0-1")]
+        assert ledger.release(ref) == [(A, "e0-1")]
 
     def test_releasing_what_is_not_known_does_nothing(self) -> None:
         ledger = ledger_of(a=0)
-        assert ledger.release(BlockRef(A, "m-x-1", 0, 1)) == []
-        assert ledger.end_use("m-x-1") == []
+        assert ledger.release(BlockRef(A, "x-1", 0, 1)) == []
+        assert ledger.end_use("x-1") == []
 
     def test_a_block_on_a_node_that_has_gone_is_not_known(self) -> None:
         ledger = ledger_of(a=0)
-        ledger.pin(BlockRef(B, "d-e0-1", 0, 1))
+        ledger.pin(BlockRef(B, "e0-1", 0, 1, "disk"), E0)
         assert ledger.segments == {}
 
     def test_the_bytes_of_each_rdd_are_known(self) -> None:
         ledger = ledger_of(a=100)
         segment = keep(ledger)
-        ledger.pin(ref_to(segment, 64, 7), RddId(8))
-        ledger.pin(ref_to(segment, 128, 3), RddId(8))
+        ledger.pin(ref_to(segment, 64, 7), E0, RddId(8))
+        ledger.pin(ref_to(segment, 128, 3), E0, RddId(8))
         assert segment.rdds == {RDD: Content(1, 10), 8: Content(2, 10)}
         assert segment.kept_bytes == 20
         assert ledger.release(ref_to(segment, 64, 7), RddId(8)) == []
@@ -140,7 +142,7 @@ class TestBlocks:
         ledger = ledger_of(a=100)
         segment = keep(ledger)
         empty = ref_to(segment, 64, 0)
-        ledger.pin(empty, RDD)
+        ledger.pin(empty, E0, RDD)
         assert ledger.release(ref_to(segment), RDD) == []
         ledger.check()
         assert ledger.release(empty, RDD) == [(A, segment.name)]
@@ -148,12 +150,12 @@ class TestBlocks:
     def test_a_block_is_held_while_its_segment_is(self) -> None:
         ledger = ledger_of(a=100)
         segment = keep(ledger)
-        on_disk = BlockRef(A, "d-e0-1", 0, 5)
+        on_disk = BlockRef(A, "e0-1", 0, 5, "disk")
         assert ledger.holds(ref_to(segment)) and ledger.holds(on_disk)
         ledger.lose(A)
         ledger.join(A, 100)
         assert not ledger.holds(ref_to(segment)), "the node is back without it"
-        assert not ledger.holds(BlockRef(B, "d-e0-1", 0, 5))
+        assert not ledger.holds(BlockRef(B, "e0-1", 0, 5, "disk"))
 
     def test_a_reader_delays_the_drop(self) -> None:
         ledger = ledger_of(a=100)
@@ -206,27 +208,27 @@ class TestOwners:
 
     def test_a_lost_node_takes_open_segments_with_it(self) -> None:
         ledger = ledger_of(a=100, b=100)
-        want(ledger, "e0", 1)
-        ledger.grant("e0", Segment("m-e0-2", B, A, 10, kept=True), packs=False)
+        want(ledger, E0, 1)
+        ledger.grant(E0, Segment("e0-2", B, A, 10, kept=True), packs=False)
         ledger.lose(A)
         ledger.check()
-        assert list(ledger.segments) == ["m-e0-2"]
-        assert ledger.seal("e0") == [(B, "m-e0-2")]
+        assert list(ledger.segments) == ["e0-2"]
+        assert ledger.seal(E0) == [(B, "e0-2")]
 
     def test_what_is_written_to_a_node_that_is_back_is_dropped_there(self) -> None:
         ledger = ledger_of(a=100, b=100)
-        ledger.grant("e0", Segment("m-e0-1", B, A, 10, kept=True), packs=False)
+        ledger.grant(E0, Segment("e0-1", B, A, 10, kept=True), packs=False)
         ledger.lose(B)
         ledger.join(B, 100)
         ledger.check()
-        assert ledger.settle("e0") == [(B, "m-e0-1")], "it may have been written after all"
+        assert ledger.settle(E0) == [(B, "e0-1")], "it may have been written after all"
         assert ledger.writers == {}
 
     def test_what_was_granted_on_a_node_that_stays_away_is_forgotten(self) -> None:
         ledger = ledger_of(a=100, b=100)
-        ledger.grant("e0", Segment("m-e0-1", B, A, 10, kept=True), packs=False)
+        ledger.grant(E0, Segment("e0-1", B, A, 10, kept=True), packs=False)
         ledger.lose(B)
-        assert ledger.settle("e0") == []
+        assert ledger.settle(E0) == []
         assert ledger.writers == {}
 
 
@@ -236,7 +238,7 @@ class TestMoves:
     def test_room_is_taken_at_once(self) -> None:
         ledger = ledger_of(a=100, b=100)
         source = keep(ledger)
-        move = ledger.move(source, B, in_memory=True)
+        move = ledger.move(source, B, "memory")
         ledger.check()
         assert not source.movable and not move.target.movable
         assert quantities(ledger, A) == (60, 60, 60)
@@ -246,7 +248,7 @@ class TestMoves:
     def test_a_move_that_arrives_leaves_nothing_behind(self) -> None:
         ledger = ledger_of(a=100, b=100)
         source = keep(ledger)
-        move = ledger.move(source, B, in_memory=True)
+        move = ledger.move(source, B, "memory")
         assert ledger.arrive(move) == [(A, source.name)]
         ledger.check()
         assert quantities(ledger, A) == (0, 0, 60)
@@ -256,7 +258,7 @@ class TestMoves:
 
     def test_a_move_home_is_no_loan(self) -> None:
         ledger = ledger_of(a=100, b=100)
-        move = ledger.move(keep(ledger, A, owner=B), B, in_memory=True)
+        move = ledger.move(keep(ledger, A, owner=B), B, "memory")
         ledger.arrive(move)
         assert quantities(ledger, A) == (0, 0, 0)
         assert quantities(ledger, B) == (60, 60, 0)
@@ -264,8 +266,8 @@ class TestMoves:
     def test_disk_takes_no_room(self) -> None:
         ledger = ledger_of(a=100, b=0)
         source = keep(ledger)
-        move = ledger.move(source, B, in_memory=False)
-        assert move.target.name.startswith("d-")
+        move = ledger.move(source, B, "disk")
+        assert move.target.medium == "disk"
         assert ledger.arrive(move) == [(A, source.name)]
         ledger.check()
         assert (quantities(ledger, A), quantities(ledger, B)) == ((0, 0, 0), (0, 0, 0))
@@ -273,7 +275,7 @@ class TestMoves:
     def test_who_reads_the_old_copy_keeps_it(self) -> None:
         ledger = ledger_of(a=100, b=100)
         source = keep(ledger)
-        move = ledger.move(source, B, in_memory=True)
+        move = ledger.move(source, B, "memory")
         ledger.use(source.name)
         assert ledger.arrive(move) == []
         ledger.check()
@@ -283,7 +285,7 @@ class TestMoves:
     def test_a_move_that_fails_leaves_all_as_it_was(self) -> None:
         ledger = ledger_of(a=100, b=100)
         source = keep(ledger)
-        move = ledger.move(source, B, in_memory=True)
+        move = ledger.move(source, B, "memory")
         assert ledger.fail(move) == [(B, move.target.name)]
         ledger.check()
         assert (quantities(ledger, A), quantities(ledger, B)) == ((60, 60, 0), (0, 0, 0))
@@ -292,7 +294,7 @@ class TestMoves:
     def test_what_is_released_on_its_way_is_dropped_when_it_arrives(self) -> None:
         ledger = ledger_of(a=100, b=100)
         source = keep(ledger)
-        move = ledger.move(source, B, in_memory=True)
+        move = ledger.move(source, B, "memory")
         assert ledger.release(ref_to(source), RDD) == [], "its bytes are being read"
         assert ledger.arrive(move) == [(A, source.name), (B, move.target.name)]
         assert ledger.segments == {}
@@ -300,14 +302,14 @@ class TestMoves:
     def test_what_is_released_on_its_way_is_dropped_when_it_does_not_arrive(self) -> None:
         ledger = ledger_of(a=100, b=100)
         source = keep(ledger)
-        move = ledger.move(source, B, in_memory=True)
+        move = ledger.move(source, B, "memory")
         ledger.release(ref_to(source), RDD)
         assert ledger.fail(move) == [(B, move.target.name), (A, source.name)]
         assert ledger.segments == {}
 
     def test_where_the_source_goes_the_half_of_a_copy_goes(self) -> None:
         ledger = ledger_of(a=100, b=100)
-        move = ledger.move(keep(ledger), B, in_memory=True)
+        move = ledger.move(keep(ledger), B, "memory")
         assert ledger.lose(A) == [(B, move.target.name)]
         ledger.check()
         assert ledger.segments == {} and ledger.absent == {}
@@ -315,7 +317,7 @@ class TestMoves:
     def test_where_the_target_goes_the_source_stays(self) -> None:
         ledger = ledger_of(a=100, b=100)
         source = keep(ledger)
-        ledger.move(source, B, in_memory=True)
+        ledger.move(source, B, "memory")
         assert ledger.lose(B) == []
         ledger.check()
         assert source.movable and quantities(ledger, A) == (60, 60, 0)
@@ -323,7 +325,7 @@ class TestMoves:
     def test_where_the_target_goes_what_nobody_needs_goes_too(self) -> None:
         ledger = ledger_of(a=100, b=100)
         source = keep(ledger)
-        ledger.move(source, B, in_memory=True)
+        ledger.move(source, B, "memory")
         ledger.release(ref_to(source), RDD)
         assert ledger.lose(B) == [(A, source.name)]
         assert ledger.segments == {}
@@ -349,7 +351,7 @@ def test_the_ledger_agrees_with_itself_whatever_happens(steps: list[tuple[str, i
             dropped += ledger.seal(owner)
         elif step == "pin" and granted is not None and granted.open:
             ref = ref_to(granted.open[False], number, 1)
-            ledger.pin(ref)
+            ledger.pin(ref, E0)
             pinned.append(ref)
         elif step == "release" and pinned:
             dropped += ledger.release(pinned.pop(which % len(pinned)))
@@ -360,3 +362,31 @@ def test_the_ledger_agrees_with_itself_whatever_happens(steps: list[tuple[str, i
         dropped += ledger.release(ref)
     assert ledger.segments == {} and ledger.writers == {} and ledger.pools[A].used_bytes == 0
     assert len(dropped) == len(set(dropped))
+
+
+class TestMedia:
+    """What lies on disk takes no room in a pool, whatever it is called."""
+
+    def test_a_block_that_is_pinned_lies_where_its_ref_says(self) -> None:
+        ledger = ledger_of(a=100)
+        ledger.pin(BlockRef(A, "e0-1", 0, 50, "memory"), E0)
+        ledger.pin(BlockRef(A, "e0-2", 0, 500, "disk"), E0)
+        assert [each.medium for each in ledger.segments.values()] == ["memory", "disk"]
+        assert quantities(ledger, A) == (50, 50, 0)
+        ledger.check()
+
+    def test_what_a_fetch_makes_is_known_as_such_and_has_no_writer(self) -> None:
+        ledger = ledger_of(a=100)
+        parcel = ledger.begin_parcel(A, "fetched-1", 40, "memory")
+        copies = ledger.begin_parcel(A, "fetched-2", 400, "disk")
+        assert parcel.fetched and copies.fetched and not want(ledger, E0, 1).fetched
+        assert ledger.written_by(A, E0) == ("e0-1",)
+        assert quantities(ledger, A) == (70, 70, 0)
+
+    def test_what_is_moved_has_no_writer_any_more(self) -> None:
+        ledger = ledger_of(a=100, b=100)
+        source = keep(ledger)
+        writer = source.writer
+        assert writer is not None
+        ledger.arrive(ledger.move(source, B, "disk"))
+        assert ledger.written_by(A, writer) == ledger.written_by(B, writer) == ()

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from pyrite.blocks.ledger import Drop, Ledger
+from pyrite.blocks.names import segment_name
 from pyrite.blocks.pool import Segment
-from pyrite.ids import BlockRef, NodeId, RddId
+from pyrite.ids import BlockRef, ExecutorId, Medium, NodeId, RddId
 
 NODES = [NodeId("a"), NodeId("b"), NodeId("c")]
-WRITERS = ["e0", "e1", "e2"]
+WRITERS = [ExecutorId(0), ExecutorId(1), ExecutorId(2)]
 CAPACITIES = [0, 50, 100, 300]
 
 which = st.integers(0, 1000)
@@ -31,17 +32,18 @@ class Fact:
     owner: NodeId
     bytes: int
     kept: bool
-    written_by: str | None
+    written_by: ExecutorId | None
     packs: bool = False
     blocks: list[tuple[BlockRef, RddId | None]] = field(default_factory=list)
     readers: list[str] = field(default_factory=list)
     moves_to: str | None = None
     comes_from: str | None = None
+    medium: Medium = "memory"
 
     @property
     def needed(self) -> bool:
         on_its_way = self.moves_to is not None or self.comes_from is not None
-        return bool(self.written_by or self.blocks or self.readers or on_its_way)
+        return bool(self.written_by is not None or self.blocks or self.readers or on_its_way)
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -60,7 +62,7 @@ class LedgerMachine(RuleBasedStateMachine):
         return self.capacities[node] - self.used(node)
 
     def in_memory(self) -> list[Fact]:
-        return [fact for name, fact in self.facts.items() if name.startswith("m-")]
+        return [fact for fact in self.facts.values() if fact.medium == "memory"]
 
     def used(self, node: NodeId) -> int:
         return sum(fact.bytes for fact in self.in_memory() if fact.place == node)
@@ -100,24 +102,30 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(place=nodes, owner=nodes, writer=writers, kept=st.booleans(), packs=st.booleans())
     def grant(
-        self, place: NodeId, owner: NodeId, writer: str, kept: bool, packs: bool, size: int = 40
+        self,
+        place: NodeId,
+        owner: NodeId,
+        writer: ExecutorId,
+        kept: bool,
+        packs: bool,
+        size: int = 40,
     ) -> None:
         if place not in self.capacities or self.unused(place) < size:
             return
         self.count += 1
-        name = f"m-{writer}-{self.count}"
+        name = segment_name(writer, self.count)
         self.ledger.grant(writer, Segment(name, place, owner, size, kept=kept), packs)
         if packs:
             self.close_open(writer, kept)
         self.facts[name] = Fact(place, owner, size, kept, writer, packs)
 
-    def close_open(self, writer: str, kept: bool) -> None:
+    def close_open(self, writer: ExecutorId, kept: bool) -> None:
         for fact in self.facts.values():
             if fact.written_by == writer and fact.kept == kept:
                 fact.packs = False
 
     @rule(writer=writers)
-    def settle(self, writer: str) -> None:
+    def settle(self, writer: ExecutorId) -> None:
         drops = self.ledger.settle(writer)
         for fact in self.facts.values():
             # None stays open on another node.
@@ -127,7 +135,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.expect_known(drops)
 
     @rule(writer=writers)
-    def seal(self, writer: str) -> None:
+    def seal(self, writer: ExecutorId) -> None:
         drops = self.ledger.seal(writer)
         for fact in self.facts.values():
             if fact.written_by == writer:
@@ -144,21 +152,25 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(number=which, rdd=st.integers(1, 2), length=st.sampled_from([0, 1, 7]))
     def pin(self, number: int, rdd: int, length: int) -> None:
-        name = self.one([n for n, each in self.facts.items() if each.written_by], number)
+        name = self.one(
+            [n for n, each in self.facts.items() if each.written_by is not None], number
+        )
         if name is not None:
             fact = self.facts[name]
             ref = BlockRef(fact.place, name, number, length)
             kind = RddId(rdd) if fact.kept else None
-            self.ledger.pin(ref, kind)
+            self.ledger.pin(ref, fact.written_by, kind)
             fact.blocks.append((ref, kind))
 
     @rule(node=nodes, length=st.integers(0, 500))
     def pin_on_disk(self, node: NodeId, length: int) -> None:
         self.count += 1
-        ref = BlockRef(node, f"d-e0-{self.count}", 0, length)
-        self.ledger.pin(ref)
+        ref = BlockRef(node, f"e0-{self.count}", 0, length, "disk")
+        self.ledger.pin(ref, WRITERS[0])
         if node in self.capacities:
-            self.facts[ref.segment] = Fact(node, node, length, False, None, blocks=[(ref, None)])
+            self.facts[ref.segment] = Fact(
+                node, node, length, False, None, blocks=[(ref, None)], medium="disk"
+            )
 
     @rule(number=which)
     def release(self, number: int) -> None:
@@ -183,26 +195,32 @@ class LedgerMachine(RuleBasedStateMachine):
 
     # Moves
 
-    @rule(number=which, node=nodes, in_memory=st.booleans())
-    def move(self, number: int, node: NodeId, in_memory: bool) -> None:
+    @rule(number=which, node=nodes, medium=st.sampled_from(["memory", "disk"]))
+    def move(self, number: int, node: NodeId, medium: Medium) -> None:
         movable = [name for name, each in self.facts.items() if self.is_movable(name, each)]
         assert movable == [n for n, s in self.ledger.segments.items() if s.movable and s.in_memory]
         name = self.one(movable, number)
         if name is None or node not in self.capacities:
             return
         fact = self.facts[name]
-        if in_memory and (self.unused(node) < fact.bytes or node == fact.place):
+        if medium == "memory" and (self.unused(node) < fact.bytes or node == fact.place):
             return
-        move = self.ledger.move(self.ledger.segments[name], node, in_memory)
+        move = self.ledger.move(self.ledger.segments[name], node, medium)
         fact.moves_to = move.target.name
         self.facts[move.target.name] = Fact(
-            node, fact.owner, fact.bytes, in_memory, None, comes_from=name
+            node,
+            fact.owner,
+            fact.bytes,
+            medium == "memory",
+            None,
+            comes_from=name,
+            medium=medium,
         )
 
     def is_movable(self, name: str, fact: Fact) -> bool:
         on_its_way = fact.moves_to is not None or fact.comes_from is not None
-        busy = fact.written_by or fact.readers or on_its_way
-        return name.startswith("m-") and fact.kept and not busy
+        busy = fact.written_by is not None or fact.readers or on_its_way
+        return fact.medium == "memory" and fact.kept and not busy
 
     @precondition(lambda self: self.ledger.moves)
     @rule(number=which)
@@ -210,7 +228,7 @@ class LedgerMachine(RuleBasedStateMachine):
         move = list(self.ledger.moves.values())[number % len(self.ledger.moves)]
         source, target = self.end_move(move)
         target.blocks = [
-            (ref._replace(node=target.place, segment=move.target.name), rdd)
+            (ref._replace(node=target.place, segment=move.target.name, medium=target.medium), rdd)
             for ref, rdd in source.blocks
         ]
         source.blocks = []

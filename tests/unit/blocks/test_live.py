@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyrite.blocks.evict import Use, choose_victim
+from pyrite.blocks.evict import LastUse, choose_victim
 from pyrite.blocks.live import LiveStore, deep_size, estimate_bytes
 from pyrite.ids import Partition, RddId
 from pyrite.storagelevel import StorageLevel
@@ -32,10 +32,10 @@ def test_a_partition_of_the_rdd_being_stored_never_goes() -> None:
 
 
 def test_a_higher_priority_is_not_evicted_for_a_lower_one() -> None:
-    uses = {A: Use(5, 1), B: Use(0, 2)}
+    uses = {A: LastUse(5, 1), B: LastUse(0, 2)}
     assert choose_victim(uses, C, 0) == B
-    assert choose_victim({A: Use(5, 1)}, C, 0) is None
-    assert choose_victim({A: Use(5, 1)}, C, 5) == A
+    assert choose_victim({A: LastUse(5, 1)}, C, 0) is None
+    assert choose_victim({A: LastUse(5, 1)}, C, 5) == A
 
 
 def test_bytes_are_counted_down_again() -> None:

@@ -9,7 +9,7 @@ import pytest
 from pyrite.blocks.ledger import Ledger
 from pyrite.blocks.placement import Eviction, Knowledge, Place, Placement, Request
 from pyrite.blocks.pool import Segment
-from pyrite.ids import BlockRef, NodeId, RddId
+from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId
 
 A, B, C = NodeId("a"), NodeId("b"), NodeId("c")
 DRIVER_NODE = NodeId("driver")
@@ -37,20 +37,20 @@ class Cluster:
     ) -> Segment:
         """A segment of one kept partition lies somewhere."""
         self.count += 1
-        name = f"m-w{self.count}-1"
+        name = f"e{self.count}-1"
         segment = Segment(name, place, owner or place, size, kept=True, to_disk=to_disk)
-        self.ledger.grant(f"w{self.count}", segment, packs=False)
-        self.ledger.pin(self.ref(segment), rdd)
+        self.ledger.grant(ExecutorId(self.count), segment, packs=False)
+        self.ledger.pin(self.ref(segment), ExecutorId(self.count), rdd)
         if sealed:
-            self.ledger.settle(f"w{self.count}")
+            self.ledger.settle(ExecutorId(self.count))
         self.ledger.check()
         return segment
 
     def lay_output(self, place: NodeId, size: int) -> None:
         """A map output lies somewhere."""
         self.count += 1
-        segment = Segment(f"m-w{self.count}-1", place, place, size)
-        self.ledger.grant(f"w{self.count}", segment, packs=True)
+        segment = Segment(f"e{self.count}-1", place, place, size)
+        self.ledger.grant(ExecutorId(self.count), segment, packs=True)
 
     def ref(self, segment: Segment) -> BlockRef:
         return BlockRef(segment.place, segment.name, 0, segment.bytes)
@@ -218,7 +218,7 @@ def test_the_rdd_that_is_stored_never_gives_way_to_itself() -> None:
 def test_a_segment_that_holds_a_block_of_the_same_rdd_among_others_stays() -> None:
     cluster = Cluster(a=100)
     mixed = cluster.lay(A, 60, rdd=OLD)
-    cluster.ledger.pin(BlockRef(A, mixed.name, 0, 5), NEW)
+    cluster.ledger.pin(BlockRef(A, mixed.name, 0, 5), mixed.writer, NEW)
     assert cluster.place(A, 50, rdd=NEW) == Place(None)
 
 
@@ -283,7 +283,7 @@ def test_what_a_running_task_reads_stays() -> None:
 def test_what_is_moving_already_moves_no_more() -> None:
     cluster = Cluster(a=100, b=0, c=60)
     moving = cluster.lay(A, 60, owner=B)
-    cluster.ledger.move(moving, C, in_memory=True)
+    cluster.ledger.move(moving, C, "memory")
     assert cluster.place(A, 50) == Place(None)
 
 

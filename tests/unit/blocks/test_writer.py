@@ -12,7 +12,7 @@ import pytest
 from pyrite.blocks.segments import Folders, SegmentReader
 from pyrite.blocks.writer import ALIGNMENT, PACKS, SMALL, OpenSegment, SegmentWriter, Want
 from pyrite.errors import ClusterError
-from pyrite.ids import NodeId, RddId
+from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId
 
 HERE, THERE = NodeId("node-0"), NodeId("node-1")
 RDD = RddId(3)
@@ -25,7 +25,7 @@ class Recorder(SegmentWriter):
     """Remembers what it asked for and what it sent to other nodes."""
 
     def __init__(self, folders: Folders, places: list[NodeId | None] | None = None) -> None:
-        super().__init__(folders, "e0", self._place, SEGMENT_BYTES)
+        super().__init__(folders, ExecutorId(0), self._place, SEGMENT_BYTES)
         self.places = places
         self.wants: list[Want] = []
         self.sent: list[tuple[NodeId, str, int, bytes]] = []
@@ -55,17 +55,17 @@ def keep(writer: SegmentWriter, data: bytes, to_disk: bool = True, rdd: RddId = 
 def test_small_partitions_are_packed(folders: Folders) -> None:
     writer, reader = Recorder(folders), SegmentReader(folders)
     first, second = keep(writer, b"one"), keep(writer, b"two", rdd=RddId(4))
-    assert (first.segment, second.segment, second.offset) == ("m-e0-1", "m-e0-1", ALIGNMENT)
+    assert (first.segment, second.segment, second.offset) == ("e0-1", "e0-1", ALIGNMENT)
     assert [bytes(reader.view(ref)) for ref in (first, second)] == [b"one", b"two"]
-    assert writer.wants == [Want("m-e0-1", PACK_BYTES, packs=True, rdd=RDD, to_disk=True)]
+    assert writer.wants == [Want("e0-1", PACK_BYTES, packs=True, rdd=RDD, to_disk=True)]
 
 
 def test_a_full_pack_is_followed_by_another(folders: Folders) -> None:
     writer = Recorder(folders)
     refs = [keep(writer, bytes(SMALL_BYTES)) for _ in range(SMALL + 1)]
-    assert [ref.segment for ref in refs] == ["m-e0-1"] * SMALL + ["m-e0-2"]
+    assert [ref.segment for ref in refs] == ["e0-1"] * SMALL + ["e0-2"]
     assert refs[-2].offset + refs[-2].length == PACK_BYTES
-    assert sorted(os.listdir(folders.memory)) == ["m-e0-1", "m-e0-2"]
+    assert sorted(os.listdir(folders.memory)) == ["e0-1", "e0-2"]
 
 
 def test_a_large_partition_has_a_segment_of_its_size_to_itself(folders: Folders) -> None:
@@ -74,17 +74,17 @@ def test_a_large_partition_has_a_segment_of_its_size_to_itself(folders: Folders)
     data = os.urandom(SMALL_BYTES + 1)
     ref = keep(writer, data)
     assert bytes(reader.view(ref)) == data
-    assert writer.wants[1] == Want("m-e0-2", len(data), packs=False, rdd=RDD, to_disk=True)
-    assert keep(writer, b"small").segment == "m-e0-1", "the pack is still open"
-    assert writer.open_names() == ["m-e0-1"]
+    assert writer.wants[1] == Want("e0-2", len(data), packs=False, rdd=RDD, to_disk=True)
+    assert keep(writer, b"small").segment == "e0-1", "the pack is still open"
+    assert writer.open_names() == ["e0-1"]
 
 
 def test_kept_partitions_and_map_outputs_lie_apart(folders: Folders) -> None:
     writer = Recorder(folders)
     output = writer.write([b"output"], 6)
     assert keep(writer, b"kept").segment != output.segment
-    assert writer.wants[0] == Want("m-e0-1", SEGMENT_BYTES)
-    assert writer.open_names() == ["m-e0-1", "m-e0-2"]
+    assert writer.wants[0] == Want("e0-1", SEGMENT_BYTES)
+    assert writer.open_names() == ["e0-1", "e0-2"]
     writer.close()
     assert writer.open_names() == []
 
@@ -99,20 +99,20 @@ def test_what_may_not_go_to_disk_is_packed_apart(folders: Folders) -> None:
 def test_without_room_for_a_pack_a_small_partition_asks_for_itself(folders: Folders) -> None:
     writer = Recorder(folders, [None, HERE])
     ref = keep(writer, b"one")
-    assert (ref.node, ref.segment, ref.offset) == (HERE, "m-e0-2", 0)
+    assert (ref.node, ref.segment, ref.offset) == (HERE, "e0-2", 0)
     assert [(want.bytes, want.packs) for want in writer.wants] == [(PACK_BYTES, True), (3, False)]
 
 
 def test_a_partition_is_sent_where_there_is_room(folders: Folders) -> None:
     writer = Recorder(folders, [THERE, THERE])
     data = bytes(SMALL_BYTES + 1)
-    assert keep(writer, data) == (THERE, "m-e0-1", 0, len(data))
+    assert keep(writer, data) == BlockRef(THERE, "e0-1", 0, len(data), "memory")
     small = [keep(writer, b"one"), keep(writer, b"two")]
-    assert small == [(THERE, "m-e0-2", 0, 3), (THERE, "m-e0-2", ALIGNMENT, 3)]
+    assert small == [BlockRef(THERE, "e0-2", offset, 3, "memory") for offset in (0, ALIGNMENT)]
     assert writer.sent == [
-        (THERE, "m-e0-1", 0, data),
-        (THERE, "m-e0-2", 0, b"one"),
-        (THERE, "m-e0-2", ALIGNMENT, b"two"),
+        (THERE, "e0-1", 0, data),
+        (THERE, "e0-2", 0, b"one"),
+        (THERE, "e0-2", ALIGNMENT, b"two"),
     ]
     assert os.listdir(folders.memory) == []
 
@@ -130,11 +130,11 @@ def test_what_cannot_be_sent_goes_to_disk(folders: Folders, problem: Exception, 
     writer.problem = problem
     data = os.urandom(size)
     ref = keep(writer, data)
-    assert ref.node == HERE and ref.segment.startswith("d-")
+    assert ref.node == HERE and ref.medium == "disk"
     assert bytes(reader.view(ref)) == data
     assert writer.take_disk_written() == [ref.segment]
     writer.problem = None
-    assert keep(writer, data).segment.startswith("m-"), "the next one asks again"
+    assert keep(writer, data).medium == "memory", "the next one asks again"
 
 
 def test_what_cannot_be_sent_and_may_not_go_to_disk_is_not_kept(folders: Folders) -> None:
@@ -147,7 +147,7 @@ def test_what_cannot_be_sent_and_may_not_go_to_disk_is_not_kept(folders: Folders
 def test_without_room_it_goes_to_disk_or_is_not_kept(folders: Folders) -> None:
     writer, reader = Recorder(folders, [None] * 4), SegmentReader(folders)
     ref = keep(writer, b"one")
-    assert ref.segment.startswith("d-") and bytes(reader.view(ref)) == b"one"
+    assert ref.medium == "disk" and bytes(reader.view(ref)) == b"one"
     assert keep(writer, b"two", to_disk=False) is None
     assert os.listdir(folders.memory) == []
 
@@ -159,8 +159,8 @@ def test_shared_memory_that_is_smaller_than_the_pool_is_no_error(folders: Folder
     os.close(writer.pack.fd)
     writer.pack.fd = os.open("/dev/full", os.O_WRONLY)
     ref = keep(writer, b"two")
-    assert ref.segment.startswith("d-") and bytes(reader.view(ref)) == b"two"
-    assert keep(writer, b"three").segment.startswith("m-"), "in a pack of its own"
+    assert ref.medium == "disk" and bytes(reader.view(ref)) == b"two"
+    assert keep(writer, b"three").medium == "memory", "in a pack of its own"
 
 
 def test_a_segment_of_its_own_is_closed_once_it_is_written(folders: Folders) -> None:

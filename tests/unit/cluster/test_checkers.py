@@ -33,14 +33,14 @@ from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.attempts import Attempt
-from pyrite.schedule.outputs import PartialOutput, ShuffleOutputs
+from pyrite.schedule.outputs import ShuffleOutputs
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.timer import SpeculationCheck
 
 NODE, OTHER = NodeId("node-0"), NodeId("node-1")
-REF = BlockRef(NODE, "m-e0-1", 0, 10)
-MOVED = BlockRef(OTHER, "m-e1-1", 0, 10)
+REF = BlockRef(NODE, "e0-1", 0, 10)
+MOVED = BlockRef(OTHER, "e1-1", 0, 10)
 SHUFFLE = ShuffleId(5)
 MAPS = StageSpec(StageId(0), "maps", 2, Shape([]), {}, SHUFFLE)
 RESULT = StageSpec(StageId(1), "result", 2, Shape([]), {SHUFFLE: MAPS})
@@ -242,13 +242,10 @@ def holding(**held: Any) -> Any:
     return scheduler
 
 
-def made(shuffle: int, index: int, grown: bool = False) -> ShuffleOutputs:
-    """Outputs of two maps, of which one is there, or a part of it."""
+def made(shuffle: int, index: int) -> ShuffleOutputs:
+    """Outputs of two maps, of which one is there."""
     outputs = ShuffleOutputs(ShuffleId(shuffle), 2)
-    if grown:
-        outputs.grow(PartialOutput(index, REF, b"\1"))
-    else:
-        outputs.add(index, REF, b"\1")
+    outputs.add(index, REF, b"\1")
     return outputs
 
 
@@ -259,17 +256,16 @@ DROP: Chapter = TICK, [do.DropSegments(NODE, (REF.segment,))]
     ("scheduler", "what"),
     [
         (holding(shuffles={5: made(5, 1)}), "map output 1 of shuffle 5"),
-        (holding(shuffles={5: made(5, 1, grown=True)}), "partial output 2 of shuffle 5"),
         (holding(blocks={4: {2: REF}}), "partition 2 of RDD 4"),
         (holding(read={REF.segment: None}), r"partition .*, which attempt 9 reads"),
     ],
 )
 def test_blocks_bite_where_a_needed_segment_goes(scheduler: Any, what: str) -> None:
-    with pytest.raises(CheckFailed, match=f"m-e0-1 of node-0 is dropped with {what}"):
+    with pytest.raises(CheckFailed, match=f"e0-1 of node-0 is dropped with {what}"):
         tell(Blocks(scheduler), DROP)
     with pytest.raises(CheckFailed, match=what):
         tell(Blocks(scheduler), (TICK, [do.ReleaseNode(NODE)]))
-    tell(Blocks(scheduler), (TICK, [do.DropSegments(NODE, ("m-e0-2",))]))
+    tell(Blocks(scheduler), (TICK, [do.DropSegments(NODE, ("e0-2",))]))
     tell(Blocks(scheduler), (TICK, [do.DropSegments(OTHER, (REF.segment,))]))
     tell(Blocks(scheduler), (TICK, [do.ReleaseNode(OTHER)]))
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import marshal
 import pickle
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from pyrite.cluster.conversation import Conversation, Message, Peer, heard
+from pyrite.execute.worker import Task
 from pyrite.ids import (
+    DRIVER,
     AttemptId,
     BlockRef,
     BroadcastId,
     ExecutorId,
     JobId,
+    Medium,
     NodeId,
     Partition,
     RddId,
     ShuffleId,
     StageId,
 )
-from pyrite.plan.program import Layout, Node, Program, Run
+from pyrite.plan.program import OperatorRun, Program, ProgramLayout, Step
 from pyrite.rdd.frozen import Frozen, Pipeline
 from pyrite.rdd.sources import Slices
 from pyrite.schedule import commands as do
@@ -28,8 +32,8 @@ from pyrite.schedule import events as ev
 from pyrite.schedule.timer import SpeculationCheck
 
 NODE = NodeId("node-0")
-REF = BlockRef(NODE, "m-e0-1", 8, 40)
-OTHER_REF = BlockRef(NODE, "d-e1-2", 0, 10)
+REF = BlockRef(NODE, "e0-1", 8, 40)
+OTHER_REF = BlockRef(NODE, "e1-2", 0, 10, "disk")
 LOST = [((6, 3), tuple(OTHER_REF))]
 # What an executor says at the end of its words on a task; and with nothing to say.
 REPORT: list[Any] = [
@@ -57,7 +61,7 @@ class Source:
 
     def program(self, stage: StageId) -> Program:
         frozen = Frozen(Pipeline((SLICES,), ()), f"link {stage}".encode())
-        return Program([Node(RddId(4), (), 7)], [Run(0, 0, 1)], [frozen])
+        return Program([Step(RddId(4), (), 7)], [OperatorRun(0, 0, 1)], [frozen])
 
     def header(self, stage: StageId, job: JobId) -> bytes:
         return f"header {stage} {job}".encode()
@@ -118,28 +122,13 @@ def test_a_task_comes_with_all_that_it_needs(
     layout, slices = peers[0].told[0][2], peers[0].told[-1][-1][0]
     assert peers[0].told == [
         ("stage", 3, layout, [b"link 3"], b"header 3 0"),
-        ("snapshot", 9, [tuple(REF)], []),
-        ("task", 7, 3, (2,), 1, [9], [(4, 2, *OTHER_REF)], [], None, 0, [slices]),
+        ("snapshot", 9, [tuple(REF)]),
+        ("task", 7, 3, (2,), 1, [9], [(4, 2, *OTHER_REF)], [], None, [slices]),
     ]
-    assert pickle.loads(layout) == Layout([Node(RddId(4), (), 7)], [Run(0, 0, 1)])
+    assert pickle.loads(layout) == ProgramLayout([Step(RddId(4), (), 7)], [OperatorRun(0, 0, 1)])
     assert pickle.loads(slices) == {0: {0: {2: b"two"}}}
     assert peers[0].flushed == 3
     assert peers[1].told == []
-
-
-def test_a_task_hears_of_installments_and_whether_to_write_some(
-    conversation: Conversation, peers: list[Listener]
-) -> None:
-    blocks = ((1, 0, OTHER_REF), (2, 0, REF))
-    [snapshot] = launch(7).inputs
-    told = snapshot._replace(installments=blocks)
-    conversation.tell(launch(7)._replace(inputs=(told,), buffer_bytes=64))
-    _, snapshot_word, task = peers[0].told
-    assert snapshot_word == (
-        *("snapshot", 9, [tuple(REF)]),
-        [(1, 0, tuple(OTHER_REF)), (2, 0, tuple(REF))],
-    )
-    assert task[-2] == 64
 
 
 def test_partitions_that_are_computed_together_are_told_together(
@@ -201,7 +190,7 @@ def test_only_who_knows_a_stage_or_a_shuffle_hears_of_its_end(
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (do.DropSegments(NODE, ("m-e0-1", "m-e0-2")), ("forget", ["m-e0-1", "m-e0-2"])),
+        (do.DropSegments(NODE, ("e0-1", "e0-2")), ("forget", ["e0-1", "e0-2"])),
         (do.DropRdd(RddId(4)), ("drop", 4)),
         (do.DropBroadcast(BroadcastId(5)), ("broadcast", 5)),
     ],
@@ -213,9 +202,43 @@ def test_what_all_are_told(
     assert [peer.told for peer in peers] == [[message], [message]]
 
 
+@pytest.mark.parametrize("medium", get_args(Medium))
+def test_a_ref_travels_with_its_medium(
+    conversation: Conversation, peers: list[Listener], medium: Medium
+) -> None:
+    """By marshal, as over the socket, there and back."""
+    ref = REF._replace(medium=medium)
+    told = launch(0)._replace(
+        inputs=(do.Snapshot(ShuffleId(9), 0, (ref,)),),
+        blocks=((Partition(RddId(4), 2), ref),),
+        divided=do.Divided(0, ShuffleId(9), None, (ref,)),
+    )
+    assert conversation.tell(told)
+    _, snapshot, task = marshal.loads(marshal.dumps(peers[0].take()))
+    assert [BlockRef(*each) for each in snapshot[2]] == [ref]
+    heard_task = Task(*task[1:])
+    assert [BlockRef(*each[2:]) for each in heard_task.blocks] == [ref]
+    assert heard_task.divided is not None
+    assert [BlockRef(*each) for each in heard_task.divided[-1]] == [ref]
+    words = ("ok", 5, [(tuple(ref), tuple(ref), None, None)], [((4, 1), tuple(ref), 40)])
+    report = [[], [((6, 3), tuple(ref))], [0, 0, 0, 0], []]
+    answer = marshal.loads(marshal.dumps((*words, *report)))
+    lost, done = heard(peers[0], answer)
+    assert isinstance(lost, ev.BlockLost) and lost.ref == ref
+    assert isinstance(done, ev.TaskSucceeded) and done.kept.stored[0].ref == ref
+    assert done.made == (ev.Made(ref, ref),)
+
+
+def test_no_executor_hears_what_is_granted_to_the_driver(
+    conversation: Conversation, peers: list[Listener]
+) -> None:
+    assert conversation.tell(do.GrantSpace(DRIVER, "driver-1", NODE))
+    assert [peer.told for peer in peers] == [[], []]
+
+
 def test_answers_go_to_who_asked(conversation: Conversation, peers: list[Listener]) -> None:
-    assert conversation.tell(do.GrantSpace("e1", "m-e1-4", NODE))
-    assert (peers[0].told, peers[1].take()) == ([], [("space", "m-e1-4", NODE)])
+    assert conversation.tell(do.GrantSpace(ExecutorId(1), "e1-4", NODE))
+    assert (peers[0].told, peers[1].take()) == ([], [("space", "e1-4", NODE)])
     together = ((AttemptId(5), ExecutorId(0)), (AttemptId(6), ExecutorId(1)))
     assert conversation.tell(do.ReleaseBarrier(together, ("a", "b")))
     assert [peer.take() for peer in peers] == [
@@ -229,7 +252,7 @@ def test_answers_go_to_who_asked(conversation: Conversation, peers: list[Listene
     "command",
     [
         launch(0, executor=9),
-        do.GrantSpace("e9", "m-e9-1", NODE),
+        do.GrantSpace(ExecutorId(9), "e9-1", NODE),
         do.ReleaseBarrier(((AttemptId(5), ExecutorId(9)),), ("a",)),
     ],
 )
@@ -261,12 +284,15 @@ def test_what_is_not_for_executors(
     ("message", "events"),
     [
         (("ready", 0), [ev.ExecutorJoined(ExecutorId(0), NODE)]),
-        (("space", "m-e0-3", 64), [ev.SpaceWanted(NODE, "e0", "m-e0-3", 64)]),
+        (("space", "e0-3", 64), [ev.SpaceWanted(NODE, ExecutorId(0), "e0-3", 64)]),
         (
-            ("space", "m-e0-3", 64, False, 4, False),
-            [ev.SpaceWanted(NODE, "e0", "m-e0-3", 64, packs=False, rdd=RddId(4), to_disk=False)],
+            ("space", "e0-3", 64, False, 4, False),
+            [
+                ev.SpaceWanted(
+                    NODE, ExecutorId(0), "e0-3", 64, packs=False, rdd=RddId(4), to_disk=False
+                )
+            ],
         ),
-        (("grown", 5, tuple(REF), b"sizes"), [ev.OutputGrew(AttemptId(5), REF, b"sizes")]),
         (("barrier", 5, "hello"), [ev.BarrierReached(AttemptId(5), "hello")]),
         (
             ("ok", 5, [(b"rows", None, None, b"counts")], *REPORT),

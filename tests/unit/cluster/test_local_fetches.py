@@ -11,10 +11,11 @@ from pyrite.blocks.parcel import parcel_bytes, unpack_directory
 from pyrite.blocks.parts import find_part, pack_header
 from pyrite.cluster.local.cluster import LocalCluster
 from pyrite.cluster.local.node import NodeShape
-from pyrite.driver.master import parse_master
-from pyrite.driver.start import executor_limits, read_rules
-from pyrite.ids import BlockRef, NodeId
+from pyrite.driver.start.master import parse_master
+from pyrite.driver.start.start import executor_limits, read_rules
+from pyrite.ids import BlockRef, Medium, NodeId
 from pyrite.remote.process import ServerProcess
+from pyrite.remote.protocol import is_segment
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.settings import Settings
@@ -57,13 +58,15 @@ def start(tmp_path: Path) -> Iterator[Start]:
         cluster.release()
 
 
-def lay(cluster: LocalCluster, node: NodeId, segment: str) -> tuple[BlockRef, ...]:
+def lay(
+    cluster: LocalCluster, node: NodeId, segment: str, medium: Medium = "memory"
+) -> tuple[BlockRef, ...]:
     refs, data = [], b""
     for parts in OUTPUTS:
         block = pack_header([len(part) for part in parts]) + b"".join(parts)
-        refs.append(BlockRef(node, segment, len(data), len(block)))
+        refs.append(BlockRef(node, segment, len(data), len(block), medium))
         data += block
-    Path(cluster.nodes[node].folders.path(segment)).write_bytes(data)
+    Path(cluster.nodes[node].folders.path(segment, medium)).write_bytes(data)
     return tuple(refs)
 
 
@@ -74,55 +77,55 @@ def fetch(
     size = parcel_bytes(len(refs), len(parts), frames)
     maps = tuple(range(4, 4 + len(refs)))
     return do.FetchParts(
-        number, HERE, f"m-fetched-{number}", size, source, parts, maps, tuple(refs)
+        number, HERE, f"fetched-{number}", size, source, parts, maps, tuple(refs), "memory"
     )
 
 
 def in_memory(cluster: LocalCluster) -> list[str]:
     names = os.listdir(cluster.nodes[HERE].folders.memory)
-    return sorted(name for name in names if name.startswith("m-"))
+    return sorted(name for name in names if is_segment(name.encode()))
 
 
 @pytest.mark.parametrize("source", [HERE, THERE])
-@pytest.mark.parametrize("kind", ["m", "d"])
-def test_parts_become_a_parcel(start: Start, source: NodeId, kind: str) -> None:
+@pytest.mark.parametrize("medium", ["memory", "disk"])
+def test_parts_become_a_parcel(start: Start, source: NodeId, medium: Medium) -> None:
     cluster = start()
-    refs = lay(cluster, source, f"{kind}-e0-1")
+    refs = lay(cluster, source, "e0-1", medium)
     cluster.perform(fetch(7, source, refs))
     assert cluster.wait_event() == ev.PartsFetched(7)
-    parcel = memoryview(Path(cluster.nodes[HERE].folders.path("m-fetched-7")).read_bytes())
+    parcel = memoryview(Path(cluster.nodes[HERE].folders.path("fetched-7", "memory")).read_bytes())
     found = {}
     for entry in unpack_directory(parcel):
         selection = parcel[entry.offset : entry.offset + entry.length]
         found[entry.map] = [find_part(selection, part) for part in (0, 2)]
     assert found == {4: [b"one", b"three"], 5: [b"four", bytes(100_000)]}
-    cluster.perform(do.DropSegments(HERE, ("m-fetched-7",)))
-    assert "m-fetched-7" not in in_memory(cluster)
+    cluster.perform(do.DropSegments(HERE, ("fetched-7",)))
+    assert "fetched-7" not in in_memory(cluster)
 
 
 def test_moves_and_fetches_are_told_apart(start: Start) -> None:
     cluster = start()
-    refs = lay(cluster, THERE, "m-e0-1")
+    refs = lay(cluster, THERE, "e0-1")
     cluster.perform(fetch(1, THERE, refs))
     assert cluster.wait_event() == ev.PartsFetched(1)
-    cluster.perform(do.MoveSegment(1, HERE, "m-e9-1", HERE, "d-m0-1", 100))
-    assert cluster.wait_event() == ev.SegmentNotMoved(1, "segment m-e9-1 is gone")
+    cluster.perform(do.MoveSegment(1, HERE, "e9-1", HERE, "moved-1", 100, "disk"))
+    assert cluster.wait_event() == ev.SegmentNotMoved(1, "segment e9-1 is gone")
 
 
 def test_outputs_that_are_gone(start: Start) -> None:
     cluster = start()
-    (first, _) = lay(cluster, THERE, "m-e0-1")
-    cluster.perform(fetch(1, THERE, [first, BlockRef(THERE, "m-e0-2", 0, 100)], (0,)))
+    (first, _) = lay(cluster, THERE, "e0-1")
+    cluster.perform(fetch(1, THERE, [first, BlockRef(THERE, "e0-2", 0, 100)], (0,)))
     event = cluster.wait_event()
     assert isinstance(event, ev.PartsNotFetched) and event.fetch == 1
-    assert "m-e0-2 any more" in event.reason
+    assert "e0-2 any more" in event.reason
     assert in_memory(cluster) == []
 
 
 @pytest.mark.parametrize("gone", [HERE, THERE])
 def test_a_node_that_has_gone(start: Start, gone: NodeId) -> None:
     cluster = start()
-    refs = lay(cluster, THERE, "m-e0-1")
+    refs = lay(cluster, THERE, "e0-1")
     cluster.perform(do.ReleaseNode(gone))
     assert isinstance(cluster.wait_event(), ev.NodeLost)
     cluster.perform(fetch(1, THERE, refs))
@@ -131,7 +134,7 @@ def test_a_node_that_has_gone(start: Start, gone: NodeId) -> None:
 
 def test_a_source_that_dies_before_anybody_knows(start: Start) -> None:
     cluster = start()
-    refs = lay(cluster, THERE, "m-e0-1")
+    refs = lay(cluster, THERE, "e0-1")
     server = cluster.nodes[THERE].server
     assert server is not None
     server.process.kill()

@@ -31,9 +31,11 @@ NODES = ev.NodeJoined(HERE, 1000), ev.NodeJoined(THERE, 1000)
 SHUFFLE = ShuffleId(5)
 TICK = ev.TimerFired(SpeculationCheck())
 OUTPUT = pack_header([3, 4]) + b"abcdefg"
-REF = BlockRef(THERE, "d-e1-1", 0, len(OUTPUT))
-ORDER = do.FetchParts(1, HERE, "m-fetched-1", parcel_bytes(1, 1, 60), THERE, (1,), (0,), (REF,))
-PARCELS = do.Parcels(SHUFFLE, ("m-fetched-1",))
+REF = BlockRef(THERE, "e1-1", 0, len(OUTPUT), "disk")
+ORDER = do.FetchParts(
+    1, HERE, "fetched-1", parcel_bytes(1, 1, 60), THERE, (1,), (0,), (REF,), "memory"
+)
+PARCELS = do.Parcels(SHUFFLE, ("fetched-1",))
 SNAPSHOT = do.Snapshot(SHUFFLE, 0, (REF,))
 LAUNCH = do.LaunchTask(
     AttemptId(0), ExecutorId(0), StageId(1), (1,), 0, JobId(0), (SNAPSHOT,), (), (PARCELS,)
@@ -102,9 +104,9 @@ class Bench:
 
     def __init__(self, folder: Path, made_alike: bool = True, order: do.FetchParts = ORDER) -> None:
         nodes = {id: SimNode(id, str(folder / id), 1.0) for id in (HERE, THERE)}
-        with open(nodes[THERE].folders.path(REF.segment), "wb") as file:
+        with open(nodes[THERE].folders.path(REF.segment, REF.medium), "wb") as file:
             file.write(OUTPUT)
-        self.path = nodes[HERE].folders.path("m-fetched-1")
+        self.path = nodes[HERE].folders.path("fetched-1", "memory")
         self.spoilt: set[str] = set()
         self.reached: Counter[str] = Counter()
         cluster: Any = SimpleNamespace(
@@ -127,7 +129,7 @@ def test_a_parcel_that_is_not_there(tmp_path: Path) -> None:
     os.unlink(bench.path)
     with pytest.raises(CheckFailed, match="no file"):
         tell(bench.checker, LAUNCH)
-    bench.spoilt.add("m-fetched-1")
+    bench.spoilt.add("fetched-1")
     tell(bench.checker, LAUNCH)
     assert bench.reached["task with a spoilt parcel"] == 1
 
@@ -150,7 +152,7 @@ def test_a_parcel_with_other_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize("made_alike", [True, False])
 def test_a_parcel_of_what_was_dealt_out_anew(tmp_path: Path, made_alike: bool) -> None:
     bench = Bench(tmp_path, made_alike)
-    again = SNAPSHOT._replace(refs=(REF._replace(segment="d-e1-2"),))
+    again = SNAPSHOT._replace(refs=(REF._replace(segment="e1-2"),))
     if made_alike:
         tell(bench.checker, LAUNCH._replace(inputs=(again,)))
     else:
@@ -161,18 +163,7 @@ def test_a_parcel_of_what_was_dealt_out_anew(tmp_path: Path, made_alike: bool) -
 def test_a_parcel_stays_for_its_reader(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     tell(bench.checker, LAUNCH)
-    drop = do.DropSegments(HERE, ("m-fetched-1",))
+    drop = do.DropSegments(HERE, ("fetched-1",))
     with pytest.raises(CheckFailed, match="while attempt 0 reads them"):
         tell(bench.checker, drop)
     tell(bench.checker, drop, event=ev.TaskSucceeded(AttemptId(0), (ev.Made(),)))
-
-
-def test_an_installment_is_never_another(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, order=ORDER._replace(maps=(1,)))
-    told = SNAPSHOT._replace(installments=((1, 0, REF), (2, 0, REF)))
-    tell(bench.checker, LAUNCH._replace(inputs=(told,)))
-    # A number that nobody is told of does no harm, if another attempt has written the output.
-    tell(bench.checker, LAUNCH)
-    other = told._replace(installments=((1, 0, REF._replace(segment="d-e1-2")),))
-    with pytest.raises(CheckFailed, match="as it is no more"):
-        tell(bench.checker, LAUNCH._replace(inputs=(other,)))

@@ -1,5 +1,6 @@
 """Messages arrive whole and in order, however the bytes are cut."""
 
+import select
 import socket
 
 import pytest
@@ -24,21 +25,23 @@ def test_any_cut_gives_the_same_messages(messages: list[tuple[str, int, bytes]],
 
 def test_a_link_keeps_what_the_socket_does_not_take() -> None:
     ours, theirs = socket.socketpair()
-    link = Link(ours)
+    poll = select.epoll()
+    link = Link(ours, poll)
     large = b"x" * (8 << 20)
-    link.put(("large", large))
-    link.put(("small",))
-    assert not link.flush()
+    link.outbox.add(pack(("large", large)))
+    link.outbox.send(pack(("small",)))
+    assert link.outbox
     unpacker = Unpacker()
     found: list[tuple[object, ...]] = []
     while len(found) < 2:
         found += unpacker.feed(theirs.recv(1 << 20))
-        link.flush()
+        link.outbox.flush()
     assert found == [("large", large), ("small",)]
-    assert link.flush()
+    assert not link.outbox
     theirs.close()
     assert link.read() == [] and link.closed
     link.close()
+    poll.close()
 
 
 def test_an_executor_hears_that_the_driver_has_gone() -> None:

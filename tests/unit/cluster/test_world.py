@@ -4,6 +4,7 @@ import json
 from random import Random
 
 import pytest
+from random_worlds import crowded, random_world, restarting, world_json
 
 from pyrite.cluster.sim.world import (
     KINDS,
@@ -11,9 +12,6 @@ from pyrite.cluster.sim.world import (
     NodePlan,
     World,
     calm_world,
-    crowded,
-    random_world,
-    restarting,
     with_faults,
 )
 from pyrite.errors import UserError
@@ -22,7 +20,7 @@ from pyrite.errors import UserError
 @pytest.mark.parametrize("seed", range(20))
 def test_json_and_back(seed: int) -> None:
     for world in (random_world(Random(seed), seed), crowded(Random(seed), calm_world(seed, 2, 1))):
-        assert World.from_json(world.to_json()) == world
+        assert World.from_json(world_json(world)) == world
 
 
 def test_what_json_leaves_out_is_as_usual() -> None:
@@ -54,13 +52,13 @@ def test_what_is_no_world_is_refused(text: str) -> None:
 def test_an_unknown_fault_is_named_with_those_that_there_are() -> None:
     world = calm_world(1)._replace(faults=(Fault("earthquake", 3),))
     with pytest.raises(UserError, match=r"'earthquake'.*kill executor.*fail starts"):
-        World.from_json(world.to_json())
+        World.from_json(world_json(world))
 
 
 @pytest.mark.parametrize("nodes", [(), (NodePlan(0, 1 << 20),)])
 def test_a_world_without_executors_is_refused(nodes: tuple[NodePlan, ...]) -> None:
     with pytest.raises(UserError, match="needs an executor"):
-        World.from_json(World(1, nodes).to_json())
+        World.from_json(world_json(World(1, nodes)))
 
 
 def test_faults_come_from_the_seed() -> None:
@@ -82,6 +80,6 @@ def test_every_kind_of_fault_is_drawn() -> None:
 
 
 def test_json_is_plain() -> None:
-    fields = json.loads(with_faults(calm_world(4, 1, 1), 1).to_json())
+    fields = json.loads(world_json(with_faults(calm_world(4, 1, 1), 1)))
     assert fields["nodes"] == [{"executors": 1, "pool_bytes": 1 << 30, "speed": 1.0}]
     assert fields["faults"][0].keys() == set(Fault._fields)

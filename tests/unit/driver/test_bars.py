@@ -21,7 +21,7 @@ sys.modules["ipywidgets"] = None
 
 LONG_JOB = """
 from pyrite import SparkContext
-from pyrite.driver import bars
+from pyrite.driver.log import bars
 bars.MOMENT_S = bars.REFRESH_S = 0
 with SparkContext("local[1]") as sc:
     drawn = []

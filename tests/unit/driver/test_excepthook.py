@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pyrite.driver.excepthook import ExceptHook, hide_in_ipython, hide_our_frames
+from pyrite.driver.start.excepthook import ExceptHook, hide_in_ipython, hide_our_frames
 from pyrite.util import fail_on_stopiteration
 
 

@@ -13,12 +13,12 @@ from random import Random
 import pytest
 
 from pyrite import SparkConf, SparkContext
-from pyrite.driver import journal as journal_module
-from pyrite.driver.journal import HEADLINE, Journal, plain, restore, whole
-from pyrite.driver.records import BadJournal, StageTeller
+from pyrite.driver.log import journal as journal_module
+from pyrite.driver.log.journal import HEADLINE, Journal, plain, restore, whole
+from pyrite.driver.log.records import BadJournal, StageTeller
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, NodeId, RddId, ShuffleId, StageId
 from pyrite.place.predict import Sample
-from pyrite.plan.program import Node, Shape, ShuffleInput
+from pyrite.plan.program import Shape, ShuffleInput, Step
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command, LaunchTask
@@ -59,13 +59,13 @@ def is_launch(command: Command) -> bool:
 
 def make_stage(id: int, *parents: StageSpec, writes: bool = False) -> StageSpec:
     shuffles = {each.writes: each for each in parents if each.writes is not None}
-    node = Node(RddId(id), tuple(map(ShuffleInput, shuffles)), 2)
+    node = Step(RddId(id), tuple(map(ShuffleInput, shuffles)), 2)
     shuffle = ShuffleId(id) if writes else None
     return StageSpec(StageId(id), f"stage {id}", 2, Shape([node]), shuffles, shuffle)
 
 
 def ref(number: int) -> BlockRef:
-    return BlockRef(NODE, f"d-e0-{number}", 0, 8)
+    return BlockRef(NODE, f"e0-{number}", 0, 8, "disk")
 
 
 def test_running_jobs_and_their_outputs_are_restored(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 """Master URLs are read as Spark reads them; others are refused with the ones that work."""
 
 import pytest
+from random_worlds import world_json
 
 from pyrite.cluster.sim.world import calm_world
-from pyrite.driver.master import Master, machine_of, parse_master
+from pyrite.driver.start.master import Master, machine_of, parse_master
 from pyrite.errors import UserError
 from pyrite.settings import usable_cores
 
@@ -77,8 +78,8 @@ def test_a_seed_makes_the_faults() -> None:
 
 def test_a_world_in_full_overrules_what_the_url_says() -> None:
     world = calm_world(5, nodes=2, executors=1)
-    assert parse_master("sim[seed=7,nodes=9]", world.to_json()) == Master(2, None, world)
-    assert parse_master("local[2]", world.to_json()) == Master(2, None)
+    assert parse_master("sim[seed=7,nodes=9]", world_json(world)) == Master(2, None, world)
+    assert parse_master("local[2]", world_json(world)) == Master(2, None)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pyrite.driver.pools import read_pools
+from pyrite.driver.start.pools import read_pools
 from pyrite.errors import UserError
 from pyrite.schedule.queue import PoolShare
 

@@ -1,6 +1,6 @@
 """The tally counts jobs, stages and tasks from the story alone."""
 
-from pyrite.driver.progress import REMEMBERED, Tally
+from pyrite.driver.log.progress import REMEMBERED, StageCounts
 from pyrite.ids import AttemptId, ExecutorId, JobId, StageId
 from pyrite.plan.program import Shape
 from pyrite.plan.stages import JobSpec, StageSpec
@@ -17,7 +17,7 @@ def launch(attempt: int) -> do.LaunchTask:
 
 
 def test_numbers_follow_the_tasks() -> None:
-    tally = Tally(lambda _: STAGE)
+    tally = StageCounts(lambda _: STAGE)
     status = StatusTracker(tally)
     job = JobSpec(JobId(7), STAGE, (0, 1), group="g")
     tally.tell(0.0, ev.JobSubmitted(job), [launch(0), launch(1)])
@@ -37,7 +37,7 @@ def test_numbers_follow_the_tasks() -> None:
 
 
 def test_partitions_of_one_task_count_each() -> None:
-    tally = Tally(lambda _: STAGE)
+    tally = StageCounts(lambda _: STAGE)
     status = StatusTracker(tally)
     job = JobSpec(JobId(7), STAGE, (0, 1, 2))
     tally.tell(0.0, ev.JobSubmitted(job), [launch(0)._replace(partitions=(0, 1, 2))])
@@ -55,7 +55,7 @@ def test_partitions_of_one_task_count_each() -> None:
 
 
 def test_only_the_last_jobs_are_remembered() -> None:
-    tally = Tally(lambda _: STAGE)
+    tally = StageCounts(lambda _: STAGE)
     for id in range(REMEMBERED + 10):
         tally.tell(0.0, ev.JobSubmitted(JobSpec(JobId(id), STAGE, ())), [])
     assert len(tally.jobs()) == REMEMBERED

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from pyrite.driver.storyfile import StoryFile
+from pyrite.driver.log.storyfile import StoryFile
 from pyrite.ids import (
     AttemptId,
     BlockRef,
@@ -14,7 +14,7 @@ from pyrite.ids import (
     ShuffleId,
     StageId,
 )
-from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
+from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME, Groups
 from pyrite.schedule import commands as do
@@ -27,7 +27,7 @@ def test_lines_are_json_with_names_and_sizes(tmp_path: Path) -> None:
     stage = StageSpec(StageId(3), "map at x.py:1", 2, Shape([]), {})
     story.tell(1.5, ev.JobSubmitted(JobSpec(JobId(0), stage, (0, 1))), [])
     done = ev.TaskSucceeded(
-        AttemptId(1), (ev.Made(b"secret rows", BlockRef(NodeId("node-0"), "m-1", 0, 8)),)
+        AttemptId(1), (ev.Made(b"secret rows", BlockRef(NodeId("node-0"), "e0-1", 0, 8)),)
     )
     story.tell(2.0, done, [do.FinishJob(JobId(0), ValueError("bad"))])
     story.close()
@@ -37,18 +37,18 @@ def test_lines_are_json_with_names_and_sizes(tmp_path: Path) -> None:
     assert submitted["event"]["job"]["stage"]["name"] == "map at x.py:1"
     assert succeeded["at_s"] == 2.0
     assert succeeded["event"]["made"][0][0] == {"bytes": 11}
-    assert succeeded["event"]["made"][0][1] == ["node-0", "m-1", 0, 8]
+    assert succeeded["event"]["made"][0][1] == ["node-0", "e0-1", 0, 8, "memory"]
     assert succeeded["commands"] == [{"kind": "FinishJob", "job": 0, "error": "ValueError: bad"}]
     assert "secret" not in text
 
 
 def test_each_stage_behind_a_job_is_told_whole_and_once(tmp_path: Path) -> None:
-    source = Node(RddId(0), (), 4)
+    source = Step(RddId(0), (), 4)
     first = StageSpec(StageId(0), "first", 4, Shape([source]), {}, ShuffleId(0))
     nodes = [
-        Node(RddId(1), (ShuffleInput(ShuffleId(0)),), 4),
-        Node(RddId(2), (NarrowInput(0, Groups([0, 2, 4])),), 2),
-        Node(RddId(3), (NarrowInput(1, SAME),), 2),
+        Step(RddId(1), (ShuffleInput(ShuffleId(0)),), 4),
+        Step(RddId(2), (NarrowInput(0, Groups([0, 2, 4])),), 2),
+        Step(RddId(3), (NarrowInput(1, SAME),), 2),
     ]
     parents = {ShuffleId(0): first}
     second = StageSpec(StageId(1), "second", 2, Shape(nodes), parents, ShuffleId(1))
@@ -82,7 +82,7 @@ def test_each_stage_behind_a_job_is_told_whole_and_once(tmp_path: Path) -> None:
 
 def test_a_launch_tells_of_its_inputs_in_short(tmp_path: Path) -> None:
     story = StoryFile(str(tmp_path), "app-1")
-    refs = tuple(BlockRef(NodeId("node-0"), "m-1", place, 10) for place in range(1000))
+    refs = tuple(BlockRef(NodeId("node-0"), "e0-1", place, 10) for place in range(1000))
     launch = do.LaunchTask(
         AttemptId(0), ExecutorId(0), StageId(1), (0,), 0, JobId(0),
         (do.Snapshot(ShuffleId(0), 2, refs),),

@@ -16,7 +16,7 @@ from pyrite.exchange.visit import VISITS, Visit
 from pyrite.exchange.writer import OutputWriter
 from pyrite.ids import BlockRef
 from pyrite.remote.link import Link
-from pyrite.remote.protocol import Kind, pack_request
+from pyrite.remote.protocol import Kind, is_segment, pack_request
 
 LONGEST_S = 60.0
 
@@ -29,7 +29,7 @@ def folders_of(known: Exchange | Shuffle) -> Folders:
 def files_of(known: Exchange | Shuffle) -> list[str]:
     """The names of all segments, in memory and on disk."""
     memory, disk, _ = folders_of(known)
-    return sorted(n for n in os.listdir(memory) + os.listdir(disk) if n[1] == "-")
+    return sorted(n for n in os.listdir(memory) + os.listdir(disk) if is_segment(n.encode()))
 
 
 def until(condition: Callable[[], Any]) -> None:
@@ -66,12 +66,12 @@ def put_and_stop(shuffle: Shuffle, map: int, size: int, moment: str, told: Conne
     def stop_half_way(writer: OutputWriter, segment: OpenSegment, buffers: Sequence[Any]) -> None:
         half = memoryview(buffers[0])[: size // 2]
         if writer.folders.node == segment.place:
-            fd = os.open(writer.folders.path(segment.name), os.O_WRONLY)
+            fd = os.open(writer.folders.path(segment.name, "memory"), os.O_WRONLY)
             write_all(fd, [half], segment.offset)
         else:
             link = Link(next(iter(writer.neighbours.addresses.values())), LONGEST_S)
             link.connect(shuffle.secret)
-            where = segment.name, segment.offset, size, segment.length
+            where = segment.name, segment.offset, size, "memory", segment.length
             link.send([pack_request(Kind.WRITE, *where), half])
         stop()
 

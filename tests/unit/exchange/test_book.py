@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrite.exchange.book import PAGE_BYTES, Answer, BadWords, Book, Command, Remove, share
+from pyrite.exchange.book import PAGE_BYTES, Answer, BadWords, Book, Command, GuestId, Remove, share
+from pyrite.ids import Medium
 
 KB = 1 << 10
+G1, G2, R, S, OWNER = map(GuestId, range(1, 6))
 
 
 class Talk:
@@ -19,7 +21,7 @@ class Talk:
         self.book = Book(capacity_bytes, segment_bytes)
         self.said: list[Command] = []
 
-    def say(self, guest: str, *words: Any, now_s: float = 0.0) -> list[Any]:
+    def say(self, guest: GuestId, *words: Any, now_s: float = 0.0) -> list[Any]:
         """The answer to the guest itself; all commands are in `said`."""
         self.said = self.book.hear(guest, list(words), now_s)
         self.book.check()
@@ -28,20 +30,20 @@ class Talk:
     def removed(self) -> list[str]:
         return [name for c in self.said if isinstance(c, Remove) for name in c.segments]
 
-    def answers(self) -> dict[str, list[Any]]:
+    def answers(self) -> dict[GuestId, list[Any]]:
         return {c.guest: c.words for c in self.said if isinstance(c, Answer)}
 
     def register(self, maps: int, reducers: int) -> int:
-        id: int = self.say("owner", "register", maps, reducers)[1]
+        id: int = self.say(OWNER, "register", maps, reducers)[1]
         return id
 
     def put(
         self,
-        guest: str,
+        guest: GuestId,
         shuffle: int,
         map: int,
         *,
-        block: tuple[str, int, int],
+        block: tuple[str, int, int, Medium],
         checks: tuple[int, ...] = (1, 2),
         replace: bool = False,
     ) -> list[Any]:
@@ -56,125 +58,125 @@ def talk() -> Talk:
 
 def test_parts_are_found_where_they_were_put(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=3)
-    talk.say("g1", "lease", "m-g1-1", 4 * KB)
-    words = ["put", id, 0, ["m-g1-1", 64, 21], [3, 8, 21], [7, 0, 9], False]
-    assert talk.say("g1", *words) == ["put", True]
-    assert talk.say("r", "find", id, 0, 0, 0) == ["found", [["m-g1-1", 64, 3, 7]]]
-    assert talk.say("r", "find", id, 2, 0, 0) == ["found", [["m-g1-1", 72, 13, 9]]]
+    talk.say(G1, "lease", 1, 4 * KB)
+    words = ["put", id, 0, ["e1-1", 64, 21, "memory"], [3, 8, 21], [7, 0, 9], False]
+    assert talk.say(G1, *words) == ["put", True]
+    assert talk.say(R, "find", id, 0, 0, 0) == ["found", [["e1-1", 64, 3, 7, "memory"]]]
+    assert talk.say(R, "find", id, 2, 0, 0) == ["found", [["e1-1", 72, 13, 9, "memory"]]]
 
 
 def test_a_reducer_waits_for_the_map_that_is_next(talk: Talk) -> None:
     id = talk.register(maps=3, reducers=2)
-    talk.say("g1", "lease", "m-g1-1", 4 * KB)
-    assert talk.say("r", "find", id, 1, 0, None) == []
-    talk.put("g1", id, 1, block=("m-g1-1", 0, 20))
-    assert talk.answers() == {"g1": ["put", True]}
-    talk.put("g1", id, 0, block=("m-g1-1", 64, 20))
-    assert talk.answers()["r"] == [
+    talk.say(G1, "lease", 1, 4 * KB)
+    assert talk.say(R, "find", id, 1, 0, None) == []
+    talk.put(G1, id, 1, block=("e1-1", 0, 20, "memory"))
+    assert talk.answers() == {G1: ["put", True]}
+    talk.put(G1, id, 0, block=("e1-1", 64, 20, "memory"))
+    assert talk.answers()[R] == [
         "found",
-        [["m-g1-1", 72, 12, 2], ["m-g1-1", 8, 12, 2]],
+        [["e1-1", 72, 12, 2, "memory"], ["e1-1", 8, 12, 2, "memory"]],
     ]
-    assert talk.say("r", "find", id, 1, 2, None) == []
+    assert talk.say(R, "find", id, 1, 2, None) == []
 
 
 def test_who_waits_too_long_is_told_what_is_missing(talk: Talk) -> None:
     id = talk.register(maps=3, reducers=2)
-    talk.say("g1", "lease", "m-g1-1", 4 * KB)
-    talk.put("g1", id, 1, block=("m-g1-1", 0, 20))
-    assert talk.say("r", "find", id, 1, 0, 5.0, now_s=10.0) == []
+    talk.say(G1, "lease", 1, 4 * KB)
+    talk.put(G1, id, 1, block=("e1-1", 0, 20, "memory"))
+    assert talk.say(R, "find", id, 1, 0, 5.0, now_s=10.0) == []
     assert talk.book.next_expiry_s() == 15.0
     assert talk.book.expire(14.9) == []
     [answer] = talk.book.expire(15.0)
-    assert answer == Answer("r", ["refused", "MapsMissing", id, 1, [0, 2]])
+    assert answer == Answer(R, ["refused", "MapsMissing", id, 1, [0, 2]])
     assert talk.book.next_expiry_s() is None
     talk.book.check()
 
 
 def test_who_would_not_wait_is_told_at_once(talk: Talk) -> None:
     id = talk.register(maps=2, reducers=2)
-    assert talk.say("r", "find", id, 0, 0, 0) == ["refused", "MapsMissing", id, 0, [0, 1]]
+    assert talk.say(R, "find", id, 0, 0, 0) == ["refused", "MapsMissing", id, 0, [0, 1]]
 
 
 def test_the_same_output_again_is_ignored(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=2)
-    for guest in ("g1", "g2"):
-        talk.say(guest, "lease", f"m-{guest}-1", 4 * KB)
-    assert talk.put("g1", id, 0, block=("m-g1-1", 0, 20)) == ["put", True]
-    assert talk.put("g2", id, 0, block=("m-g2-1", 0, 20)) == ["put", False]
-    assert talk.book.shuffles[id].outputs[0].block.segment == "m-g1-1"
+    for guest in (G1, G2):
+        talk.say(guest, "lease", 1, 4 * KB)
+    assert talk.put(G1, id, 0, block=("e1-1", 0, 20, "memory")) == ["put", True]
+    assert talk.put(G2, id, 0, block=("e2-1", 0, 20, "memory")) == ["put", False]
+    assert talk.book.shuffles[id].outputs[0].block.segment == "e1-1"
 
 
 def test_another_output_is_refused_unless_it_replaces(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=2)
-    for guest in ("g1", "g2"):
-        talk.say(guest, "lease", f"m-{guest}-1", 4 * KB)
-    talk.put("g1", id, 0, block=("m-g1-1", 0, 20))
-    words = talk.put("g2", id, 0, block=("m-g2-1", 0, 20), checks=(1, 3))
+    for guest in (G1, G2):
+        talk.say(guest, "lease", 1, 4 * KB)
+    talk.put(G1, id, 0, block=("e1-1", 0, 20, "memory"))
+    words = talk.put(G2, id, 0, block=("e2-1", 0, 20, "memory"), checks=(1, 3))
     assert words == ["refused", "AlreadyPut", id, 0]
-    talk.book.leave("g1")
-    talk.put("g2", id, 0, block=("m-g2-1", 64, 30), checks=(1, 3), replace=True)
-    assert talk.removed() == ["m-g1-1"]
-    assert talk.say("r", "sizes", id) == ["sizes", [8, 22]]
+    talk.book.leave(G1)
+    talk.put(G2, id, 0, block=("e2-1", 64, 30, "memory"), checks=(1, 3), replace=True)
+    assert talk.removed() == ["e1-1"]
+    assert talk.say(R, "sizes", id) == ["sizes", [8, 22]]
 
 
 def test_a_lost_map_is_missing_once(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=2)
-    talk.say("g1", "lease", "m-g1-1", 4 * KB)
-    talk.put("g1", id, 0, block=("m-g1-1", 0, 20))
-    assert talk.say("r", "lost", id, 0, 1, "m-g1-1", 8) == ["lost", True]
-    assert talk.say("r", "missing", id) == ["missing", [0]]
-    assert talk.say("r", "sizes", id) == ["sizes", [0, 0]]
-    talk.put("g1", id, 0, block=("m-g1-1", 64, 20))
+    talk.say(G1, "lease", 1, 4 * KB)
+    talk.put(G1, id, 0, block=("e1-1", 0, 20, "memory"))
+    assert talk.say(R, "lost", id, 0, 1, "e1-1", 8) == ["lost", True]
+    assert talk.say(R, "missing", id) == ["missing", [0]]
+    assert talk.say(R, "sizes", id) == ["sizes", [0, 0]]
+    talk.put(G1, id, 0, block=("e1-1", 64, 20, "memory"))
     # A reader that was told of the first one speaks late.
-    assert talk.say("s", "lost", id, 0, 1, "m-g1-1", 8) == ["lost", False]
-    assert talk.say("r", "missing", id) == ["missing", []]
+    assert talk.say(S, "lost", id, 0, 1, "e1-1", 8) == ["lost", False]
+    assert talk.say(R, "missing", id) == ["missing", []]
 
 
 def test_a_forgotten_shuffle_frees_its_segments_and_ends_waits(talk: Talk) -> None:
     id = talk.register(maps=2, reducers=2)
-    talk.say("g1", "lease", "m-g1-1", 4 * KB)
-    talk.put("g1", id, 0, block=("m-g1-1", 0, 20))
-    talk.book.leave("g1")
-    talk.say("r", "find", id, 0, 1, None)
-    assert talk.say("owner", "forget", id) == ["forgotten"]
-    assert talk.answers()["r"] == ["refused", "UnknownShuffle", id]
-    assert talk.removed() == ["m-g1-1"]
+    talk.say(G1, "lease", 1, 4 * KB)
+    talk.put(G1, id, 0, block=("e1-1", 0, 20, "memory"))
+    talk.book.leave(G1)
+    talk.say(R, "find", id, 0, 1, None)
+    assert talk.say(OWNER, "forget", id) == ["forgotten"]
+    assert talk.answers()[R] == ["refused", "UnknownShuffle", id]
+    assert talk.removed() == ["e1-1"]
     assert talk.book.ledger.pools["exchange"].used_bytes == 0  # type: ignore[index]
-    assert talk.say("owner", "forget", id) == ["forgotten"]
-    assert talk.say("r", "missing", id) == ["refused", "UnknownShuffle", id]
+    assert talk.say(OWNER, "forget", id) == ["forgotten"]
+    assert talk.say(R, "missing", id) == ["refused", "UnknownShuffle", id]
 
 
 def test_who_goes_takes_along_what_nobody_knows(talk: Talk) -> None:
     id = talk.register(maps=2, reducers=2)
-    talk.say("g1", "lease", "m-g1-1", 4 * KB)
-    talk.put("g1", id, 0, block=("m-g1-1", 0, 20))
-    talk.say("g1", "lease", "m-g1-2", 4 * KB)
-    talk.say("g1", "spill", "d-g1-3")
-    [gone] = talk.book.leave("g1")
-    assert gone == Remove(["m-g1-2", "d-g1-3"])
+    talk.say(G1, "lease", 1, 4 * KB)
+    talk.put(G1, id, 0, block=("e1-1", 0, 20, "memory"))
+    talk.say(G1, "lease", 2, 4 * KB)
+    talk.say(G1, "spill", 3)
+    [gone] = talk.book.leave(G1)
+    assert gone == Remove(["e1-2", "e1-3"])
     talk.book.check()
-    assert list(talk.book.ledger.segments) == ["m-g1-1"]
+    assert list(talk.book.ledger.segments) == ["e1-1"]
 
 
 def test_a_full_pool_leases_nothing_and_disk_takes_it(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=2)
-    assert talk.say("g1", "lease", "m-g1-1", 65 * KB) == ["leased", 0]
-    talk.say("g1", "spill", "d-g1-2")
-    assert talk.put("g1", id, 0, block=("d-g1-2", 0, 20)) == ["put", True]
-    talk.say("owner", "forget", id)
-    assert talk.removed() == ["d-g1-2"]
+    assert talk.say(G1, "lease", 1, 65 * KB) == ["leased", 0]
+    talk.say(G1, "spill", 2)
+    assert talk.put(G1, id, 0, block=("e1-2", 0, 20, "disk")) == ["put", True]
+    talk.say(OWNER, "forget", id)
+    assert talk.removed() == ["e1-2"]
 
 
 def test_a_file_on_disk_that_is_not_taken_goes(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=2)
-    for guest in ("g1", "g2"):
-        talk.say(guest, "spill", f"d-{guest}-1")
-        talk.put(guest, id, 0, block=(f"d-{guest}-1", 0, 20))
-    assert talk.removed() == ["d-g2-1"]
+    for guest in (G1, G2):
+        talk.say(guest, "spill", 1)
+        talk.put(guest, id, 0, block=(f"e{guest}-1", 0, 20, "disk"))
+    assert talk.removed() == ["e2-1"]
     # Who failed to write one announces another.
-    talk.say("g2", "spill", "d-g2-2")
-    talk.say("g2", "spill", "d-g2-3")
-    assert talk.removed() == ["d-g2-2"]
+    talk.say(G2, "spill", 2)
+    talk.say(G2, "spill", 3)
+    assert talk.removed() == ["e2-2"]
 
 
 @pytest.mark.parametrize(
@@ -183,20 +185,28 @@ def test_a_file_on_disk_that_is_not_taken_goes(talk: Talk) -> None:
         ["nonsense"],
         ["register", 1, 0],
         ["register", 1, 10**9],
-        ["lease", "m-g2-1", 10],
-        ["lease", "m-g1-../x", 10],
-        ["lease", "d-g1-1", 10],
-        ["spill", "m-g1-9"],
-        ["put", 1, 0, ["m-g1-1", 0, 20], [8, 20], [1, 2], 0],
-        ["put", 1, 2, ["m-g1-1", 0, 20], [8, 20], [1, 2], False],
-        ["put", 1, 0, ["m-g1-1", 0, 20], [20], [1], False],
-        ["put", 1, 0, ["m-g1-1", 0, 20], [8, 21], [1, 2], False],
-        ["put", 1, 0, ["m-g1-1", 0, 20], [20, 8], [1, 2], False],
-        ["put", 1, 0, ["m-g1-1", 0, 20], [8, -1], [1, 2], False],
-        ["put", 1, 0, ["m-g1-1", 4096, 20], [8, 20], [1, 2], False],
-        ["put", 1, 0, ["m-g1-2", 0, 20], [8, 20], [1, 2], False],
-        ["put", 1, 0, ["d-g1-2", 0, 20], [8, 20], [1, 2], False],
-        ["put", 1, 0, "m-g1-1", [8, 20], [1, 2], False],
+        ["lease", 1, 10],
+        ["lease", -2, 10],
+        ["lease", 2, -1],
+        ["lease", "2/../x", 10],
+        ["spill", -2],
+        ["spill", "2"],
+        ["put", 1, 0, ["e1-1", 0, 20, "memory"], [8, 20], [1, 2], 0],
+        ["put", 1, 2, ["e1-1", 0, 20, "memory"], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 0, 20, "memory"], [20], [1], False],
+        ["put", 1, 0, ["e1-1", 0, 20, "memory"], [8, 21], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 0, 20, "memory"], [20, 8], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 0, 20, "memory"], [8, -1], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 4096, 20, "memory"], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-2", 0, 20, "memory"], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-2", 0, 20, "disk"], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e2-1", 0, 20, "memory"], [8, 20], [1, 2], False],
+        ["put", 1, 0, "e1-1", [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 0, 20], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 0, 20, "tape"], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 0, 20, "disk"], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-1", -1, 20, "memory"], [8, 20], [1, 2], False],
+        ["put", 1, 0, ["e1-1", 0, -20, "memory"], [0, 0], [1, 2], False],
         ["find", 1, 2, 0, None],
         ["find", 1, 0, 1, None],
         ["find", 1, 0, 0, -1],
@@ -204,22 +214,23 @@ def test_a_file_on_disk_that_is_not_taken_goes(talk: Talk) -> None:
         ["find", 1, 0, 0, math.nan],
         ["find", 1, 0, 0, "1"],
         ["find", 1, 0, 0, [1]],
-        ["lost", 1, 0, 2, "m-g1-1", 0],
+        ["lost", 1, 0, 2, "e1-1", 0],
     ],
 )
 def test_words_of_no_client_change_nothing(talk: Talk, words: list[Any]) -> None:
     talk.register(maps=1, reducers=2)
-    talk.say("g1", "lease", "m-g1-1", 4 * KB)
+    talk.say(G1, "lease", 1, 4 * KB)
+    talk.say(G2, "lease", 1, 4 * KB)
     with pytest.raises(BadWords):
-        talk.say("g1", *words)
+        talk.say(G1, *words)
     talk.book.check()
-    assert talk.say("g1", "missing", 1) == ["missing", [0]]
+    assert talk.say(G1, "missing", 1) == ["missing", [0]]
 
 
 @pytest.mark.parametrize("wait_s", [3e6, 1.7e308, 10**400])
 def test_who_would_wait_very_long_does_so(talk: Talk, wait_s: float) -> None:
     id = talk.register(maps=1, reducers=2)
-    assert talk.say("r", "find", id, 0, 0, wait_s, now_s=10.0) == []
+    assert talk.say(R, "find", id, 0, 0, wait_s, now_s=10.0) == []
     assert talk.book.expire(3e6) == []
     expiry_s = talk.book.next_expiry_s()
     assert expiry_s is not None and math.isfinite(expiry_s)
@@ -229,7 +240,7 @@ def test_who_would_wait_very_long_does_so(talk: Talk, wait_s: float) -> None:
 
 def test_many_who_write_a_little_find_room() -> None:
     talk = Talk(capacity_bytes=64 << 20, segment_bytes=1 << 20)
-    granted = [talk.say(f"g{k}", "lease", f"m-g{k}-1", 100)[1] for k in range(500)]
+    granted = [talk.say(GuestId(k), "lease", 1, 100)[1] for k in range(500)]
     assert granted[0] == 1 << 20
     assert 0 < granted[-1] < 1 << 20
     assert granted == sorted(granted, reverse=True)
@@ -237,7 +248,7 @@ def test_many_who_write_a_little_find_room() -> None:
 
 def test_one_who_writes_much_has_few_segments() -> None:
     talk = Talk(capacity_bytes=64 << 20, segment_bytes=1 << 20)
-    granted = [talk.say("g1", "lease", f"m-g1-{k}", 100)[1] for k in range(100)]
+    granted = [talk.say(G1, "lease", k, 100)[1] for k in range(100)]
     assert sum(granted) > 63 << 20
 
 
@@ -264,6 +275,6 @@ def test_segments_shrink_with_the_room_for_them(
 
 def test_who_waits_asks_nothing_else(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=2)
-    talk.say("r", "find", id, 0, 0, None)
+    talk.say(R, "find", id, 0, 0, None)
     with pytest.raises(BadWords):
-        talk.say("r", "missing", id)
+        talk.say(R, "missing", id)

@@ -10,13 +10,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from pyrite.exchange.book import NODE, PAGE_BYTES, Answer, Book, Command, Remove
+from pyrite.blocks.names import segment_name
+from pyrite.exchange.book import NODE, PAGE_BYTES, Answer, Book, Command, GuestId, Remove
 from pyrite.exchange.outputs import aligned
+from pyrite.ids import Medium
 
 # Of few pages: segments become smaller, and there is room for less than one.
 CAPACITY_BYTES = 7 * PAGE_BYTES + 1000
 SEGMENT_BYTES = 2 * PAGE_BYTES
-GUESTS = ["g1", "g2", "g3"]
+GUESTS = [GuestId(1), GuestId(2), GuestId(3)]
+READER, OWNER = GuestId(4), GuestId(5)
 
 which = st.integers(0, 1000)
 guests = st.sampled_from(GUESTS)
@@ -31,6 +34,7 @@ class Written:
     segment: str
     offset: int
     content: tuple[int, int]
+    medium: Medium = "memory"
 
     @property
     def ends(self) -> list[int]:
@@ -47,21 +51,21 @@ class BookMachine(RuleBasedStateMachine):
         self.now_s = 0.0
         self.number = 0
         self.shuffles: dict[int, dict[int, tuple[int, int]]] = {}
-        self.files: dict[str, str] = {}
+        self.files: dict[str, GuestId] = {}
         # The segment that a guest writes into, its bytes and those that are used.
-        self.open: dict[str, tuple[str, int, int]] = {}
-        self.untold: dict[str, Written] = {}
+        self.open: dict[GuestId, tuple[str, int, int]] = {}
+        self.untold: dict[GuestId, Written] = {}
         # Who waits for which map of which shuffle, and until when.
-        self.waits: dict[str, tuple[int, int, float]] = {}
+        self.waits: dict[GuestId, tuple[int, int, float]] = {}
 
     # Words
 
-    def tell(self, guest: str, *words: Any) -> list[Any] | None:
+    def tell(self, guest: GuestId, *words: Any) -> list[Any] | None:
         """The guest's answer, or None where it waits; the others' are checked."""
         return self.take(self.book.hear(guest, list(words), self.now_s)).get(guest)
 
-    def take(self, commands: list[Command]) -> dict[str, list[Any]]:
-        answers: dict[str, list[Any]] = {}
+    def take(self, commands: list[Command]) -> dict[GuestId, list[Any]]:
+        answers: dict[GuestId, list[Any]] = {}
         for command in commands:
             match command:
                 case Answer(guest, words):
@@ -72,7 +76,7 @@ class BookMachine(RuleBasedStateMachine):
                         del self.files[name]
         return answers
 
-    def ready(self) -> list[str]:
+    def ready(self) -> list[GuestId]:
         return [guest for guest in GUESTS if guest not in self.waits]
 
     def missing(self, shuffle: int) -> list[int]:
@@ -83,8 +87,8 @@ class BookMachine(RuleBasedStateMachine):
     @rule()
     def register(self) -> None:
         id = self.book.next_shuffle + 1
-        answers = self.take(self.book.hear("owner", ["register", 3, 2], self.now_s))
-        assert answers == {"owner": ["registered", id]}
+        answers = self.take(self.book.hear(OWNER, ["register", 3, 2], self.now_s))
+        assert answers == {OWNER: ["registered", id]}
         self.shuffles[id] = {}
 
     @precondition(lambda self: self.ready())
@@ -97,10 +101,10 @@ class BookMachine(RuleBasedStateMachine):
         name, length, used = self.open.get(guest, ("", 0, 0))
         if used + size > length or not name:
             self.number += 1
-            name, used = f"m-{guest}-{self.number}", 0
+            name, used = segment_name(guest, self.number), 0
             self.open.pop(guest, None)
             unused = self.book.ledger.pools[NODE].unused_bytes
-            words = self.tell(guest, "lease", name, size)
+            words = self.tell(guest, "lease", self.number, size)
             assert words is not None
             length = words[1]
             assert size <= length <= unused or (length == 0 and size >= unused)
@@ -111,13 +115,13 @@ class BookMachine(RuleBasedStateMachine):
         self.open[guest] = (name, length, used + aligned(size) + 64)
         self.untold[guest] = Written(name, used, content)
 
-    def spill(self, guest: str, block: Written) -> Written:
-        block.segment = f"d-{guest}-{self.number}"
-        assert self.tell(guest, "spill", block.segment) == ["noted"]
+    def spill(self, guest: GuestId, block: Written) -> Written:
+        block.medium, block.segment = "disk", segment_name(guest, self.number)
+        assert self.tell(guest, "spill", self.number) == ["noted"]
         self.files[block.segment] = guest
         return block
 
-    def writers(self) -> list[str]:
+    def writers(self) -> list[GuestId]:
         """Those who have something to tell of, and don't wait for something else."""
         return [guest for guest in self.untold if guest not in self.waits]
 
@@ -129,7 +133,7 @@ class BookMachine(RuleBasedStateMachine):
         block = self.untold.pop(guest)
         known = self.shuffles[shuffle].get(map)
         waiting = [g for g, w in self.waits.items() if w[:2] == (shuffle, map)]
-        place = [block.segment, block.offset, block.ends[-1]]
+        place = [block.segment, block.offset, block.ends[-1], block.medium]
         words = ["put", shuffle, map, place, block.ends, list(block.content), replace]
         answers = self.take(self.book.hear(guest, words, self.now_s))
         if known is None or replace:
@@ -185,10 +189,10 @@ class BookMachine(RuleBasedStateMachine):
     def lose(self, one: int, stale: bool) -> None:
         there = [(s, m) for s, outputs in self.shuffles.items() for m in outputs]
         shuffle, map = there[one % len(there)]
-        segment, offset, _, _ = self.book.shuffles[shuffle].outputs[map].stretch(1)
-        place = ("m-g9-1", 0) if stale else (segment, offset)
-        answers = self.take(self.book.hear("s", ["lost", shuffle, map, 1, *place], self.now_s))
-        assert answers == {"s": ["lost", not stale]}
+        segment, offset, *_ = self.book.shuffles[shuffle].outputs[map].stretch(1)
+        place = ("e9-1", 0) if stale else (segment, offset)
+        answers = self.take(self.book.hear(READER, ["lost", shuffle, map, 1, *place], self.now_s))
+        assert answers == {READER: ["lost", not stale]}
         if not stale:
             del self.shuffles[shuffle][map]
 
@@ -197,15 +201,15 @@ class BookMachine(RuleBasedStateMachine):
     def forget(self, one: int) -> None:
         shuffle = list(self.shuffles)[one % len(self.shuffles)]
         del self.shuffles[shuffle]
-        answers = self.take(self.book.hear("owner", ["forget", shuffle], self.now_s))
-        assert answers.pop("owner") == ["forgotten"]
+        answers = self.take(self.book.hear(OWNER, ["forget", shuffle], self.now_s))
+        assert answers.pop(OWNER) == ["forgotten"]
         waiting = [guest for guest, wait in self.waits.items() if wait[0] == shuffle]
         assert answers == {g: ["refused", "UnknownShuffle", shuffle] for g in waiting}
         for guest in waiting:
             del self.waits[guest]
 
     @rule(guest=guests)
-    def leave(self, guest: str) -> None:
+    def leave(self, guest: GuestId) -> None:
         assert self.take(self.book.leave(guest)) == {}
         self.open.pop(guest, None)
         self.untold.pop(guest, None)

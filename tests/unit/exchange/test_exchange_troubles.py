@@ -9,11 +9,13 @@ import resource
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import pytest
 from exchange_players import files_of, folders_of, until
 
+from pyrite.blocks.names import segment_name
 from pyrite.blocks.segments import SegmentReader
 from pyrite.errors import ClusterError
 from pyrite.exchange import Exchange, NotInShuffle, TooManyFiles
@@ -35,7 +37,7 @@ def no_descriptors(pid: int) -> Iterator[None]:
 def test_who_can_not_open_files_loses_no_map(lasting: dict[str, Exchange]) -> None:
     shuffle = lasting["in place"].register(maps=1, reducers=1)
     shuffle.put(0, [b"whole"])
-    needed = pytest.raises(TooManyFiles, match=r"segment m-.*ulimit -n")
+    needed = pytest.raises(TooManyFiles, match=r"segment e.*ulimit -n")
     with needed as caught, no_descriptors(os.getpid()):
         list(shuffle.get(0))
     assert isinstance(caught.value, ClusterError)
@@ -51,7 +53,7 @@ def test_who_has_no_memory_for_a_map_loses_none(
     shuffle = lasting["in place"].register(maps=1, reducers=1)
     shuffle.put(0, [b"whole"])
 
-    def refuse(reader: SegmentReader, segment: str) -> memoryview:
+    def refuse(*_: object) -> memoryview:
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
 
     with monkeypatch.context() as patch, pytest.raises(OSError, match="memory"):
@@ -86,7 +88,7 @@ def test_a_file_that_can_not_be_removed_keeps_nobody_from_an_answer() -> None:
             shuffle.put(map, [bytes(2 << 20)])
         folders = folders_of(exchange)
         barred, removed, packed = files_of(exchange)
-        bar(folders.path(barred))
+        bar(folders.path(barred, "memory"))
         shuffle.forget()
         # The last is still packed into.
         assert removed not in files_of(exchange) and packed in files_of(exchange)
@@ -100,13 +102,13 @@ def test_a_file_that_can_not_be_removed_does_not_end_the_desk() -> None:
         place = exchange.address, exchange.secret
         other = Visit(place)
         visit = Visit(place)
-        segment = f"m-{visit.writer.owner}-1"
-        assert visit.ask("lease", segment, 1 << 20) == ["leased", 1 << 20]
-        os.mkdir(folders.path(segment))
+        segment = segment_name(visit.writer.writer, 1)
+        assert visit.ask("lease", 1, 1 << 20) == ["leased", 1 << 20]
+        os.mkdir(folders.path(segment, "memory"))
         visit.close()
-        names = (f"m-{other.writer.owner}-{number}" for number in range(1, 1 << 30))
+        numbers = count(1)
         # When its room is free again, the desk has heard that it went.
-        until(lambda: other.ask("lease", next(names), 1 << 20)[1])
+        until(lambda: other.ask("lease", next(numbers), 1 << 20)[1])
         other.close()
         assert exchange.register(maps=1, reducers=1).missing() == [0]
 

@@ -19,6 +19,7 @@ import psutil
 import pytest
 from exchange_players import count_right, files_of, folders_of, part, put_some, until
 
+from pyrite.blocks.names import segment_name
 from pyrite.errors import ClusterError, UserError
 from pyrite.exchange import (
     AlreadyPut,
@@ -33,9 +34,10 @@ from pyrite.exchange import (
 )
 from pyrite.exchange.book import MOST_PARTS
 from pyrite.exchange.visit import VISITS, Visit
+from pyrite.ids import Medium
 from pyrite.remote.client import BlockClient
 from pyrite.remote.errors import BlockRefused
-from pyrite.remote.protocol import MEANING, Reason
+from pyrite.remote.protocol import MEANING, Reason, is_segment
 
 
 def test_each_reducer_gets_its_part_of_each_map(exchange: Exchange) -> None:
@@ -148,15 +150,19 @@ def test_who_waits_in_vain_hears_which_maps_are_missing(exchange: Exchange) -> N
     shuffle.forget()
 
 
+def on_disk(known: Exchange | Shuffle) -> list[str]:
+    return [name for name in os.listdir(folders_of(known).disk) if is_segment(name.encode())]
+
+
 def test_a_forgotten_shuffle_is_unknown_and_its_files_are_gone(exchange: Exchange) -> None:
     shuffle = exchange.register(maps=2, reducers=1)
     shuffle.put(0, [bytes(30 << 20)])
     # Too large for the pool beside the first.
     shuffle.put(1, [bytes(40 << 20)])
-    assert any(name.startswith("d-") for name in files_of(shuffle))
+    assert on_disk(exchange)
     shuffle.forget()
     shuffle.forget()
-    assert not any(name.startswith("d-") for name in files_of(exchange))
+    assert not on_disk(exchange)
     for call in (shuffle.missing, shuffle.sizes, lambda: list(shuffle.get(0))):
         with pytest.raises(UnknownShuffle, match=f"no shuffle {shuffle.id}, or not any more"):
             call()
@@ -181,7 +187,8 @@ def spoil(shuffle: Shuffle, what: bytes, by: bytes) -> None:
     """Changes bytes in the files, where no other test's are like them."""
     folders = folders_of(shuffle)
     for name in files_of(shuffle):
-        with open(folders.path(name), "r+b") as file:
+        medium: Medium = "disk" if name in on_disk(shuffle) else "memory"
+        with open(folders.path(name, medium), "r+b") as file:
             place = file.read().find(what)
             if place >= 0:
                 file.seek(place)
@@ -213,7 +220,7 @@ def test_a_file_that_is_gone_is_a_lost_map(exchange: Exchange) -> None:
     before = files_of(exchange)
     shuffle.put(0, [bytes(70 << 20)])
     [name] = [each for each in files_of(exchange) if each not in before]
-    os.unlink(folders_of(exchange).path(name))
+    os.unlink(folders_of(exchange).path(name, "disk"))
     with pytest.raises(PartLost, match="has gone with its file"):
         list(shuffle.get(0))
     assert shuffle.missing() == [0]
@@ -247,10 +254,10 @@ def test_a_pool_that_is_full_goes_on_on_disk(direct: bool) -> None:
         shuffle = exchange.register(maps=40, reducers=2)
         for map in range(40):
             shuffle.put(map, [bytes([map]) * 50_000, bytes([map])])
-        names = files_of(exchange)
-        assert {name[0] for name in names} == {"d", "m"}
-        held = sum(os.path.getsize(folders_of(exchange).path(n)) for n in names if n[0] == "m")
-        assert held <= 1 << 20
+        spilled, folders = on_disk(exchange), folders_of(exchange)
+        held = [name for name in files_of(exchange) if name not in spilled]
+        assert spilled and held
+        assert sum(os.path.getsize(folders.path(name, "memory")) for name in held) <= 1 << 20
         for reducer, size in (0, 50_000), (1, 1):
             got = [bytes(each) for each in shuffle.get(reducer)]
             assert got == [bytes([map]) * size for map in range(40)]
@@ -264,8 +271,8 @@ def test_many_who_put_a_little_share_the_memory(direct: bool) -> None:
     with Exchange(memory="4m", direct=direct) as exchange, ExitStack() as stack:
         place = exchange.address, exchange.secret
         visits = [stack.enter_context(VISITS.visit(place)) for _ in range(80)]
-        written = [visit.write([b"a little"], 8).segment for visit in visits]
-        assert {name[0] for name in written} == {"m"}
+        written = [visit.write([b"a little"], 8).medium for visit in visits]
+        assert set(written) == {"memory"}
 
 
 def test_many_threads_at_once(exchange: Exchange) -> None:
@@ -405,8 +412,8 @@ def test_a_client_holds_nothing_open_between_puts(lasting: dict[str, Exchange]) 
 def test_what_is_removed_is_not_written_again(lasting: dict[str, Exchange]) -> None:
     exchange = lasting["through the server"]
     visit = Visit((exchange.address, exchange.secret))
-    segment = f"m-{visit.writer.owner}-1"
-    assert visit.ask("lease", segment, 100)[1] >= 100
+    segment = segment_name(visit.writer.writer, 1)
+    assert visit.ask("lease", 1, 100)[1] >= 100
     visit.close()
     client = BlockClient(exchange.secret)
 

@@ -3,7 +3,8 @@
 import pickle
 from pathlib import Path
 
-from pyrite.blocks.codec import encode_bytes
+from one_frame import encode_bytes
+
 from pyrite.blocks.live import LiveStore
 from pyrite.blocks.parcel import Entry, directory_bytes, pack_directory
 from pyrite.blocks.parts import pack_header, select
@@ -13,20 +14,22 @@ from pyrite.bounded.space import Space
 from pyrite.execute.evaluate import Evaluator
 from pyrite.execute.keeper import Keeper
 from pyrite.execute.operators import Operators
-from pyrite.ids import BlockRef, NodeId, RddId, ShuffleId
-from pyrite.plan.program import Layout, Node, Run, ShuffleInput
+from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId, ShuffleId
+from pyrite.plan.program import OperatorRun, ProgramLayout, ShuffleInput, Step
 from pyrite.rdd.op import Op
 from pyrite.rdd.partitioner import ToOne
 from pyrite.rdd.wide import Shuffled
-from pyrite.shuffle.read import MapBlocks, ShuffleRows
+from pyrite.shuffle.read import ShuffleRows
 from pyrite.shuffle.write import write_map_output
 
 NODE = NodeId("node-0")
 
 
-def operators(node: Node, op: Op) -> Operators:
+def operators(node: Step, op: Op) -> Operators:
     """A program of one operator."""
-    return Operators(Layout([node], [Run(0, 0, 1)]), [pickle.dumps(((op,), None))], {})
+    return Operators(
+        ProgramLayout([node], [OperatorRun(0, 0, 1)]), [pickle.dumps(((op,), None))], {}
+    )
 
 
 def test_parcels_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:
@@ -37,21 +40,21 @@ def test_parcels_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:
     selection = head + output[start : start + size]
     directory = pack_directory([Entry(0, directory_bytes(1), len(selection))])
     parcel = directory.ljust(directory_bytes(1), b"\0") + selection
-    Path(folders.path("m-f0-1")).write_bytes(parcel)
-    Path(folders.path("m-e0-1")).write_bytes(output)
+    Path(folders.path("f0-1", "memory")).write_bytes(parcel)
+    Path(folders.path("e0-1", "memory")).write_bytes(output)
 
     # One's output is gone, the other's is there: each has a parcel, of which one is gone.
-    gone = BlockRef(NODE, "m-e9-1", 0, len(output))
-    there = BlockRef(NODE, "m-e0-1", 0, len(output))
-    shuffles = {ShuffleId(4): MapBlocks([gone]), ShuffleId(5): MapBlocks([there])}
-    parcels = {ShuffleId(4): ["m-f0-1"], ShuffleId(5): ["m-f9-1"]}
+    gone = BlockRef(NODE, "e9-1", 0, len(output))
+    there = BlockRef(NODE, "e0-1", 0, len(output))
+    shuffles = {ShuffleId(4): [gone], ShuffleId(5): [there]}
+    parcels = {ShuffleId(4): ["f0-1"], ShuffleId(5): ["f9-1"]}
 
     reader = SegmentReader(folders)
-    writer = SegmentWriter(folders, "e7", lambda _want: NODE)
+    writer = SegmentWriter(folders, ExecutorId(7), lambda _want: NODE)
     keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
     space = Space(1 << 40, str(tmp_path))
     for shuffle in shuffles:
-        node = Node(RddId(1), (ShuffleInput(shuffle),), 2)
+        node = Step(RddId(1), (ShuffleInput(shuffle),), 2)
         evaluator = Evaluator(operators(node, Shuffled(2)), {}, shuffles, keeper, space, parcels)
         assert list(evaluator.compute(1)) == ["second"]
     space.close()
@@ -62,17 +65,17 @@ def test_the_frames_of_a_piece_are_small(tmp_path: Path) -> None:
     folders = Folders(str(tmp_path), str(tmp_path), NODE)
     part = encode_bytes(list(range(50_000)))
     output = pack_header([len(part)]) + part
-    Path(folders.path("m-e0-1")).write_bytes(output)
-    shuffles = {ShuffleId(4): MapBlocks([BlockRef(NODE, "m-e0-1", 0, len(output))])}
+    Path(folders.path("e0-1", "memory")).write_bytes(output)
+    shuffles = {ShuffleId(4): [BlockRef(NODE, "e0-1", 0, len(output))]}
     reader = SegmentReader(folders)
-    writer = SegmentWriter(folders, "e7", lambda _want: NODE)
+    writer = SegmentWriter(folders, ExecutorId(7), lambda _want: NODE)
     keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
     space = Space(1 << 40, str(tmp_path))
-    node = Node(RddId(1), (ShuffleInput(ShuffleId(4)),), 1)
+    node = Step(RddId(1), (ShuffleInput(ShuffleId(4)),), 1)
     evaluator = Evaluator(operators(node, Shuffled(1)), {}, shuffles, keeper, space, {})
     rows = evaluator.compute_piece(0, ShuffleId(4), range(1), 0)
     piece, _ = write_map_output(rows, 0, ToOne(), 1, space, writer)
-    batches = list(ShuffleRows(ShuffleId(4), MapBlocks([piece]), 0, reader).batches())
+    batches = list(ShuffleRows(ShuffleId(4), [piece], 0, reader).batches())
     assert [row for batch in batches for row in batch] == list(range(50_000))
     assert max(map(len, batches)) <= space.chunk_rows
     writer.close()

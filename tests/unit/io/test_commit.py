@@ -9,8 +9,8 @@ import pytest
 
 from pyrite.io.commit import FolderCommit
 from pyrite.io.errors import BadPath, OutputExists, OutputIncomplete
+from pyrite.io.filesystem import locate, open_read, open_write
 from pyrite.io.paths import expand
-from pyrite.io.storage import locate, open_read, open_write
 
 
 @pytest.fixture(params=["local", "memory"])

@@ -18,9 +18,9 @@ from pyrite.io.errors import (
     NestedFolder,
     PackageMissing,
 )
+from pyrite.io.filesystem import LocalStorage, locate
 from pyrite.io.globs import expand_folders, split_outside_braces
 from pyrite.io.paths import InputFile, expand
-from pyrite.io.storage import LocalStorage, locate
 
 NAMES = ("ga1", "ga2", "gb1", "gc", "g{x}", "g[y]", "g-1")
 

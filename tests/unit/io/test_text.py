@@ -163,7 +163,9 @@ def test_the_mark_is_also_removed_from_a_compressed_file(tmp_path: Path) -> None
     assert lines_of(tmp_path, gzip.compress(b"\xef\xbb\xbfa\n"), "bom.gz") == ["a"]
 
 
-@pytest.mark.parametrize("content", [b"no gzip at all", gzip.compress(b"abc" * 1000)[:-20]])
+@pytest.mark.parametrize(
+    "content", [b"no gzip at all", gzip.compress(b"abc" * 1000, mtime=0)[:-20]], ids=["text", "cut"]
+)
 def test_a_broken_compressed_file_is_named(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(CorruptInput, match=r"file:.*/bad\.gz can't be decompressed"):
         lines_of(tmp_path, content, "bad.gz")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pyrite.ids import NodeId
 from pyrite.place.accumulate import Gathered, accumulate, together
-from pyrite.place.reducers import MOST_DEGRADATION, Host, Reducer, place, weigh
+from pyrite.place.reducers import MOST_DEGRADATION, Reducer, ReducerNode, place, weigh
 
 A, B, C, D = (NodeId(name) for name in "abcd")
 NODES = [A, B, C, D]
@@ -22,14 +22,14 @@ def known(held: dict[NodeId, int]) -> Reducer:
     return Reducer(sum(held.values()), held)
 
 
-def hosts(*nodes: NodeId) -> list[Host]:
-    return [Host(node) for node in nodes]
+def hosts(*nodes: NodeId) -> list[ReducerNode]:
+    return [ReducerNode(node) for node in nodes]
 
 
 SHUFFLE = st.lists(HELD.map(known), min_size=12, max_size=12)
 CLUSTER = st.integers(1, 4).flatmap(
     lambda count: st.tuples(
-        *(st.builds(Host, st.just(n), st.integers(1, 4)) for n in NODES[:count])
+        *(st.builds(ReducerNode, st.just(n), st.integers(1, 4)) for n in NODES[:count])
     )
 )
 GATHERED = st.lists(
@@ -53,7 +53,7 @@ def test_what_the_new_shuffle_has_on_the_same_node_counts_with_what_was_gathered
 
 
 def test_what_lies_on_a_node_that_runs_nothing_any_more_moves() -> None:
-    cluster = [Host(A), Host(B, 0)]
+    cluster = [ReducerNode(A), ReducerNode(B, 0)]
     gathered = [Gathered(B, 9), Gathered(A, 3)]
     assert accumulate(cluster, [known({A: 5}), known({A: 1})], gathered) == [A, A]
 
@@ -70,7 +70,7 @@ def test_no_reducers() -> None:
 
 @given(CLUSTER, SHUFFLE, st.integers(0, 4))
 def test_a_shuffle_like_the_one_before_moves_nothing(
-    cluster: Sequence[Host], first: list[Reducer], times: int
+    cluster: Sequence[ReducerNode], first: list[Reducer], times: int
 ) -> None:
     """The sizes grow by the same part, and input is spread evenly: nothing is gained by moves."""
     gathered = [
@@ -87,7 +87,7 @@ def test_a_shuffle_like_the_one_before_moves_nothing(
 
 @given(CLUSTER, SHUFFLE, GATHERED)
 def test_loads_stay_balanced(
-    cluster: Sequence[Host], reducers: list[Reducer], gathered: list[Gathered]
+    cluster: Sequence[ReducerNode], reducers: list[Reducer], gathered: list[Gathered]
 ) -> None:
     whole = [
         Reducer(new.size_bytes + old.size_bytes)
@@ -100,7 +100,7 @@ def test_loads_stay_balanced(
 
 @given(CLUSTER, SHUFFLE, GATHERED)
 def test_moves_are_made_for_a_gain_only(
-    cluster: Sequence[Host], reducers: list[Reducer], gathered: list[Gathered]
+    cluster: Sequence[ReducerNode], reducers: list[Reducer], gathered: list[Gathered]
 ) -> None:
     """The old places are given up for a lighter heaviest host, or for fewer bytes to send."""
     nodes = [host.node for host in cluster]

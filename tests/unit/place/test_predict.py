@@ -10,15 +10,15 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sampled_rows import rows_by_samples
 
 from pyrite.ids import NodeId
 from pyrite.place import predict
 from pyrite.place.predict import (
-    Output,
     PredictionError,
     Sample,
+    SeenOutput,
     error_of,
-    from_samples,
     is_enough,
     observe,
     sampled,
@@ -62,7 +62,11 @@ class TestObservation:
         assert not is_enough(0, 10, share=0)
 
     def test_sizes_are_scaled_to_all_maps_and_holdings_are_not(self) -> None:
-        outputs = [Output(A, encode([10, 0])), Output(B, encode([2, 4])), Output(A, encode([3, 2]))]
+        outputs = [
+            SeenOutput(A, encode([10, 0])),
+            SeenOutput(B, encode([2, 4])),
+            SeenOutput(A, encode([3, 2])),
+        ]
         assert observe(outputs, maps=6, reducers=2) == [
             Reducer(30, {A: 13, B: 2}),
             Reducer(12, {A: 2, B: 4}),
@@ -73,12 +77,12 @@ class TestObservation:
 
     def test_on_very_many_nodes_nobody_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(predict, "MOST_HOLDINGS", 3)
-        outputs = [Output(A, encode([10, 0])), Output(B, encode([2, 4]))]
+        outputs = [SeenOutput(A, encode([10, 0])), SeenOutput(B, encode([2, 4]))]
         assert observe(outputs, maps=4, reducers=2) == [Reducer(24, {}), Reducer(8, {})]
 
     @given(st.lists(st.lists(st.integers(0, 20), min_size=3, max_size=3), min_size=1, max_size=8))
     def test_all_maps_seen_is_the_truth(self, maps: list[list[int]]) -> None:
-        outputs = [Output((A, B)[index % 2], encode(each)) for index, each in enumerate(maps)]
+        outputs = [SeenOutput((A, B)[index % 2], encode(each)) for index, each in enumerate(maps)]
         found = observe(outputs, len(maps), 3)
         assert sizes(found) == [sum(column) for column in zip(*maps, strict=True)]
         assert all(sum(each.held_bytes.values()) == each.size_bytes for each in found)
@@ -88,7 +92,7 @@ class TestEquation1:
     def test_samples_count_by_the_weight_of_their_partition(self) -> None:
         # s = 3 and p = 2: 600 * 4/6 + 60 * 1/6, 600 * 2/6 + 60 * 5/6.
         samples = [Sample(600, 6, [(0, 4), (1, 2)]), Sample(60, 6, [(0, 1), (1, 5)])]
-        assert from_samples(samples, 2) == [410, 250]
+        assert rows_by_samples(samples, 2) == [410, 250]
 
     @given(FALLS, st.data())
     def test_it_is_the_paper_s_sum(self, parts: list[list[int]], data: st.DataObject) -> None:
@@ -96,7 +100,7 @@ class TestEquation1:
             data.draw(st.lists(st.sampled_from(part), min_size=1)) if part else [] for part in parts
         ]
         samples = [sample(len(part), some) for part, some in zip(parts, drawn, strict=True)]
-        for reducer, found in enumerate(from_samples(samples, REDUCERS)):
+        for reducer, found in enumerate(rows_by_samples(samples, REDUCERS)):
             exact = sum(
                 (
                     Fraction(len(part) * some.count(reducer), len(some))
@@ -111,14 +115,14 @@ class TestEquation1:
     def test_a_sample_of_everything_is_never_wrong(self, parts: list[list[int]]) -> None:
         samples = [sample(len(part), part) for part in parts]
         true = rows_by_reducer(parts, REDUCERS)
-        assert error_of(from_samples(samples, REDUCERS), true) == PredictionError(0, 0, 0, 0)
+        assert error_of(rows_by_samples(samples, REDUCERS), true) == PredictionError(0, 0, 0, 0)
 
     @given(FALLS, st.integers(0, 1000))
     def test_rows_that_nobody_drew_fall_like_the_others(
         self, parts: list[list[int]], missed: int
     ) -> None:
         known = [sample(len(part), part) for part in parts]
-        found = from_samples([*known, Sample(missed, 0, ())], REDUCERS)
+        found = rows_by_samples([*known, Sample(missed, 0, ())], REDUCERS)
         true = rows_by_reducer(parts, REDUCERS)
         total = sum(true)
         shares = [size / total if total else 1 / REDUCERS for size in true]
@@ -127,7 +131,7 @@ class TestEquation1:
     @pytest.mark.parametrize("reducer", [-1, 2])
     def test_a_sample_for_other_reducers_is_refused(self, reducer: int) -> None:
         with pytest.raises(ValueError, match=f"reducer {reducer} of 2"):
-            from_samples([Sample(1, 1, [(reducer, 1)])], 2)
+            rows_by_samples([Sample(1, 1, [(reducer, 1)])], 2)
 
     @pytest.mark.parametrize("skew", [0, 1, 2])
     def test_uniform_and_skewed_keys(self, skew: int) -> None:
@@ -139,7 +143,7 @@ class TestEquation1:
             die.choices(range(reducers), weights, k=die.randrange(200, 2000)) for _ in range(40)
         ]
         samples = [sample(len(part), die.sample(part, 3 * reducers)) for part in parts]
-        found = error_of(from_samples(samples, reducers), rows_by_reducer(parts, reducers))
+        found = error_of(rows_by_samples(samples, reducers), rows_by_reducer(parts, reducers))
         # With 120 rows a reducer, of partitions of unlike weight, one deviation is a tenth.
         assert found.misplaced < 0.1
         assert abs(found.heaviest) < 0.3
@@ -150,12 +154,12 @@ class TestSamplesWithOutputs:
     def test_maps_that_are_done_count_as_they_are_and_give_the_bytes_of_a_row(self) -> None:
         samples = [sample(10, [0, 1]), sample(40, [0, 1, 1, 1]), sample(10, [0])]
         # 15 bytes for 10 rows; and 40 rows to come, 10 and 30, and 10 more.
-        found = sampled(samples, {0: Output(A, encode([5, 10]))}, 2)
+        found = sampled(samples, {0: SeenOutput(A, encode([5, 10]))}, 2)
         assert found == [Reducer(5 + 15 + 15, {A: 5}), Reducer(10 + 45, {A: 10})]
 
     def test_what_is_held_is_what_is_done(self) -> None:
         samples = [sample(2, [0, 1]), sample(4, [1]), sample(4, [0])]
-        outputs = {2: Output(A, encode([8, 0])), 1: Output(B, encode([0, 8]))}
+        outputs = {2: SeenOutput(A, encode([8, 0])), 1: SeenOutput(B, encode([0, 8]))}
         assert sampled(samples, outputs, 2) == [
             Reducer(8 + 2, {A: 8, B: 0}),
             Reducer(8 + 2, {A: 0, B: 8}),
@@ -165,13 +169,13 @@ class TestSamplesWithOutputs:
         assert sampled([sample(10, [0, 1]), sample(4, [1])], {}, 2) == [Reducer(5), Reducer(9)]
 
     def test_maps_without_rows_tell_nothing_of_the_others(self) -> None:
-        found = sampled([sample(0, []), sample(4, [1])], {0: Output(A, encode([0, 0]))}, 2)
+        found = sampled([sample(0, []), sample(4, [1])], {0: SeenOutput(A, encode([0, 0]))}, 2)
         assert sizes(found) == [0, 4]
 
     @given(st.lists(st.lists(st.integers(0, 20), min_size=3, max_size=3), min_size=1, max_size=8))
     def test_when_all_maps_are_done_samples_no_longer_matter(self, maps: list[list[int]]) -> None:
         outputs = {
-            number: Output((A, B)[number % 2], encode(each)) for number, each in enumerate(maps)
+            number: SeenOutput((A, B)[number % 2], encode(each)) for number, each in enumerate(maps)
         }
         wrong = [Sample(1000, 1, [(0, 1)])] * len(maps)
         assert sampled(wrong, outputs, 3) == observe(list(outputs.values()), len(maps), 3)
@@ -181,7 +185,7 @@ class TestSamplesWithOutputs:
         rows = [[reducer] * (100 * (reducer + 1)) for reducer in range(20)]
         true = [8 * len(each) for each in rows]
         seen = {
-            number: Output(A, encode([8 * size for size in count(rows[number], 20)]))
+            number: SeenOutput(A, encode([8 * size for size in count(rows[number], 20)]))
             for number in (3, 7)
         }
         die = Random(7)

@@ -13,8 +13,8 @@ from pyrite.ids import NodeId
 from pyrite.place.reducers import (
     MOST_DEGRADATION,
     Balance,
-    Host,
     Reducer,
+    ReducerNode,
     degradation,
     place,
     weigh,
@@ -37,13 +37,13 @@ REDUCERS = st.lists(
 )
 HOSTS = st.integers(1, 4).flatmap(
     lambda count: st.tuples(
-        *(st.builds(Host, st.just(n), st.integers(1, 4)) for n in NODES[:count])
+        *(st.builds(ReducerNode, st.just(n), st.integers(1, 4)) for n in NODES[:count])
     )
 )
 
 
-def hosts(*nodes: NodeId) -> list[Host]:
-    return [Host(node) for node in nodes]
+def hosts(*nodes: NodeId) -> list[ReducerNode]:
+    return [ReducerNode(node) for node in nodes]
 
 
 def sized(*sizes: int) -> list[Reducer]:
@@ -51,7 +51,7 @@ def sized(*sizes: int) -> list[Reducer]:
 
 
 def loads(
-    cluster: Sequence[Host], reducers: Sequence[Reducer], places: Sequence[NodeId]
+    cluster: Sequence[ReducerNode], reducers: Sequence[Reducer], places: Sequence[NodeId]
 ) -> list[float]:
     """Bytes per executor of each host."""
     return [
@@ -86,21 +86,21 @@ class TestBySize:
 
     def test_reducers_without_hosts_are_an_error(self) -> None:
         with pytest.raises(ValueError, match="no host has executors for 2 reducers"):
-            place([Host(A, 0)], sized(1, 2))
+            place([ReducerNode(A, 0)], sized(1, 2))
 
     def test_a_host_that_only_stores_is_given_none(self) -> None:
-        assert place([Host(A, 0), Host(B)], [known({A: 5})]) == [B]
+        assert place([ReducerNode(A, 0), ReducerNode(B)], [known({A: 5})]) == [B]
 
     def test_more_executors_take_more(self) -> None:
-        cluster = [Host(A, 1), Host(B, 3)]
+        cluster = [ReducerNode(A, 1), ReducerNode(B, 3)]
         reducers = sized(*[1] * 40)
         assert loads(cluster, reducers, place(cluster, reducers)) == [10, 10]
 
     def test_the_heaviest_goes_where_it_weighs_least(self) -> None:
-        assert place([Host(A, 1), Host(B, 4)], sized(8, 8, 1)) == [B, B, A]
+        assert place([ReducerNode(A, 1), ReducerNode(B, 4)], sized(8, 8, 1)) == [B, B, A]
 
     def test_hosts_that_are_alike_are_taken_in_order(self) -> None:
-        assert place([Host(A, 1), Host(B, 2)], sized(1, 1, 1)) == [B, A, B]
+        assert place([ReducerNode(A, 1), ReducerNode(B, 2)], sized(1, 1, 1)) == [B, A, B]
 
     def test_who_has_been_given_something_is_given_less(self) -> None:
         assert place(hosts(A, B), sized(3, 1, 1), given={A: 4, ELSEWHERE: 9}) == [B, B, A]
@@ -197,7 +197,7 @@ class TestDegradation:
 class TestForAnySizes:
     @given(HOSTS, REDUCERS, st.booleans())
     def test_every_reducer_has_one_host_and_always_the_same(
-        self, cluster: Sequence[Host], reducers: list[Reducer], swaps: bool
+        self, cluster: Sequence[ReducerNode], reducers: list[Reducer], swaps: bool
     ) -> None:
         places = place(cluster, reducers, swaps=swaps)
         assert len(places) == len(reducers)
@@ -225,7 +225,7 @@ class TestForAnySizes:
 
     @given(HOSTS, REDUCERS)
     def test_swaps_stay_within_their_bound(
-        self, cluster: Sequence[Host], reducers: list[Reducer]
+        self, cluster: Sequence[ReducerNode], reducers: list[Reducer]
     ) -> None:
         before = max(loads(cluster, reducers, place(cluster, reducers, swaps=False)))
         after = max(loads(cluster, reducers, place(cluster, reducers)))
@@ -235,7 +235,7 @@ class TestForAnySizes:
 
     @given(HOSTS, REDUCERS)
     def test_swaps_never_cost_the_network_more(
-        self, cluster: Sequence[Host], reducers: list[Reducer]
+        self, cluster: Sequence[ReducerNode], reducers: list[Reducer]
     ) -> None:
         dealt, swapped = place(cluster, reducers, swaps=False), place(cluster, reducers)
         assert local_bytes(reducers, swapped) >= local_bytes(reducers, dealt)
@@ -243,7 +243,7 @@ class TestForAnySizes:
             assert local_bytes(reducers, swapped) > local_bytes(reducers, dealt)
 
 
-def most_degradation(cluster: Sequence[Host], reducer: Reducer) -> float:
+def most_degradation(cluster: Sequence[ReducerNode], reducer: Reducer) -> float:
     """What algorithm 1 allows for a reducer; its unknown part counts as spread evenly."""
     held = reducer.held_bytes
     size = max(reducer.size_bytes, sum(held.values()), 1)
@@ -252,6 +252,6 @@ def most_degradation(cluster: Sequence[Host], reducer: Reducer) -> float:
 
 
 def test_a_placement_is_weighed() -> None:
-    cluster = [Host(A, 1), Host(B, 2), Host(ELSEWHERE, 0)]
+    cluster = [ReducerNode(A, 1), ReducerNode(B, 2), ReducerNode(ELSEWHERE, 0)]
     reducers = [known({A: 10, B: 2}), known({ELSEWHERE: 6}), Reducer(8, {B: 4})]
     assert weigh(cluster, reducers, [A, B, B]) == Balance(12, 26 / 3, 2 + 6 + 2)

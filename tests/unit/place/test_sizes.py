@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrite.place.sizes import LARGEST, LEVELS, MAX_RELATIVE_ERROR, add_up, decode, encode, most
+from pyrite.place.sizes import LARGEST, LEVELS, STEP, add_up, decode, encode, most
+
+# How far a decoded size may be off, as a part of the true one, up to LARGEST.
+MAX_RELATIVE_ERROR = (STEP - 1) / 2
 
 SIZES = st.lists(st.integers(0, LARGEST), max_size=50)
 

@@ -59,18 +59,18 @@ def test_what_is_made_of_joined_rows_one_by_one_is_done_by_the_pieces(pairs: Any
     assert found is not None
     assert [op.name for op in program.ops(found.place)] == ["mapValues", "filter"]
     assert [op.name for op in program.ops(found.place + 1)] == ["mapPartitions"]
-    assert program.nodes[-1].inputs == (NarrowInput(found.place, SAME),)
+    assert program.steps[-1].inputs == (NarrowInput(found.place, SAME),)
 
 
 def test_a_node_that_is_cut_in_two_stays_the_rdd_that_it_was(pairs: Any) -> None:
     reduced = pairs.reduceByKey(max).map(repr).setName("frozen")
     program, _ = flatten(reduced.ctx._engine.freezer.copy_of_frozen(reduced, gather))
-    before = program.nodes[-1]
+    before = program.steps[-1]
     assert before.rdd == reduced._id
     assert divide(program) == Divisible(0, reduced.dependencies[0].rdd.dependencies[0].shuffle)
     assert [[op.name for op in program.ops(place)] for place in (0, 1)] == [["combined"], ["map"]]
-    assert [node.rdd for node in program.nodes] == [None, reduced._id]
-    assert program.nodes[0].inputs == before.inputs
+    assert [node.rdd for node in program.steps] == [None, reduced._id]
+    assert program.steps[0].inputs == before.inputs
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_what_pieces_would_compute_again_is_not_divided(pairs: Any, join: str, s
     left, right = (lies_so, pairs) if side == 0 else (pairs, lies_so)
     joined = getattr(left, join)(right, 2)
     program = program_of(joined)
-    assert len(program.nodes[-1].inputs) == 2
-    assert len([each for node in program.nodes for each in node.inputs]) == 4
+    assert len(program.steps[-1].inputs) == 2
+    assert len([each for node in program.steps for each in node.inputs]) == 4
     assert divisible(joined) is None
 
 

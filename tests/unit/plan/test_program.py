@@ -1,8 +1,8 @@
 """The flat program of a stage, and what the scheduler reads off its shape."""
 
 from pyrite.ids import Partition, RddId, ShuffleId
-from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
-from pyrite.rdd.dependency import SAME, Groups, Stretch
+from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
+from pyrite.rdd.dependency import SAME, Groups, UnionSlice
 
 
 def never(partition: Partition) -> bool:
@@ -13,9 +13,9 @@ def shape() -> Shape:
     """RDD 3 is a union of RDD 1 (two partitions over shuffle 7) and RDD 2 (three, over 8)."""
     return Shape(
         [
-            Node(RddId(1), (ShuffleInput(ShuffleId(7)),), 2),
-            Node(RddId(2), (ShuffleInput(ShuffleId(8)),), 3),
-            Node(RddId(3), (NarrowInput(0, Stretch(0, 2)), NarrowInput(1, Stretch(2, 3))), 5),
+            Step(RddId(1), (ShuffleInput(ShuffleId(7)),), 2),
+            Step(RddId(2), (ShuffleInput(ShuffleId(8)),), 3),
+            Step(RddId(3), (NarrowInput(0, UnionSlice(0, 2)), NarrowInput(1, UnionSlice(2, 3))), 5),
         ]
     )
 
@@ -33,9 +33,9 @@ def test_kept_partitions_are_found_through_unions_and_groups() -> None:
     assert list(shape().kept_partitions(3, [RddId(2)], never)) == [Partition(RddId(2), 1)]
     assert list(shape().kept_partitions(0, [RddId(2)], never)) == []
     nodes = [
-        *shape().nodes,
-        Node(RddId(4), (NarrowInput(2, Groups([0, 2, 5])),), 2),
-        Node(RddId(5), (NarrowInput(3, SAME),), 2),
+        *shape().steps,
+        Step(RddId(4), (NarrowInput(2, Groups([0, 2, 5])),), 2),
+        Step(RddId(5), (NarrowInput(3, SAME),), 2),
     ]
     found = set(Shape(nodes).kept_partitions(1, [RddId(2)], never))
     assert found == {Partition(RddId(2), index) for index in (0, 1, 2)}

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sampled_rows import rows_by_samples
 
 from pyrite import SparkContext
 from pyrite.conf import SparkConf
-from pyrite.place.predict import Sample, from_samples
+from pyrite.place.predict import Sample
 from pyrite.plan.stages import StageSpec
 from pyrite.rdd import RDD
 from pyrite.rdd.dependency import ShuffleDependency
@@ -58,7 +59,7 @@ def test_a_sort_has_a_sample_of_each_map_partition(
     assert stage.samples is not None
     assert [each.weight for each in stage.samples] == [15, 15, 15, 15]
     assert (
-        from_samples(stage.samples, 3)
+        rows_by_samples(stage.samples, 3)
         == done.mapPartitions(lambda rows: [sum(1 for _ in rows)]).collect()
     )
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pyrite import RDD, SparkContext, StorageLevel
-from pyrite.driver.jobs import Jobs
+from pyrite.driver.api.jobs import JobMethods
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def no_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a job was run")
 
-    monkeypatch.setattr(Jobs, "_run", refuse)
+    monkeypatch.setattr(JobMethods, "_run", refuse)
 
 
 FUNCTIONS = {

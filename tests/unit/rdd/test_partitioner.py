@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import PlainContext
+from sampled_rows import rows_by_samples
 
 from pyrite.hashing import portable_hash
 from pyrite.ids import RddId
-from pyrite.place.predict import Sample, error_of, from_samples
+from pyrite.place.predict import Sample, error_of
 from pyrite.rdd.functions import identity
 from pyrite.rdd.partitioner import ByKey, ByRange, Partitioner, RangeFunc, Router, Sampled, Spread
 from pyrite.rdd.quantiles import draw_keys
@@ -95,7 +96,7 @@ def test_all_rows_of_a_small_rdd_are_in_its_samples(
         falls = Counter(map(done.partitioner, [row[0] for row in rows]))
         assert dict(sample.parts) == falls
     true = [len(part) for part in done.glom().collect()]
-    assert error_of(from_samples(samples, parts), true) == (0, 0, 0, 0)
+    assert error_of(rows_by_samples(samples, parts), true) == (0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("ascending", [True, False])
@@ -111,13 +112,13 @@ def test_samples_of_a_large_rdd_predict_its_ranges(
     assert sum(each.drawn for each in samples) < 1000
     assert [each.weight for each in samples] == [len(part) for part in rdd.glom().collect()]
     true = [len(part) for part in done.glom().collect()]
-    assert error_of(from_samples(samples, 6), true).misplaced < 0.1
+    assert error_of(rows_by_samples(samples, 6), true).misplaced < 0.1
 
 
 def test_sorting_by_a_function_samples_what_it_gives(sc: PlainContext) -> None:
     done = sc.parallelize(["b", "C", "a", "D"], 2).keyBy(str).sortByKey(True, 2, str.lower)
     true = [len(part) for part in done.glom().collect()]
-    assert from_samples(sampled_of(done).samples, 2) == true
+    assert rows_by_samples(sampled_of(done).samples, 2) == true
 
 
 class Touchy:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pyrite.blocks.segments import Folders, remove_segments
-from pyrite.ids import NodeId
+from pyrite.ids import Medium, NodeId
 from pyrite.remote.client import BlockClient
 from pyrite.remote.process import LOOPBACK, ServerProcess
 from pyrite.remote.server import Limits
@@ -63,7 +63,7 @@ def secret() -> bytes:
 @pytest.fixture
 def segment(numbers: Iterator[int]) -> str:
     """A name that no other test uses: servers take no block into what was forgotten."""
-    return f"m-e{next(numbers)}-1"
+    return f"e{next(numbers)}-1"
 
 
 @pytest.fixture(scope="session")
@@ -102,12 +102,12 @@ def client(secret: bytes) -> Iterator[BlockClient]:
 
 
 @pytest.fixture
-def fill(folders: Folders) -> Callable[[str, int], bytes]:
+def fill(folders: Folders) -> Callable[..., bytes]:
     """Makes a segment of random bytes."""
 
-    def fill_one(segment: str, size: int) -> bytes:
+    def fill_one(segment: str, size: int, medium: Medium = "memory") -> bytes:
         data = os.urandom(size)
-        Path(folders.path(segment)).write_bytes(data)
+        Path(folders.path(segment, medium)).write_bytes(data)
         return data
 
     return fill_one

@@ -8,7 +8,7 @@ from pathlib import Path
 from peers import PATIENCE_S
 
 from pyrite.blocks.segments import Folders
-from pyrite.ids import NodeId
+from pyrite.ids import Medium, NodeId
 from pyrite.remote.process import LOOPBACK, ServerProcess
 from pyrite.remote.server import Limits
 from pyrite.remote.words import Done
@@ -26,11 +26,11 @@ class Node:
 
     def fill(self, segment: str, size: int) -> bytes:
         data = os.urandom(min(size, 1 << 20)) * -(-size // (1 << 20))
-        Path(self.folders.path(segment)).write_bytes(data)
+        Path(self.folders.path(segment, "memory")).write_bytes(data)
         return data
 
-    def bytes_of(self, segment: str) -> bytes:
-        return Path(self.folders.path(segment)).read_bytes()
+    def bytes_of(self, segment: str, medium: Medium = "memory") -> bytes:
+        return Path(self.folders.path(segment, medium)).read_bytes()
 
     def segments(self) -> list[str]:
         return sorted(os.listdir(self.folders.memory) + os.listdir(self.folders.disk))

@@ -8,6 +8,7 @@ from random import Random
 from pyrite.blocks.parcel import ALIGNMENT, parcel_bytes, unpack_directory
 from pyrite.blocks.parts import find_part, pack_header
 from pyrite.blocks.segments import Folders
+from pyrite.ids import Medium
 from pyrite.remote.asking import Stretch
 
 Parts = list[bytes]
@@ -20,14 +21,16 @@ def random_parts(random: Random, count: int, most_bytes: int = 5000) -> Parts:
     ]
 
 
-def lay(folders: Folders, segment: str, outputs: Sequence[Parts]) -> list[Stretch]:
+def lay(
+    folders: Folders, segment: str, outputs: Sequence[Parts], medium: Medium = "memory"
+) -> list[Stretch]:
     """Writes the outputs into one segment, one behind another; where each lies."""
     blocks, data = [], b""
     for parts in outputs:
         block = pack_header([len(part) for part in parts]) + b"".join(parts)
-        blocks.append(Stretch(segment, len(data), len(block)))
+        blocks.append(Stretch(segment, len(data), len(block), medium))
         data += block
-    Path(folders.path(segment)).write_bytes(data)
+    Path(folders.path(segment, medium)).write_bytes(data)
     return blocks
 
 
@@ -39,7 +42,7 @@ def room_for(outputs: Sequence[Parts], parts: Sequence[int]) -> int:
 
 def unpack(folders: Folders, segment: str, parts: Sequence[int]) -> dict[int, Parts]:
     """What a parcel holds: of each map output, the parts."""
-    path = Path(folders.path(segment))
+    path = Path(folders.path(segment, "memory"))
     assert path.stat().st_mode & 0o777 == 0o600
     parcel = memoryview(path.read_bytes())
     found, end = {}, 0

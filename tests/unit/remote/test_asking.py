@@ -7,7 +7,7 @@ from pyrite.remote.protocol import MOST_BYTES, MOST_PARTS
 
 
 def blocks_of(count: int, length: int = 1 << 20) -> list[Stretch]:
-    return [Stretch("m-e0-1", number * length, length) for number in range(count)]
+    return [Stretch("e0-1", number * length, length) for number in range(count)]
 
 
 def converse(asking: Asking, size: int) -> tuple[int, int]:

@@ -49,8 +49,8 @@ def test_a_client_with_another_secret(server: ServerProcess, client: BlockClient
     stranger = BlockClient(os.urandom(32), timeout_s=PATIENCE_S)
     for act in (
         lambda: stranger.ping(server.address),
-        lambda: stranger.read(server.address, "m-e0-1", 0, 1),
-        lambda: stranger.write(server.address, "m-e0-1", 0, [b"x"], 1),
+        lambda: stranger.read(server.address, "e0-1", 0, 1),
+        lambda: stranger.write(server.address, "e0-1", 0, [b"x"], 1),
     ):
         with pytest.raises(PeerLost, match="secret"):
             act()
@@ -58,10 +58,10 @@ def test_a_client_with_another_secret(server: ServerProcess, client: BlockClient
 
 
 def test_a_stranger_hears_a_nonce_and_nothing_else(server: ServerProcess, fill: Fill) -> None:
-    fill("m-e0-1", 100)
+    fill("e0-1", 100)
     for said in (
-        bytes(ANSWER_BYTES) + pack_request(Kind.READ, "m-e0-1", 0, 100),
-        bytes(ANSWER_BYTES) + pack_request(Kind.READ, "m-e0-2", 0, 100),
+        bytes(ANSWER_BYTES) + pack_request(Kind.READ, "e0-1", 0, 100),
+        bytes(ANSWER_BYTES) + pack_request(Kind.READ, "e0-2", 0, 100),
     ):
         sock = connect(server.address)
         sock.sendall(said)
@@ -93,7 +93,7 @@ def test_a_server_without_the_secret_is_not_believed(client: BlockClient) -> Non
         thread = threading.Thread(target=pretend)
         thread.start()
         with pytest.raises(PeerLost, match="does not know"):
-            client.read(listener.getsockname(), "m-e0-1", 0, 1)
+            client.read(listener.getsockname(), "e0-1", 0, 1)
         thread.join()
 
 
@@ -118,7 +118,7 @@ def test_nobody_listens(client: BlockClient, tmp_path: Path) -> None:
 def attacked(tmp_path_factory: pytest.TempPathFactory, secret: bytes) -> Iterator[ServerProcess]:
     """A server for all examples, which must not end it."""
     folder = str(tmp_path_factory.mktemp("segments"))
-    Path(folder, "m-e0-1").write_bytes(b"honest")
+    Path(folder, "e0-1").write_bytes(b"honest")
     server = ServerProcess.start(Folders(folder, folder, NodeId("node-0")), secret)
     yield server
     server.stop()
@@ -128,10 +128,11 @@ HEADERS = st.builds(
     REQUEST.pack,
     st.sampled_from([MAGIC, b"\0\0\0\0"]),
     st.integers(0, 5),
+    st.integers(0, 3),
     st.integers(0, 2**64 - 1) | st.integers(0, 10),
     st.integers(0, 2**64 - 1) | st.integers(0, 10),
     st.integers(0, 2**64 - 1) | st.integers(0, 10),
-    st.sampled_from([b"m-e0-1", b"m-e0-2", b"../x", b"m-x\0-1", b""]) | st.binary(max_size=64),
+    st.sampled_from([b"e0-1", b"e0-2", b"../x", b"x\0-1", b""]) | st.binary(max_size=64),
 )
 
 
@@ -147,7 +148,7 @@ def test_whatever_is_said_an_honest_client_is_served(
     except ConnectionError:
         pass
     honest = BlockClient(secret, timeout_s=PATIENCE_S)
-    assert honest.read(attacked.address, "m-e0-1", 0, 6) == b"honest"
+    assert honest.read(attacked.address, "e0-1", 0, 6) == b"honest"
     honest.close()
     sock.close()
     assert attacked.process.poll() is None
@@ -157,10 +158,12 @@ def test_whatever_is_said_an_honest_client_is_served(
     "header",
     [
         b"\xff" * REQUEST.size,
-        REQUEST.pack(MAGIC, 9, 0, 1, 0, b"m-e0-1"),
-        REQUEST.pack(MAGIC, Kind.READ, 0, 1, 0, b"../../etc/passwd"),
-        REQUEST.pack(MAGIC, Kind.WRITE, 0, 1, 1, b"m-../../x-1"),
-        REQUEST.pack(MAGIC, Kind.READ, 0, 2**64 - 1, 0, b"m-e0-1"),
+        REQUEST.pack(MAGIC, 9, 1, 0, 1, 0, b"e0-1"),
+        REQUEST.pack(MAGIC, Kind.READ, 1, 0, 1, 0, b"../../etc/passwd"),
+        REQUEST.pack(MAGIC, Kind.WRITE, 1, 0, 1, 1, b"../../x-1"),
+        REQUEST.pack(MAGIC, Kind.READ, 1, 0, 2**64 - 1, 0, b"e0-1"),
+        REQUEST.pack(MAGIC, Kind.READ, 0, 0, 1, 0, b"e0-1"),
+        REQUEST.pack(MAGIC, Kind.WRITE, 3, 0, 1, 1, b"e0-1"),
     ],
 )
 def test_malformed_requests_are_refused(
@@ -175,14 +178,14 @@ def test_malformed_requests_are_refused(
 def test_a_reader_that_does_not_read_holds_nobody_up(
     server: ServerProcess, client: BlockClient, secret: bytes, fill: Fill
 ) -> None:
-    data = fill("m-e0-1", 16 << 20)
-    request = pack_request(Kind.READ, "m-e0-1", 0, 16 << 20)
+    data = fill("e0-1", 16 << 20)
+    request = pack_request(Kind.READ, "e0-1", 0, 16 << 20)
     slow = [prove(server.address, secret) for _ in range(5)]
     for sock in slow:
         sock.sendall(request * 3)
     for offset in range(20):
         assert (
-            client.read(server.address, "m-e0-1", offset, 1 << 20)
+            client.read(server.address, "e0-1", offset, 1 << 20)
             == data[offset : offset + (1 << 20)]
         )
     for sock in slow:
@@ -195,10 +198,10 @@ def test_a_reader_that_does_not_read_holds_nobody_up(
 def test_a_reader_that_reads_by_drops_gets_it_all(
     server: ServerProcess, secret: bytes, fill: Fill
 ) -> None:
-    data = fill("m-e0-1", 4 << 20)
+    data = fill("e0-1", 4 << 20)
     sock = prove(server.address, secret)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
-    sock.sendall(b"".join(pack_request(Kind.READ, "m-e0-1", n, n * 50_000) for n in range(20)))
+    sock.sendall(b"".join(pack_request(Kind.READ, "e0-1", n, n * 50_000) for n in range(20)))
     said = bytearray()
     while len(said) < sum(REPLY.size + n * 50_000 for n in range(20)):
         said += sock.recv(4000)
@@ -211,9 +214,9 @@ def test_a_reader_that_reads_by_drops_gets_it_all(
 
 
 def test_a_request_in_drops(server: ServerProcess, secret: bytes, fill: Fill) -> None:
-    data = fill("m-e0-1", 100)
+    data = fill("e0-1", 100)
     sock = prove(server.address, secret)
-    for byte in pack_request(Kind.READ, "m-e0-1", 10, 20):
+    for byte in pack_request(Kind.READ, "e0-1", 10, 20):
         sock.sendall(bytes([byte]))
     assert exactly(sock, REPLY.size + 20)[REPLY.size :] == data[10:30]
     sock.close()
@@ -226,7 +229,7 @@ def sockets_of(server: ServerProcess) -> int:
 def test_who_stops_in_the_middle_is_closed(
     start: Start, client: BlockClient, secret: bytes, fill: Fill
 ) -> None:
-    fill("m-e0-1", 16 << 20)
+    fill("e0-1", 16 << 20)
     # Long enough for an honest handshake on a busy machine.
     server = start(handshake_s=1.0, stall_s=1.0, tick_s=0.01)
     silent, half = connect(server.address), prove(server.address, secret)
@@ -236,7 +239,7 @@ def test_who_stops_in_the_middle_is_closed(
     client.ping(server.address)
     before = sockets_of(server)
     unread = prove(server.address, secret)
-    unread.sendall(pack_request(Kind.READ, "m-e0-1", 0, 16 << 20))
+    unread.sendall(pack_request(Kind.READ, "e0-1", 0, 16 << 20))
     exactly(unread, REPLY.size)
     while sockets_of(server) > before:
         client.ping(server.address)
@@ -285,11 +288,11 @@ def test_strangers_in_numbers_keep_nobody_out(start: Start, client: BlockClient)
 
 
 def test_no_more_connections_than_allowed(start: Start, secret: bytes, fill: Fill) -> None:
-    fill("m-e0-1", 16 << 20)
+    fill("e0-1", 16 << 20)
     server = start(connections=3)
     busy = [prove(server.address, secret) for _ in range(3)]
     for sock in busy:
-        sock.sendall(pack_request(Kind.READ, "m-e0-1", 0, 16 << 20))
+        sock.sendall(pack_request(Kind.READ, "e0-1", 0, 16 << 20))
         exactly(sock, REPLY.size)
     late = BlockClient(secret, timeout_s=PATIENCE_S)
     with pytest.raises(PeerLost):
@@ -305,7 +308,7 @@ def test_no_more_connections_than_allowed(start: Start, secret: bytes, fill: Fil
 def test_a_server_that_stops_in_the_middle_of_a_block(
     server: ServerProcess, client: BlockClient, fill: Fill
 ) -> None:
-    fill("m-e0-1", 16 << 20)
+    fill("e0-1", 16 << 20)
     client.ping(server.address)
     # It is hasty only while the server stands still.
     (link,) = client.links.values()
@@ -313,7 +316,7 @@ def test_a_server_that_stops_in_the_middle_of_a_block(
     os.kill(server.process.pid, signal.SIGSTOP)
     try:
         with pytest.raises(PeerLost, match="did not answer"):
-            client.read(server.address, "m-e0-1", 0, 16 << 20)
+            client.read(server.address, "e0-1", 0, 16 << 20)
     finally:
         os.kill(server.process.pid, signal.SIGCONT)
 
@@ -336,7 +339,7 @@ def test_a_server_killed_in_the_middle_of_a_block(secret: bytes, client: BlockCl
         thread = threading.Thread(target=die)
         thread.start()
         with pytest.raises(PeerLost):
-            client.read(listener.getsockname(), "m-e0-1", 0, 1 << 20)
+            client.read(listener.getsockname(), "e0-1", 0, 1 << 20)
         thread.join()
 
 

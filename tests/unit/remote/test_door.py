@@ -137,11 +137,11 @@ def test_a_file_that_can_not_be_removed_does_not_end_a_server(
 ) -> None:
     server = start()
     barred, other = segment, segment + "1"
-    os.mkdir(folders.path(barred))
-    with open(folders.path(other), "xb"):
+    os.mkdir(folders.path(barred, "memory"))
+    with open(folders.path(other, "memory"), "xb"):
         pass
     server.forget([barred, other])
     client.ping(server.address)
     client.ping(server.address)
-    assert not os.path.exists(folders.path(other))
-    os.rmdir(folders.path(barred))
+    assert not os.path.exists(folders.path(other, "memory"))
+    os.rmdir(folders.path(barred, "memory"))

@@ -16,6 +16,7 @@ from peers import PATIENCE_S, exactly
 
 from pyrite.blocks.parcel import directory_bytes
 from pyrite.blocks.segments import Folders
+from pyrite.ids import Medium
 from pyrite.remote import client as client_module
 from pyrite.remote import fetcher as module
 from pyrite.remote.asking import Stretch
@@ -45,8 +46,8 @@ class Bench(OrderBench):
     ) -> FetchOrder:
         self.targets += 1
         maps = tuple(range(10, 10 + len(blocks)))
-        target = f"m-fetched-{self.targets}"
-        return FetchOrder(id, target, size, address, tuple(parts), maps, tuple(blocks))
+        target = f"fetched-{self.targets}"
+        return FetchOrder(id, target, "memory", size, address, tuple(parts), maps, tuple(blocks))
 
     def fails(self, order: FetchOrder) -> str:
         """Why it could not be; nothing is left of it."""
@@ -67,22 +68,22 @@ def bench(tmp_path: Path, secret: bytes) -> Iterator[Bench]:
 @pytest.fixture(params=["own memory", "own disk", "other's memory", "other's disk"])
 def source(
     request: pytest.FixtureRequest, bench: Bench, folders: Folders, start: Start
-) -> tuple[Folders, str, Address | None]:
-    """Where map outputs lie: whose folders, in a segment of which kind, at which address."""
-    whose, kind = request.param.split()
+) -> tuple[Folders, Medium, Address | None]:
+    """Where map outputs lie: whose folders, on which medium, at which address."""
+    whose, medium = request.param.split()
     if whose == "own":
-        return bench.folders, kind[0], None
-    return folders, kind[0], start().address
+        return bench.folders, medium, None
+    return folders, medium, start().address
 
 
-Source = tuple[Folders, str, Address | None]
+Source = tuple[Folders, Medium, Address | None]
 
 
 def test_parts_of_several_outputs(bench: Bench, source: Source, segment: str) -> None:
-    where, kind, address = source
+    where, medium, address = source
     random = Random(3)
     outputs = [random_parts(random, 20) for _ in range(30)]
-    blocks = lay(where, kind + segment[1:], outputs)
+    blocks = lay(where, segment, outputs, medium)
     for _ in range(20):
         parts = sorted(random.sample(range(20), random.randint(1, 20)))
         chosen = random.sample(range(30), random.randint(1, 30))
@@ -96,25 +97,24 @@ def test_parts_of_several_outputs(bench: Bench, source: Source, segment: str) ->
 
 
 def test_a_large_parcel(bench: Bench, source: Source, segment: str) -> None:
-    where, kind, address = source
+    where, medium, address = source
     random = Random(4)
     outputs = [[random.randbytes(6 << 20), b"", random.randbytes(100), b"x"] for _ in range(2)]
-    blocks = lay(where, kind + segment[1:], outputs)
+    blocks = lay(where, segment, outputs, medium)
     order = bench.order(blocks, [0, 2], 16 << 20, address)
     assert bench.carry_out(order) is None
     found = unpack(bench.folders, order.target, [0, 2])
     assert found == {10 + each: [outputs[each][0], outputs[each][2]] for each in range(2)}
-    blocks_bytes = os.stat(bench.folders.path(order.target)).st_blocks * 512
+    blocks_bytes = os.stat(bench.folders.path(order.target, "memory")).st_blocks * 512
     assert blocks_bytes < 13 << 20
 
 
 def test_outputs_that_are_gone(bench: Bench, source: Source, segment: str) -> None:
-    where, kind, address = source
-    name = kind + segment[1:]
-    good, other = lay(where, name, [[b"one", b"two"], [b"three"]])
+    where, medium, address = source
+    good, other = lay(where, segment, [[b"one", b"two"], [b"three"]], medium)
     for lost, said in [
-        (Stretch(f"{name}9", 0, 100), "is gone"),
-        (Stretch(name, other.offset, other.length + 1), "is shorter than its block"),
+        (Stretch(f"{segment}9", 0, 100, medium), "is gone"),
+        (Stretch(segment, other.offset, other.length + 1, medium), "is shorter than its block"),
     ]:
         reason = bench.fails(bench.order([good, lost], [0], address=address))
         assert lost.segment in reason
@@ -123,30 +123,28 @@ def test_outputs_that_are_gone(bench: Bench, source: Source, segment: str) -> No
 
 
 def test_an_output_that_is_spoilt(bench: Bench, source: Source, segment: str) -> None:
-    where, kind, address = source
-    name = kind + segment[1:]
-    good, bad = lay(where, name, [[b"one", b"two"]] * 2)
-    with open(where.path(name), "r+b") as file:
+    where, medium, address = source
+    good, bad = lay(where, segment, [[b"one", b"two"]] * 2, medium)
+    with open(where.path(segment, medium), "r+b") as file:
         file.seek(bad[1] + 16)
         file.write(b"\xff")
-    assert name in bench.fails(bench.order([good, bad], [0, 1], address=address))
+    assert segment in bench.fails(bench.order([good, bad], [0, 1], address=address))
     order = bench.order([good], [0, 1], address=address)
     assert bench.carry_out(order) is None
     assert unpack(bench.folders, order.target, [0, 1]) == {10: [b"one", b"two"]}
 
 
 def test_parts_that_there_are_not(bench: Bench, source: Source, segment: str) -> None:
-    where, kind, address = source
-    name = kind + segment[1:]
-    blocks = lay(where, name, [[b"one", b"two"]])
-    assert name in bench.fails(bench.order(blocks, [1, 2], address=address))
+    where, medium, address = source
+    blocks = lay(where, segment, [[b"one", b"two"]], medium)
+    assert segment in bench.fails(bench.order(blocks, [1, 2], address=address))
     assert bench.carry_out(bench.order(blocks, [0, 1], address=address)) is None
 
 
 def test_a_parcel_that_is_too_small(bench: Bench, source: Source, segment: str) -> None:
-    where, kind, address = source
+    where, medium, address = source
     outputs = [[bytes(500_000), b"x"], [bytes(300_000), b"y"]]
-    blocks = lay(where, kind + segment[1:], outputs)
+    blocks = lay(where, segment, outputs, medium)
     for size in 1, directory_bytes(2), 70_000, 600_000, 800_100:
         reason = bench.fails(bench.order(blocks, [0], size, address))
         assert "do not fit" in reason or "there is room for" in reason
@@ -155,15 +153,15 @@ def test_a_parcel_that_is_too_small(bench: Bench, source: Source, segment: str) 
 
 
 def test_a_target_that_exists_stays_as_it_is(bench: Bench) -> None:
-    order = bench.order(lay(bench.folders, "m-e0-1", [[b"one"]]), [0])
-    path = Path(bench.folders.path(order.target))
+    order = bench.order(lay(bench.folders, "e0-1", [[b"one"]]), [0])
+    path = Path(bench.folders.path(order.target, "memory"))
     path.write_bytes(b"other")
     assert bench.fails(order) == f"a segment {order.target} was made by somebody else"
     assert path.read_bytes() == b"other"
 
 
 def test_memory_that_is_full(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = lay(bench.folders, "m-e0-1", [[b"one"]])
+    blocks = lay(bench.folders, "e0-1", [[b"one"]])
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
     try:
@@ -175,28 +173,28 @@ def test_memory_that_is_full(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_is_no_file(bench: Bench) -> None:
-    os.mkfifo(bench.folders.path("m-e0-3"))
-    assert bench.fails(bench.order([Stretch("m-e0-3", 0, 100)], [0])) == "m-e0-3 is no segment"
-    os.symlink("m-e0-3", bench.folders.path("m-e0-4"))
-    reason = bench.fails(bench.order([Stretch("m-e0-4", 0, 100)], [0]))
-    assert reason == "segment m-e0-4 can't be opened: Too many levels of symbolic links"
+    os.mkfifo(bench.folders.path("e0-3", "memory"))
+    assert bench.fails(bench.order([Stretch("e0-3", 0, 100)], [0])) == "e0-3 is no segment"
+    os.symlink("e0-3", bench.folders.path("e0-4", "memory"))
+    reason = bench.fails(bench.order([Stretch("e0-4", 0, 100)], [0]))
+    assert reason == "segment e0-4 can't be opened: Too many levels of symbolic links"
 
 
 def test_other_nodes_want_a_secret(tmp_path: Path, server: ServerProcess) -> None:
     alone = Bench(tmp_path, secret=None)
-    blocks = lay(alone.folders, "d-e0-1", [[b"one"]])
+    blocks = lay(alone.folders, "e0-1", [[b"one"]], "disk")
     assert "no secret" in alone.fails(alone.order(blocks, [0], address=server.address))
     assert alone.carry_out(alone.order(blocks, [0])) is None
     alone.orders.close()
 
 
 def test_what_was_dropped_is_not_made(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = lay(bench.folders, "d-e0-1", [[bytes(1000)], [bytes(2000)]])
+    blocks = lay(bench.folders, "e0-1", [[bytes(1000)], [bytes(2000)]], "disk")
     order = bench.order(blocks, [0])
     bench.forgotten.add(order.target)
     assert bench.fails(order) == f"segment {order.target} was dropped before it was made"
     whole = os.preadv
-    for drop in bench.forgotten.add, lambda name: os.unlink(bench.folders.path(name)):
+    for drop in bench.forgotten.add, lambda name: os.unlink(bench.folders.path(name, "memory")):
         order, reads = bench.order(blocks, [0]), []
 
         def drop_meanwhile(fd, views, offset, drop=drop, target=order.target, reads=reads):  # type: ignore[no-untyped-def]
@@ -212,16 +210,16 @@ def test_what_was_dropped_is_not_made(bench: Bench, monkeypatch: pytest.MonkeyPa
 
 
 def test_an_own_file_that_is_cut_meanwhile(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = lay(bench.folders, "m-e0-1", [[bytes(6 << 20)]])
+    blocks = lay(bench.folders, "e0-1", [[bytes(6 << 20)]])
     whole = os.preadv
 
     def cut(fd: int, views: list[memoryview], offset: int) -> int:
-        os.truncate(bench.folders.path("m-e0-1"), 1 << 20)
+        os.truncate(bench.folders.path("e0-1", "memory"), 1 << 20)
         return whole(fd, views, offset)
 
     monkeypatch.setattr(module.os, "preadv", cut)
     reason = bench.fails(bench.order(blocks, [0], 7 << 20))
-    assert reason == "segment m-e0-1 is shorter than its block"
+    assert reason == "segment e0-1 is shorter than its block"
 
 
 def test_orders_for_one_source_are_done_in_their_order(
@@ -230,7 +228,7 @@ def test_orders_for_one_source_are_done_in_their_order(
     random = Random(8)
     outputs = [random_parts(random, 4, 300) for _ in range(10)]
     addresses: dict[Address | None, list[Stretch]] = {
-        None: lay(bench.folders, "d-e0-1", outputs),
+        None: lay(bench.folders, "e0-1", outputs, "disk"),
         server.address: lay(folders, segment, outputs),
     }
     orders = {}
@@ -239,7 +237,7 @@ def test_orders_for_one_source_are_done_in_their_order(
         chosen = random.sample(range(10), 3)
         blocks = [addresses[address][each] for each in chosen]
         if random.random() < 0.1:
-            blocks[1] = Stretch("m-e7-1", 0, 100)
+            blocks[1] = Stretch("e7-1", 0, 100)
         parts = sorted(random.sample(range(4), 2))
         orders[id] = bench.order(blocks, parts, address=address, id=id), chosen
         bench.orders.take(orders[id][0])
@@ -249,9 +247,9 @@ def test_orders_for_one_source_are_done_in_their_order(
         assert ids == sorted(ids)
     for id, reason in said:
         order, chosen = orders[id]
-        if order.blocks[1][0] == "m-e7-1":
-            assert reason is not None and "m-e7-1" in reason
-            assert not os.path.exists(bench.folders.path(order.target))
+        if order.blocks[1][0] == "e7-1":
+            assert reason is not None and "e7-1" in reason
+            assert not os.path.exists(bench.folders.path(order.target, "memory"))
         else:
             assert reason is None
             found = unpack(bench.folders, order.target, order.parts)
@@ -291,7 +289,7 @@ class Stalled:
 
 
 def test_several_sources_are_pulled_from_at_once(bench: Bench, secret: bytes) -> None:
-    blocks = lay(bench.folders, "d-e0-1", [[b"one"]])
+    blocks = lay(bench.folders, "e0-1", [[b"one"]], "disk")
     peers = [Stalled(secret) for _ in range(Fetcher.most_threads)]
     for id, peer in enumerate(peers):
         bench.orders.take(bench.order(blocks, [0], address=peer.address, id=id))
@@ -306,7 +304,7 @@ def test_several_sources_are_pulled_from_at_once(bench: Bench, secret: bytes) ->
     assert said.pop(100) is None
     assert all(reason is not None and "is lost" in reason for reason in said.values())
     assert len(bench.orders.threads) == Fetcher.most_threads
-    assert segments(bench.folders) == ["d-e0-1", f"m-fetched-{len(peers) + 1}"]
+    assert segments(bench.folders) == ["e0-1", f"fetched-{len(peers) + 1}"]
 
 
 def test_a_slow_source_does_not_hold_up_others(
@@ -330,7 +328,7 @@ def test_who_waits_for_a_lost_node_is_told_at_once(
 ) -> None:
     """A dead node costs its timeout once, not for each of its orders."""
     monkeypatch.setattr(client_module, "BlockClient", partial(BlockClient, timeout_s=0.05))
-    blocks = lay(bench.folders, "d-e0-1", [[b"one"]])
+    blocks = lay(bench.folders, "e0-1", [[b"one"]], "disk")
     all_waiting, results = threading.Event(), {}
 
     def done(id: int, reason: str | None) -> None:
@@ -358,7 +356,7 @@ def test_who_waits_for_a_lost_node_is_told_at_once(
 
 
 def test_closed_while_a_node_does_not_answer(bench: Bench, secret: bytes) -> None:
-    blocks = lay(bench.folders, "d-e0-1", [[b"one"]])
+    blocks = lay(bench.folders, "e0-1", [[b"one"]], "disk")
     peers = [Stalled(secret) for _ in range(3)]
     for id in range(6):
         peer = peers[id % 3]
@@ -370,11 +368,11 @@ def test_closed_while_a_node_does_not_answer(bench: Bench, secret: bytes) -> Non
     for peer in peers:
         peer.end()
     assert bench.said.empty()
-    assert segments(bench.folders) == ["d-e0-1"]
+    assert segments(bench.folders) == ["e0-1"]
 
 
 def test_closed_while_it_copies(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = lay(bench.folders, "d-e0-1", [[bytes(9 << 20)]])
+    blocks = lay(bench.folders, "e0-1", [[bytes(9 << 20)]], "disk")
     whole, copies, goes_on = os.preadv, threading.Event(), threading.Event()
 
     def pause(fd: int, views: list[memoryview], offset: int) -> int:
@@ -392,19 +390,18 @@ def test_closed_while_it_copies(bench: Bench, monkeypatch: pytest.MonkeyPatch) -
         pass
     goes_on.set()
     closer.join()
-    assert segments(bench.folders) == ["d-e0-1"]
+    assert segments(bench.folders) == ["e0-1"]
     assert bench.said.empty()
 
 
 def test_memory_and_descriptors_are_free_when_it_is_said(
     bench: Bench, source: Source, segment: str
 ) -> None:
-    where, kind, address = source
-    name = kind + segment[1:]
-    blocks = lay(where, name, [[b"one", b"two"]] * 2)
+    where, medium, address = source
+    blocks = lay(where, segment, [[b"one", b"two"]] * 2, medium)
     assert bench.carry_out(bench.order(blocks, [0], address=address)) is None
     before = len(os.listdir("/proc/self/fd"))
-    gone = [blocks[0], Stretch(f"{name}9", 0, 100)]
+    gone = [blocks[0], Stretch(f"{segment}9", 0, 100, medium)]
     for size in (1 << 20, 1 << 10, directory_bytes(2)) * 10:
         for wanted in blocks, gone:
             reason = bench.carry_out(order := bench.order(wanted, [0], size, address))

@@ -14,6 +14,7 @@ from peers import PATIENCE_S, exactly, fds_of, prove, until_closed
 
 from pyrite.blocks.parts import find_part, selection_header_bytes
 from pyrite.blocks.segments import Folders
+from pyrite.ids import Medium
 from pyrite.remote.asking import WINDOW, Stretch
 from pyrite.remote.client import BlockClient
 from pyrite.remote.errors import BlockGone, BlockRefused, BlockSpoilt, PeerLost
@@ -37,8 +38,10 @@ Start = Callable[..., ServerProcess]
 Parts = list[bytes]
 
 
-def stretches_of(folders: Folders, segment: str, outputs: list[Parts]) -> list[Stretch]:
-    return [Stretch(*block) for block in lay(folders, segment, outputs)]
+def stretches_of(
+    folders: Folders, segment: str, outputs: list[Parts], medium: Medium = "memory"
+) -> list[Stretch]:
+    return [Stretch(*block) for block in lay(folders, segment, outputs, medium)]
 
 
 def parts_in(selection: object, wanted: list[int]) -> Parts:
@@ -46,14 +49,14 @@ def parts_in(selection: object, wanted: list[int]) -> Parts:
     return [bytes(find_part(selection, part) or b"") for part in wanted]
 
 
-@pytest.mark.parametrize("segment", ["m-e0-1", "d-e0-1"])
+@pytest.mark.parametrize("medium", ["memory", "disk"])
 @pytest.mark.parametrize("most_bytes", [10, 5000, 300_000])
 def test_the_parts_of_many_outputs(
-    server: ServerProcess, client: BlockClient, folders: Folders, segment: str, most_bytes: int
+    server: ServerProcess, client: BlockClient, folders: Folders, medium: Medium, most_bytes: int
 ) -> None:
     random = Random(4)
     outputs = [random_parts(random, 20, most_bytes) for _ in range(2 * WINDOW)]
-    blocks = stretches_of(folders, segment, outputs)
+    blocks = stretches_of(folders, "e0-1", outputs, medium)
     for wanted in [0], [7], [19], [3, 4, 5], [0, 2, 9, 10, 18], list(range(20)):
         for batch in blocks[:1], blocks[: 5 if most_bytes > 5000 else None]:
             found = client.gather(server.address, batch, wanted)
@@ -65,7 +68,7 @@ def test_the_parts_of_many_outputs(
 def test_only_what_is_wanted_is_sent(
     server: ServerProcess, client: BlockClient, folders: Folders
 ) -> None:
-    blocks = stretches_of(folders, "m-e0-1", [[os.urandom(1 << 20), b"little", b"x" * 5000]])
+    blocks = stretches_of(folders, "e0-1", [[os.urandom(1 << 20), b"little", b"x" * 5000]])
     (selection,) = client.gather(server.address, blocks, [1])
     assert isinstance(selection, memoryview)
     assert len(selection) == selection_header_bytes(1) + len(b"little")
@@ -75,7 +78,7 @@ def test_as_many_parts_as_a_server_takes(
     server: ServerProcess, client: BlockClient, folders: Folders
 ) -> None:
     output = [b"%d" % number for number in range(MOST_PARTS + 10)]
-    blocks = stretches_of(folders, "m-e0-1", [output]) * 3
+    blocks = stretches_of(folders, "e0-1", [output]) * 3
     wanted = list(range(5, MOST_PARTS + 5))
     for selection in client.gather(server.address, blocks, wanted):
         assert isinstance(selection, memoryview)
@@ -88,14 +91,14 @@ def test_gone_and_spoilt_ones_among_others(
     server: ServerProcess, client: BlockClient, folders: Folders
 ) -> None:
     outputs = [[b"a%d" % number, b"b", b"c"] for number in range(2 * WINDOW)]
-    blocks = stretches_of(folders, "m-e0-1", outputs)
-    path = Path(folders.path("m-e0-1"))
+    blocks = stretches_of(folders, "e0-1", outputs)
+    path = Path(folders.path("e0-1", "memory"))
     data = bytearray(path.read_bytes())
     data[blocks[3].offset + 8] ^= 1
     path.write_bytes(data)
-    blocks[7] = Stretch("m-e0-9", 0, 100)
-    blocks[9] = Stretch("m-e0-1", len(data) - 50, 100)
-    blocks[11] = Stretch("m-e0-1", 0, 0)
+    blocks[7] = Stretch("e0-9", 0, 100)
+    blocks[9] = Stretch("e0-1", len(data) - 50, 100)
+    blocks[11] = Stretch("e0-1", 0, 0)
     kinds = {3: BlockSpoilt, 7: BlockGone, 9: BlockGone, 11: BlockSpoilt}
     for place, found in enumerate(client.gather(server.address, blocks, [0])):
         if place in kinds:
@@ -115,7 +118,7 @@ def test_no_more_comes_than_was_allowed(
 ) -> None:
     small = [[bytes(10)]] * 40
     outputs = small + [[os.urandom(1 << 20)]] * 8
-    blocks = stretches_of(folders, "m-e0-1", outputs)
+    blocks = stretches_of(folders, "e0-1", outputs)
     # The large ones are more than the small ones let expect: they end the exchange.
     assert len(client.gather(server.address, blocks, [0], most_bytes=100_000)) == 40
     assert len(client.gather(server.address, blocks[40:], [0], most_bytes=100_000)) == 1
@@ -126,7 +129,7 @@ def test_no_more_comes_than_was_allowed(
 def test_none_comes_where_the_first_is_too_long(
     server: ServerProcess, client: BlockClient, folders: Folders
 ) -> None:
-    blocks = stretches_of(folders, "m-e0-1", [[bytes(100_000), b"x"], [b"y", b"z"]])
+    blocks = stretches_of(folders, "e0-1", [[bytes(100_000), b"x"], [b"y", b"z"]])
     longest = selection_header_bytes(1) + 100_000
     for wanted, most, found in ([0], longest, 2), ([0], longest - 1, 0), ([1], 40, 2):
         assert len(client.gather(server.address, blocks, wanted, 1 << 20, most)) == found
@@ -138,12 +141,12 @@ def test_none_comes_where_the_first_is_too_long(
 def test_a_part_that_a_selection_does_not_have_is_no_loss_of_the_node(
     server: ServerProcess, client: BlockClient, folders: Folders
 ) -> None:
-    (block,) = stretches_of(folders, "m-e0-1", [[b"a", b"b", b"c", b"d", b"e", b"f"]])
+    (block,) = stretches_of(folders, "e0-1", [[b"a", b"b", b"c", b"d", b"e", b"f"]])
     copy = memoryview(bytearray(1000))
     length = client.gather_into(server.address, block, [0, 5], copy)
-    Path(folders.path("m-e0-2")).write_bytes(copy[:length])
+    Path(folders.path("e0-2", "memory")).write_bytes(copy[:length])
     (link,) = client.links.values()
-    (found,) = client.gather(server.address, [Stretch("m-e0-2", 0, length)], [0, 3, 5])
+    (found,) = client.gather(server.address, [Stretch("e0-2", 0, length)], [0, 3, 5])
     assert isinstance(found, BlockSpoilt)
     assert list(client.links.values()) == [link]
 
@@ -152,7 +155,7 @@ def test_a_selection_straight_into_memory(
     server: ServerProcess, client: BlockClient, folders: Folders
 ) -> None:
     output = [os.urandom(size) for size in (0, 10, 70_000, 3 << 20)]
-    (block,) = stretches_of(folders, "d-e0-1", [output])
+    (block,) = stretches_of(folders, "e0-1", [output], "disk")
     for wanted in [0], [1], [1, 2], [0, 3]:
         room = memoryview(bytearray(4 << 20))
         length = client.gather_into(server.address, block, wanted, room)
@@ -163,7 +166,7 @@ def test_a_selection_straight_into_memory(
 def test_a_selection_that_does_not_fit(
     server: ServerProcess, client: BlockClient, folders: Folders
 ) -> None:
-    (block,) = stretches_of(folders, "m-e0-1", [[bytes(100_000), b"x"]])
+    (block,) = stretches_of(folders, "e0-1", [[bytes(100_000), b"x"]])
     room = memoryview(bytearray(1000))
     with pytest.raises(ValueError, match="have 100032 bytes where there is room for 1000"):
         client.gather_into(server.address, block, [0], room)
@@ -175,7 +178,7 @@ def test_a_selection_that_does_not_fit(
 def test_parts_that_do_not_ascend_are_refused(
     server: ServerProcess, client: BlockClient, folders: Folders, parts: list[int]
 ) -> None:
-    blocks = stretches_of(folders, "m-e0-1", [[b"x"] * 5])
+    blocks = stretches_of(folders, "e0-1", [[b"x"] * 5])
     with pytest.raises(BlockRefused, match="malformed"):
         client.gather(server.address, blocks, parts)
     with pytest.raises(BlockRefused, match="malformed"):
@@ -188,7 +191,7 @@ def test_too_many_parts_end_the_connection(
     server: ServerProcess, secret: bytes, client: BlockClient, count: int
 ) -> None:
     sock = prove(server.address, secret)
-    sock.sendall(REQUEST.pack(MAGIC, Kind.GATHER, 0, 100, count, b"m-e0-1"))
+    sock.sendall(REQUEST.pack(MAGIC, Kind.GATHER, 1, 0, 100, count, b"e0-1"))
     reply = unpack_reply(until_closed(sock))
     assert (reply.status, reply.reason) == (Status.REFUSED, Reason.MALFORMED)
     client.ping(server.address)
@@ -197,7 +200,7 @@ def test_too_many_parts_end_the_connection(
 def test_a_request_that_comes_byte_by_byte(
     server: ServerProcess, secret: bytes, folders: Folders
 ) -> None:
-    (block,) = stretches_of(folders, "m-e0-1", [[b"x", b"yy", b"zzz"]])
+    (block,) = stretches_of(folders, "e0-1", [[b"x", b"yy", b"zzz"]])
     request = pack_request(Kind.GATHER, *block, 2) + pack_parts([0, 2])
     sock = prove(server.address, secret)
     for byte in 2 * request:
@@ -215,7 +218,7 @@ def test_who_goes_in_the_middle_of_a_request_is_forgotten(
     client.ping(server.address)
     before = len(fds_of(server))
     sock = prove(server.address, secret)
-    sock.sendall(pack_request(Kind.GATHER, "m-e0-1", 0, 100, 9) + bytes(7))
+    sock.sendall(pack_request(Kind.GATHER, "e0-1", 0, 100, total=9) + bytes(7))
     client.ping(server.address)
     sock.close()
     while len(fds_of(server)) > before:
@@ -226,7 +229,7 @@ def test_who_does_not_read_waits_alone(
     server: ServerProcess, secret: bytes, client: BlockClient, folders: Folders
 ) -> None:
     outputs = [[os.urandom(2000) for _ in range(8000)]]
-    (block,) = stretches_of(folders, "m-e0-1", outputs)
+    (block,) = stretches_of(folders, "e0-1", outputs)
     wanted = list(range(0, 8000, 2))
     slow = prove(server.address, secret)
     slow.sendall(pack_request(Kind.GATHER, *block, len(wanted)) + pack_parts(wanted))
@@ -238,17 +241,17 @@ def test_who_does_not_read_waits_alone(
     slow.close()
 
 
-@pytest.mark.parametrize("segment", ["m-e0-1", "d-e0-1"])
+@pytest.mark.parametrize("medium", ["memory", "disk"])
 def test_an_output_that_is_cut_while_it_is_sent(
-    server: ServerProcess, secret: bytes, client: BlockClient, folders: Folders, segment: str
+    server: ServerProcess, secret: bytes, client: BlockClient, folders: Folders, medium: Medium
 ) -> None:
     outputs = [[os.urandom(4 << 20) for _ in range(8)]]
-    (block,) = stretches_of(folders, segment, outputs)
+    (block,) = stretches_of(folders, "e0-1", outputs, medium)
     wanted = [0, 2, 4, 6]
     slow = prove(server.address, secret)
     slow.sendall(pack_request(Kind.GATHER, *block, len(wanted)) + pack_parts(wanted))
     reply = unpack_reply(exactly(slow, REPLY.size))
-    os.truncate(folders.path(segment), 5 << 20)
+    os.truncate(folders.path("e0-1", medium), 5 << 20)
     assert len(until_closed(slow)) < reply.length
     assert isinstance(client.gather(server.address, [block], [7])[0], BlockGone)
 
@@ -264,7 +267,7 @@ def test_replies_that_can_not_be(secret: bytes) -> None:
         liar.start()
         client = BlockClient(secret, timeout_s=PATIENCE_S)
         with pytest.raises(PeerLost, match="another protocol"):
-            client.gather(listener.getsockname(), [Stretch("m-e0-1", 0, 100)], [0])
+            client.gather(listener.getsockname(), [Stretch("e0-1", 0, 100)], [0])
         client.close()
         liar.join()
 
@@ -287,7 +290,7 @@ def test_a_server_that_starts_anew_is_asked_for_the_rest(
     start: Start, client: BlockClient, folders: Folders
 ) -> None:
     server = start()
-    blocks = stretches_of(folders, "m-e0-1", [[b"x"]] * 3)
+    blocks = stretches_of(folders, "e0-1", [[b"x"]] * 3)
     client.gather(server.address, blocks, [0])
     (link,) = client.links.values()
     link.sock.shutdown(socket.SHUT_RDWR)
@@ -299,18 +302,18 @@ def test_the_rate_holds_bytes_but_nothing_else(
     start: Start, secret: bytes, client: BlockClient, fill: Fill
 ) -> None:
     server = start(send_bytes_per_s=1)
-    data = fill("m-e0-1", 1 << 20)
+    data = fill("e0-1", 1 << 20)
     client.ping(server.address)
     before = len(fds_of(server))
     held = [prove(server.address, secret) for _ in range(2)]
     for sock in held:
-        sock.sendall(pack_request(Kind.READ, "m-e0-1", 0, 1 << 20))
+        sock.sendall(pack_request(Kind.READ, "e0-1", 0, 1 << 20))
     # One gets all that is there at once, whichever is first; in years the other would get some.
     sent = SPELL_BYTES - REPLY.size
     first = next(sock for sock in held if readable(sock, held))
     assert exactly(first, SPELL_BYTES)[REPLY.size :] == data[:sent]
     client.ping(server.address)
-    client.write(server.address, "m-e77-1", 0, [bytes(1 << 20)], 1 << 20)
+    client.write(server.address, "e77-1", 0, [bytes(1 << 20)], 1 << 20)
     for sock in held:
         sock.setblocking(False)
         with pytest.raises(BlockingIOError):
@@ -332,7 +335,7 @@ def test_bytes_are_right_at_any_rate(
 ) -> None:
     server = start(send_bytes_per_s=50_000_000)
     outputs = [[os.urandom(100_000) for _ in range(4)] for _ in range(20)]
-    blocks = stretches_of(folders, "m-e0-1", outputs)
+    blocks = stretches_of(folders, "e0-1", outputs)
     found: list[list[memoryview | BlockGone]] = []
 
     def gather() -> None:

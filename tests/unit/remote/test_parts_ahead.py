@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from one_frame import encode_bytes
 from outputs import lay
 
-from pyrite.blocks.codec import encode_bytes
 from pyrite.blocks.segments import Folders
-from pyrite.ids import BlockRef, NodeId, ShuffleId
+from pyrite.ids import BlockRef, Medium, NodeId, ShuffleId
 from pyrite.remote import ahead
 from pyrite.remote.ahead import PartsAhead
 from pyrite.remote.asking import Stretch
@@ -21,7 +21,7 @@ from pyrite.remote.errors import BlockGone
 from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.process import LOOPBACK, ServerProcess
 from pyrite.remote.reader import NodeReader
-from pyrite.shuffle.read import MapBlocks, MissingMapOutput, ShuffleRows
+from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 
 PARTS = 3
 SHUFFLE = ShuffleId(5)
@@ -53,11 +53,12 @@ class Nodes:
         """Outputs in one segment of the node: of each its parts, of each of these its batches."""
         self.made += 1
         frames = [[b"".join(map(encode_bytes, part)) for part in parts] for parts in outputs]
-        blocks = lay(self.folders[node], f"{'md'[self.made % 2]}-e0-{self.made}", frames)
+        medium: Medium = "disk" if self.made % 2 else "memory"
+        blocks = lay(self.folders[node], f"e0-{self.made}", frames, medium)
         return [BlockRef(self.folders[node].node, *block) for block in blocks]
 
     def read(self, refs: list[BlockRef], part: int) -> list[Any]:
-        return list(ShuffleRows(SHUFFLE, MapBlocks(refs), part, self.reader).rows())
+        return list(ShuffleRows(SHUFFLE, refs, part, self.reader).rows())
 
     def lost(self, refs: list[BlockRef], part: int = 0) -> list[int]:
         """Which outputs are said to be missing."""
@@ -181,8 +182,8 @@ def test_a_kept_partition_that_is_too_long_comes_in_stretches(nodes: Nodes) -> N
     taken, nodes.neighbours.ahead_bytes = watch(nodes), 1 << 18
     batches = [[os.urandom(100_000)] for _ in range(20)]
     frames = b"".join(map(encode_bytes, batches))
-    Path(nodes.folders[1].path("m-e0-99")).write_bytes(b"before" + frames)
-    ref = BlockRef(NodeId("node-1"), "m-e0-99", 6, len(frames))
+    Path(nodes.folders[1].path("e0-99", "memory")).write_bytes(b"before" + frames)
+    ref = BlockRef(NodeId("node-1"), "e0-99", 6, len(frames))
     assert list(nodes.reader.rows(ref)) == batches
     assert max(taken.lengths) == 1 << 18
     short = ref._replace(length=len(encode_bytes(batches[0])))
@@ -195,7 +196,7 @@ def test_of_many_parts_at_once_each_comes_in_shorter_stretches(nodes: Nodes) -> 
     taken, nodes.neighbours.ahead_bytes = watch(nodes), 1 << 20
     outputs = [[[[os.urandom(20_000)] for _ in range(30)]] for _ in range(10)]
     pieces = [nodes.write(number % 3 + 1, [output]) for number, output in enumerate(outputs)]
-    rows = [ShuffleRows(SHUFFLE, MapBlocks(refs), 0, nodes.reader).rows() for refs in pieces]
+    rows = [ShuffleRows(SHUFFLE, refs, 0, nodes.reader).rows() for refs in pieces]
     assert list(zip(*rows, strict=True)) == [
         tuple(output[0][number][0] for output in outputs) for number in range(30)
     ]
@@ -210,10 +211,10 @@ def test_of_many_parts_at_once_each_comes_in_shorter_stretches(nodes: Nodes) -> 
 def test_a_long_part_that_is_lost_or_spoilt(nodes: Nodes, how: str) -> None:
     nodes.neighbours.ahead_bytes = 0
     refs = nodes.write(1, [[[[number] * 100] * 4] * PARTS for number in range(3)])
-    rows = ShuffleRows(SHUFFLE, MapBlocks(refs), 1, nodes.reader).rows()
+    rows = ShuffleRows(SHUFFLE, refs, 1, nodes.reader).rows()
     assert [next(rows) for _ in range(200)] == [0] * 200
     if how in ("gone", "cut"):
-        path = nodes.folders[1].path(refs[1].segment)
+        path = nodes.folders[1].path(refs[1].segment, refs[1].medium)
         os.truncate(path, refs[1].offset + 1000 if how == "cut" else 0)
         with pytest.raises(MissingMapOutput) as caught:
             list(rows)
@@ -247,14 +248,14 @@ def test_a_segment_that_is_gone_is_lost_with_all_in_it(nodes: Nodes) -> None:
     first = nodes.write(1, outputs_of(range(3)))
     second = nodes.write(1, outputs_of(range(3, 6)))
     refs = [first[0], second[0], first[1], second[1], first[2], second[2]]
-    os.unlink(nodes.folders[1].path(second[0].segment))
+    os.unlink(nodes.folders[1].path(second[0].segment, second[0].medium))
     assert nodes.lost(refs) == [1, 3, 5]
 
 
 def test_rows_before_a_loss_come_all(nodes: Nodes) -> None:
     outputs = outputs_of(range(1, 4))
-    refs = [*nodes.write(1, outputs), BlockRef(NodeId("node-1"), "m-e0-99", 0, 100)]
-    rows = ShuffleRows(SHUFFLE, MapBlocks(refs), 0, nodes.reader).rows()
+    refs = [*nodes.write(1, outputs), BlockRef(NodeId("node-1"), "e0-99", 0, 100)]
+    rows = ShuffleRows(SHUFFLE, refs, 0, nodes.reader).rows()
     expected = rows_of(outputs, 0)
     assert [next(rows) for _ in expected] == expected
     with pytest.raises(MissingMapOutput):
@@ -280,7 +281,7 @@ def test_a_node_that_nobody_knows_any_more(nodes: Nodes) -> None:
 
 def spoil(nodes: Nodes, ref: BlockRef, place: int) -> None:
     number = int(ref.node.split("-")[1])
-    path = Path(nodes.folders[number].path(ref.segment))
+    path = Path(nodes.folders[number].path(ref.segment, ref.medium))
     data = bytearray(path.read_bytes())
     data[ref.offset + place] ^= 1
     path.write_bytes(data)
@@ -296,7 +297,7 @@ def test_a_spoilt_output_is_lost_alone(nodes: Nodes, node: int, place: str) -> N
 
 def test_others_are_not_troubled_by_a_reader_that_stops(nodes: Nodes) -> None:
     refs, outputs = shuffled(nodes)
-    rows = ShuffleRows(SHUFFLE, MapBlocks(refs), 1, nodes.reader).rows()
+    rows = ShuffleRows(SHUFFLE, refs, 1, nodes.reader).rows()
     assert next(rows) == rows_of(outputs, 1)[0]
     del rows
     assert nodes.read(refs, 2) == rows_of(outputs, 2)
@@ -304,6 +305,6 @@ def test_others_are_not_troubled_by_a_reader_that_stops(nodes: Nodes) -> None:
 
 def test_two_shuffles_are_read_at_once(nodes: Nodes) -> None:
     refs, outputs = shuffled(nodes)
-    readers = [ShuffleRows(SHUFFLE, MapBlocks(refs), 1, nodes.reader).rows() for _ in range(2)]
+    readers = [ShuffleRows(SHUFFLE, refs, 1, nodes.reader).rows() for _ in range(2)]
     both = list(zip(*readers, strict=True))
     assert both == [(row, row) for row in rows_of(outputs, 1)]

@@ -39,7 +39,7 @@ def order(
     lies = tuple(blocks)
     address = None if source is None else source.server.address
     maps = tuple(range(len(lies)))
-    return FetchOrder(id, f"m-fetched-{id}", 1 << 22, address, tuple(parts), maps, lies)
+    return FetchOrder(id, f"fetched-{id}", "memory", 1 << 22, address, tuple(parts), maps, lies)
 
 
 def test_from_several_nodes_and_the_own_disk(start_node: Start) -> None:
@@ -47,42 +47,42 @@ def test_from_several_nodes_and_the_own_disk(start_node: Start) -> None:
     random = Random(1)
     outputs = [[random_parts(random, 5) for _ in range(4)] for _ in range(3)]
     for id, node in enumerate([None, *others]):
-        blocks = lay((node or here).folders, "d-e0-1", outputs[id])
+        blocks = lay((node or here).folders, "e0-1", outputs[id], "disk")
         here.server.fetch(order(id, node, [1, 4], blocks))
-    here.server.fetch(order(3, others[0], [1], [Stretch("m-e9-1", 0, 100)]))
-    here.server.move(MoveOrder(0, "m-e9-2", "d-m0-1", None))
+    here.server.fetch(order(3, others[0], [1], [Stretch("e9-1", 0, 100)]))
+    here.server.move(MoveOrder(0, "e9-2", "moved-1", "disk", None))
     heard = here.heard(5)
     moves = [each for each in heard if isinstance(each, Moved)]
     fetches = dict(each for each in heard if isinstance(each, Fetched))
-    assert moves == [(0, "segment m-e9-2 is gone")]
-    assert "m-e9-1 any more" in str(fetches.pop(3))
+    assert moves == [(0, "segment e9-2 is gone")]
+    assert "e9-1 any more" in str(fetches.pop(3))
     assert fetches == {0: None, 1: None, 2: None}
     for id in range(3):
-        found = unpack(here.folders, f"m-fetched-{id}", [1, 4])
+        found = unpack(here.folders, f"fetched-{id}", [1, 4])
         assert found == {map: [parts[1], parts[4]] for map, parts in enumerate(outputs[id])}
-    assert here.segments() == ["d-e0-1", *(f"m-fetched-{id}" for id in range(3))]
+    assert here.segments() == ["e0-1", *(f"fetched-{id}" for id in range(3))]
 
 
 def test_a_parcel_of_many_outputs(start_node: Start) -> None:
     here, there = start_node(), start_node()
     outputs = [[b"%d" % number, b"", b"x" * (number % 50)] for number in range(5000)]
-    here.server.fetch(order(1, there, [0, 2], lay(there.folders, "m-e0-1", outputs)))
+    here.server.fetch(order(1, there, [0, 2], lay(there.folders, "e0-1", outputs)))
     assert here.heard(1) == [(1, None)]
-    found = unpack(here.folders, "m-fetched-1", [0, 2])
+    found = unpack(here.folders, "fetched-1", [0, 2])
     assert found == {map: [parts[0], parts[2]] for map, parts in enumerate(outputs)}
 
 
 def test_each_fetches_from_the_other(start_node: Start) -> None:
     nodes = [start_node(), start_node()]
     outputs = [[[bytes([number]) * 100_000] for number in range(10)] for _ in nodes]
-    blocks = [lay(node.folders, "m-e0-1", each) for node, each in zip(nodes, outputs, strict=True)]
+    blocks = [lay(node.folders, "e0-1", each) for node, each in zip(nodes, outputs, strict=True)]
     for id in range(5):
         for number, node in enumerate(nodes):
             node.server.fetch(order(id, nodes[1 - number], [0], blocks[1 - number]))
     for number, node in enumerate(nodes):
         assert node.heard(5) == [(id, None) for id in range(5)]
         for id in range(5):
-            found = unpack(node.folders, f"m-fetched-{id}", [0])
+            found = unpack(node.folders, f"fetched-{id}", [0])
             assert list(found.values()) == outputs[1 - number]
 
 
@@ -96,19 +96,19 @@ def test_the_source_is_killed(start_node: Start, how: str) -> None:
     """All who wait for it are told, and nobody else."""
     here, there, other = start_node(), start_node(send_bytes_per_s=1 << 20), start_node()
     outputs = [[bytes(200_000)]] * 20
-    blocks = lay(there.folders, "m-e0-1", outputs)
+    blocks = lay(there.folders, "e0-1", outputs)
     if how == "before it answers":
         there.signal(signal.SIGSTOP)
     for id in range(5):
         here.server.fetch(order(id, there, [0], blocks))
-    appears(here, "m-fetched-0")
+    appears(here, "fetched-0")
     there.server.process.kill()
-    here.server.fetch(order(5, other, [0], lay(other.folders, "m-e0-1", outputs)))
+    here.server.fetch(order(5, other, [0], lay(other.folders, "e0-1", outputs)))
     heard = dict(here.heard(6))
     assert heard.pop(5) is None
     assert sorted(heard) == list(range(5))
     assert all(reason is not None and "is lost" in reason for reason in heard.values())
-    assert here.segments() == ["m-fetched-5"]
+    assert here.segments() == ["fetched-5"]
 
 
 @pytest.mark.parametrize("kind", ["m", "d"])
@@ -117,7 +117,7 @@ def test_the_server_stops_in_the_middle(start_node: Start, kind: str) -> None:
     blocks = lay(there.folders, f"{kind}-e0-1", [[bytes(4 << 20)]])
     for id in range(3):
         here.server.fetch(order(id, there, [0], blocks)._replace(size_bytes=5 << 20))
-    appears(here, "m-fetched-0")
+    appears(here, "fetched-0")
     here.server.stop()
     assert here.server.process.returncode == 0
     assert here.segments() == []
@@ -125,11 +125,11 @@ def test_the_server_stops_in_the_middle(start_node: Start, kind: str) -> None:
 
 def test_a_parcel_is_forgotten_in_the_middle(start_node: Start) -> None:
     here, there = start_node(), start_node(send_bytes_per_s=1 << 20)
-    blocks = lay(there.folders, "m-e0-1", [[bytes(100_000)]] * 30)
+    blocks = lay(there.folders, "e0-1", [[bytes(100_000)]] * 30)
     here.server.fetch(order(1, there, [0], blocks))
-    appears(here, "m-fetched-1")
-    here.server.forget(["m-fetched-1"])
-    assert here.heard(1) == [(1, "segment m-fetched-1 was dropped while it was made")]
+    appears(here, "fetched-1")
+    here.server.forget(["fetched-1"])
+    assert here.heard(1) == [(1, "segment fetched-1 was dropped while it was made")]
     assert here.segments() == []
 
 
@@ -138,8 +138,10 @@ def test_forgotten_and_fetched_in_any_order(start_node: Start, client: BlockClie
     here, there = start_node(), start_node()
     random = Random(5)
     outputs = [random_parts(random, 4) for _ in range(40)]
-    own = [lay(here.folders, f"d-e0-{each}", [parts])[0] for each, parts in enumerate(outputs)]
-    far = [lay(there.folders, f"m-e1-{each}", [parts])[0] for each, parts in enumerate(outputs)]
+    own = [
+        lay(here.folders, f"e0-{each}", [parts], "disk")[0] for each, parts in enumerate(outputs)
+    ]
+    far = [lay(there.folders, f"e1-{each}", [parts])[0] for each, parts in enumerate(outputs)]
     orders: dict[int, tuple[FetchOrder, list[int]]] = {}
     dropped = set()
 
@@ -157,7 +159,7 @@ def test_forgotten_and_fetched_in_any_order(start_node: Start, client: BlockClie
             drop(here, [made.target])
         here.server.fetch(made)
         if random.random() < 0.4:
-            drop(here, [f"m-fetched-{random.randrange(id + 1)}"])
+            drop(here, [f"fetched-{random.randrange(id + 1)}"])
         if random.random() < 0.02:
             drop(here, [random.choice(own).segment])
             drop(there, [random.choice(far).segment])
@@ -179,8 +181,8 @@ def test_forgotten_and_fetched_in_any_order(start_node: Start, client: BlockClie
 
 def test_a_server_holds_nothing_of_a_parcel_that_is_made(start_node: Start) -> None:
     here, there = start_node(), start_node()
-    here.server.fetch(order(1, there, [0], lay(there.folders, "m-e0-1", [[b"one"]])))
+    here.server.fetch(order(1, there, [0], lay(there.folders, "e0-1", [[b"one"]])))
     assert here.heard(1) == [(1, None)]
-    assert "m-fetched-1" not in Path(f"/proc/{here.server.process.pid}/maps").read_text()
+    assert "fetched-1" not in Path(f"/proc/{here.server.process.pid}/maps").read_text()
     folder = f"/proc/{here.server.process.pid}/fd"
-    assert not any("m-fetched" in os.path.realpath(f"{folder}/{fd}") for fd in os.listdir(folder))
+    assert not any("fetched" in os.path.realpath(f"{folder}/{fd}") for fd in os.listdir(folder))

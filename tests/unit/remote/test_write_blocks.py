@@ -13,6 +13,7 @@ import pytest
 from peers import exactly, prove, until_closed
 
 from pyrite.blocks.segments import Folders
+from pyrite.ids import Medium
 from pyrite.remote.client import BlockClient
 from pyrite.remote.errors import BlockGone, BlockRefused
 from pyrite.remote.process import ServerProcess
@@ -36,19 +37,19 @@ def segments(folders: Folders) -> list[str]:
     return sorted(name for name in names if not name.startswith("."))
 
 
-@pytest.mark.parametrize("kind", ["m", "d"])
+@pytest.mark.parametrize("medium", ["memory", "disk"])
 def test_blocks_are_packed_into_a_segment(
-    server: ServerProcess, client: BlockClient, folders: Folders, segment: str, kind: str
+    server: ServerProcess, client: BlockClient, folders: Folders, segment: str, medium: Medium
 ) -> None:
-    segment = kind + segment[1:]
     total, blocks = 8 << 20, [os.urandom(size) for size in (0, 1, 1000, 100_000, 3 << 20)]
     offset = 0
     for block in blocks:
         half = len(block) // 2
-        client.write(server.address, segment, offset, [block[:half], b"", block[half:]], total)
-        assert client.read(server.address, segment, offset, len(block)) == block
+        buffers = [block[:half], b"", block[half:]]
+        client.write(server.address, segment, offset, buffers, total, medium)
+        assert client.read(server.address, segment, offset, len(block), medium) == block
         offset += len(block)
-    path = Path(folders.path(segment))
+    path = Path(folders.path(segment, medium))
     assert path.stat().st_size == total
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_bytes()[:offset] == b"".join(blocks)
@@ -69,14 +70,14 @@ def test_another_s_segment_is_not_written_to(
     data = fill(segment, 100)
     with pytest.raises(BlockRefused, match="made by somebody else"):
         client.write(server.address, segment, 0, [os.urandom(1 << 20)], 1 << 20)
-    assert Path(folders.path(segment)).read_bytes() == data
+    assert Path(folders.path(segment, "memory")).read_bytes() == data
     client.ping(server.address)
 
 
 def test_a_link_is_not_followed(
     server: ServerProcess, client: BlockClient, folders: Folders, tmp_path: Path, segment: str
 ) -> None:
-    os.symlink(tmp_path / "elsewhere", folders.path(segment))
+    os.symlink(tmp_path / "elsewhere", folders.path(segment, "memory"))
     with pytest.raises(BlockRefused):
         client.write(server.address, segment, 0, [b"data"], 4)
     assert not (tmp_path / "elsewhere").exists()
@@ -122,8 +123,8 @@ def test_a_segment_has_a_size_limit(
         client.write(server.address, segment, 0, [b"data"], (1 << 20) + 1)
     assert segments(folders) == []
     client.write(server.address, segment, 0, [b"data"], 1 << 20)
-    on_disk = "d" + segment[1:]
-    client.write(server.address, on_disk, 0, [b"data"], 1 << 30)
+    client.write(server.address, f"{segment}1", 0, [b"data"], 1 << 30, "disk")
+    assert os.path.exists(folders.path(f"{segment}1", "disk"))
 
 
 def test_a_segment_on_disk_has_a_limit_of_its_own(
@@ -131,7 +132,7 @@ def test_a_segment_on_disk_has_a_limit_of_its_own(
 ) -> None:
     server = start(segment_bytes=1 << 30, disk_segment_bytes=1 << 20)
     with pytest.raises(BlockRefused, match="too large"):
-        client.write(server.address, "d" + segment[1:], 0, [b"data"], (1 << 20) + 1)
+        client.write(server.address, f"{segment}1", 0, [b"data"], (1 << 20) + 1, "disk")
     client.write(server.address, segment, 0, [b"data"], (1 << 20) + 1)
 
 
@@ -141,7 +142,7 @@ def test_a_block_beyond_its_segment(
     with pytest.raises(ValueError, match="do not fit"):
         client.write(server.address, segment, 90, [b"x" * 11], 100)
     sock = prove(server.address, secret)
-    sock.sendall(REQUEST.pack(MAGIC, Kind.WRITE, 90, 11, 100, segment.encode()))
+    sock.sendall(REQUEST.pack(MAGIC, Kind.WRITE, 1, 90, 11, 100, segment.encode()))
     reply = unpack_reply(until_closed(sock))
     assert reply == Reply(Status.REFUSED, Reason.TOO_LARGE, 0)
     assert segments(folders) == []
@@ -157,7 +158,7 @@ def test_half_a_block_leaves_nothing(
     segment: str,
 ) -> None:
     sock = prove(server.address, secret)
-    sock.sendall(pack_request(Kind.WRITE, segment, 0, 3 << 20, 3 << 20) + b"x" * sent)
+    sock.sendall(pack_request(Kind.WRITE, segment, 0, 3 << 20, total=3 << 20) + b"x" * sent)
     while segment not in segments(folders):
         client.ping(server.address)
     sock.close()
@@ -172,7 +173,7 @@ def test_half_of_a_later_block_leaves_the_others(
 ) -> None:
     client.write(server.address, segment, 0, [b"first"], 1000)
     sock = prove(server.address, secret)
-    sock.sendall(pack_request(Kind.WRITE, segment, 64, 100, 1000) + b"x" * 10)
+    sock.sendall(pack_request(Kind.WRITE, segment, 64, 100, total=1000) + b"x" * 10)
     sock.close()
     while True:
         with contextlib.suppress(BlockRefused):
@@ -186,7 +187,7 @@ def half_written(
 ) -> socket.socket:
     """A connection on which five of ten bytes of a segment have been written."""
     sock = prove(server.address, secret)
-    sock.sendall(pack_request(Kind.WRITE, segment, 0, 10, 100) + b"12345")
+    sock.sendall(pack_request(Kind.WRITE, segment, 0, 10, total=100) + b"12345")
     while segment not in segments(folders):
         client.ping(server.address)
     return sock
@@ -208,7 +209,7 @@ def test_a_segment_removed_while_it_is_written(
     server: ServerProcess, client: BlockClient, folders: Folders, secret: bytes, segment: str
 ) -> None:
     sock = half_written(server, client, folders, secret, segment)
-    os.unlink(folders.path(segment))
+    os.unlink(folders.path(segment, "memory"))
     sock.sendall(b"67890")
     assert unpack_reply(exactly(sock, REPLY.size)).status is Status.GONE
     sock.close()
@@ -234,17 +235,16 @@ def until_heard(server: ServerProcess, client: BlockClient) -> None:
     client.ping(server.address)
 
 
-@pytest.mark.parametrize("kind", ["m", "d"])
+@pytest.mark.parametrize("medium", ["memory", "disk"])
 def test_what_was_forgotten_is_not_made_again(
-    server: ServerProcess, client: BlockClient, folders: Folders, segment: str, kind: str
+    server: ServerProcess, client: BlockClient, folders: Folders, segment: str, medium: Medium
 ) -> None:
-    segment = kind + segment[1:]
     server.forget([segment])
     until_heard(server, client)
     with pytest.raises(BlockRefused, match="was dropped"):
-        client.write(server.address, segment, 0, [b"data"], 10)
+        client.write(server.address, segment, 0, [b"data"], 10, medium)
     assert segments(folders) == []
-    client.write(server.address, segment + "0", 0, [b"data"], 10)
+    client.write(server.address, segment + "0", 0, [b"data"], 10, medium)
 
 
 def test_a_request_of_the_dead_makes_nothing(
@@ -256,7 +256,7 @@ def test_a_request_of_the_dead_makes_nothing(
     dying = [prove(server.address, secret) for _ in names]
     os.kill(server.process.pid, signal.SIGSTOP)
     for sock, name in zip(dying, names, strict=True):
-        sock.sendall(pack_request(Kind.WRITE, name, 0, 4, 4) + b"data")
+        sock.sendall(pack_request(Kind.WRITE, name, 0, 4, total=4) + b"data")
         sock.close()
     server.forget(names)
     os.kill(server.process.pid, signal.SIGCONT)
@@ -271,8 +271,20 @@ def test_a_segment_forgotten_while_it_is_written(
     server.forget([segment])
     until_heard(server, client)
     assert segments(folders) == []
-    sock.sendall(b"67890" + pack_request(Kind.WRITE, segment, 0, 1, 100) + b"1")
+    sock.sendall(b"67890" + pack_request(Kind.WRITE, segment, 0, 1, total=100) + b"1")
     assert unpack_reply(exactly(sock, REPLY.size)).status is Status.GONE
     assert unpack_reply(exactly(sock, REPLY.size)).reason is Reason.FORGOTTEN
     sock.close()
     assert segments(folders) == []
+
+
+def test_a_segment_goes_on_where_it_was_begun(
+    server: ServerProcess, client: BlockClient, folders: Folders, segment: str
+) -> None:
+    client.write(server.address, segment, 0, [b"a" * 100], 1000, "disk")
+    for offset in 0, 128:
+        with pytest.raises(BlockRefused, match="made by somebody else"):
+            client.write(server.address, segment, offset, [b"b" * 100], 1000, "memory")
+    client.write(server.address, segment, 128, [b"c" * 100], 1000, "disk")
+    assert Path(folders.path(segment, "disk")).read_bytes()[128:228] == b"c" * 100
+    assert not os.path.exists(folders.path(segment, "memory"))

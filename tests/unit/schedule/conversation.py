@@ -15,7 +15,7 @@ from pyrite.ids import (
     ShuffleId,
     StageId,
 )
-from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
+from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
@@ -44,8 +44,8 @@ def _stage(
 ) -> StageSpec:
     # Two RDDs: one that reads the shuffles, numbered 10 * id, and a map of it, 10 * id + 1.
     shuffles = {parent.writes: parent for parent in parents if parent.writes is not None}
-    first = Node(RddId(10 * id), tuple(ShuffleInput(each) for each in shuffles), partitions)
-    second = Node(RddId(10 * id + 1), (NarrowInput(0, SAME),), partitions)
+    first = Step(RddId(10 * id), tuple(ShuffleInput(each) for each in shuffles), partitions)
+    second = Step(RddId(10 * id + 1), (NarrowInput(0, SAME),), partitions)
     shape = Shape([first, second])
     return StageSpec(StageId(id), f"stage {id}", partitions, shape, shuffles, writes, barrier)
 
@@ -84,7 +84,7 @@ class Talk:
         writes = run is not None and run.spec.writes is not None
         result = None if writes else b"r"
         places = range(len(launched.partitions))
-        outputs = [BlockRef(NODE, f"d-{attempt}", 10 * place, 10) for place in places]
+        outputs = [BlockRef(NODE, f"made-{attempt}", 10 * place, 10, "disk") for place in places]
         made = [ev.Made(result, output if writes else None, accumulators) for output in outputs]
         return self.tell(ev.TaskSucceeded(AttemptId(attempt), tuple(made), **news))
 

@@ -29,9 +29,6 @@ class Fetching:
         self.parcels: dict[tuple[NodeId, str], do.FetchParts] = {}
         self.fetched_bytes = 0
         self.made: dict[BlockRef, tuple[ShuffleId, int]] = {}
-        # Blocks that are not all of a map's output, and which of them a number stands for.
-        self.installments: set[BlockRef] = set()
-        self.numbers: dict[tuple[ShuffleId, int], BlockRef] = {}
 
     @property
     def busy(self) -> bool:
@@ -41,22 +38,12 @@ class Fetching:
         assert order.node in files.capacities, f"nobody is there to fetch: {order}"
         assert order.maps and len(order.maps) == len(order.refs), f"maps without places: {order}"
         assert list(order.parts) == sorted(set(order.parts)), f"out of order: {order}"
-        for number, ref in zip(order.maps, order.refs, strict=True):
+        for index, ref in zip(order.maps, order.refs, strict=True):
             assert ref in files and ref.node == order.source, f"{ref} is not there: {order}"
-            assert self.is_numbered(ref, number), f"{ref} is not block {number}"
+            assert self.made[ref][1] == index, f"{ref} is not the output of map {index}"
         shuffles = {self.made[ref][0] for ref in order.refs}
         assert len(shuffles) == 1, f"several shuffles in one parcel: {order}"
         self.on_way[order.fetch] = order
-
-    def is_numbered(self, ref: BlockRef, number: int) -> bool:
-        """Whether the number is the block's, and was never another's."""
-        shuffle, index = self.made[ref]
-        if ref not in self.installments:
-            return number == index
-        return self.numbers.setdefault((shuffle, number), ref) == ref
-
-    def forget(self, shuffle: ShuffleId) -> None:
-        self.numbers = {key: ref for key, ref in self.numbers.items() if key[0] != shuffle}
 
     def end(self, files: Files, faults: bool) -> ev.PartsFetched | ev.PartsNotFetched | None:
         """A parcel arrives, or does not; gives what is heard of it, if anything."""
@@ -116,23 +103,13 @@ class Fetching:
     ) -> None:
         """What a task is told to read lies on its own node, and is what it would fetch."""
         now = {each.shuffle: dict(enumerate(each.refs)) for each in launch.inputs}
-        for snapshot in launch.inputs:
-            for number, index, ref in snapshot.installments:
-                assert self.made[ref] == (snapshot.shuffle, index), "of another map"
-                assert self.is_numbered(ref, number), f"{ref} is not block {number}"
-                now[snapshot.shuffle].pop(index, None)
-            told = {ref for _, _, ref in snapshot.installments}
-            whole = now[snapshot.shuffle].values()
-            assert not self.installments.intersection(whole), "a part of an output is all of it"
-            assert told <= self.installments, "all of an output is a part of it"
         for each in launch.parcels:
             for segment in each.segments:
                 order = self.parcels.get((node, segment))
                 assert order is not None, f"{segment} is told, and is not on {node}"
                 assert (node, segment) in files.sizes
                 for number, ref in zip(order.maps, order.refs, strict=True):
-                    assert self.made[ref][0] == each.shuffle, "of another shuffle"
-                    assert self.is_numbered(ref, number), f"{ref} is not block {number}"
+                    assert self.made[ref] == (each.shuffle, number), "of another output"
                     refs = now.get(each.shuffle, {})
                     assert each.shuffle in alike or refs.get(number, ref) == ref, (
                         f"{segment} holds map output {number} of {each.shuffle} as it was once"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 from pyrite.ids import NodeId
-from pyrite.place.policy import Answer, Strength, View
+from pyrite.place.policy import Preference, Strength, View
 from pyrite.plan.stages import StageSpec
 
 
@@ -21,12 +21,12 @@ class HashRanges:
     def __init__(self, keys: Mapping[int, int]) -> None:
         self.keys = keys
 
-    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Answer | None:
+    def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Preference | None:
         ring = sorted((key_of(node), node) for node in view.nodes())
         if not ring:
             return None
         nodes = {index: owner(ring, self.keys[index]) for index in partitions if index in self.keys}
-        return Answer(Strength.SHARE, nodes=nodes)
+        return Preference(Strength.SHARE, nodes=nodes)
 
 
 def owner(ring: Sequence[tuple[int, NodeId]], key: int) -> NodeId:

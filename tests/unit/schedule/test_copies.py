@@ -8,7 +8,7 @@ import pytest
 from conversation import map_stage, of_type, result_stage
 from threenodes import MIB, NODES, Nodes
 
-from pyrite.blocks.parcel import directory_bytes, fetched_name, is_fetched, parcel_bytes
+from pyrite.blocks.parcel import directory_bytes, parcel_bytes
 from pyrite.ids import BlockRef, ExecutorId, NodeId, ShuffleId
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule import commands as do
@@ -46,6 +46,9 @@ class Copied(Nodes):
         found = self.outputs.refs[index]
         assert found is not None
         return found
+
+    def is_copy(self, ref: BlockRef) -> bool:
+        return self.scheduler.storage.ledger.segments[ref.segment].fetched
 
     def lose_node(self, number: int) -> list[do.Command]:
         """A node goes, and what ran there."""
@@ -132,9 +135,9 @@ def test_copies_are_spread_over_the_other_nodes() -> None:
 
 def test_copies_lie_on_disk_and_take_no_room_from_writers() -> None:
     talk = copied(pool_bytes=10 * MIB)
-    assert all(each.segment.startswith("d-fetched-") for each in talk.orders())
+    assert all(each.medium == "disk" for each in talk.orders())
     for number, node in enumerate(NODES):
-        answer = talk.tell(ev.SpaceWanted(node, f"e{number}", f"m-e{number}-1", 10 * MIB))
+        answer = talk.tell(ev.SpaceWanted(node, ExecutorId(number), f"e{number}-100", 10 * MIB))
         [granted] = of_type(answer, do.GrantSpace)
         assert granted.place == node
 
@@ -168,7 +171,7 @@ def test_the_copies_of_an_order_lie_where_they_are_said_to() -> None:
     offset = directory_bytes(2)
     for index, ref in zip(order.maps, order.refs, strict=True):
         copy = talk.outputs.replicas[index]
-        assert copy == BlockRef(order.node, order.segment, offset, ref.length + 24)
+        assert copy == BlockRef(order.node, order.segment, offset, ref.length + 24, "disk")
         offset = -(-(offset + copy.length) // 64) * 64
     assert offset <= order.bytes == parcel_bytes(2, 3, sum(ref.length for ref in order.refs))
 
@@ -184,15 +187,6 @@ def test_without_another_node_there_is_no_copy() -> None:
     [order] = talk.orders()
     assert order.maps == (0,) and order.node == NODES[1]
     talk.end()
-
-
-def test_outputs_are_not_told_of_in_installments_where_each_has_a_copy() -> None:
-    for copies, buffers in (1, {0, MIB}), (2, {0}):
-        talk = Nodes(output_copies=copies, buffer_bytes=MIB)
-        talk.submit(result_stage(1, REDUCERS, map_stage(0, 9)))
-        for _ in range(6):
-            talk.make(MIB, MIB, MIB)
-        assert {each.buffer_bytes for each in of_type(talk.log, do.LaunchTask)} == buffers
 
 
 # Nodes that run no tasks
@@ -261,7 +255,7 @@ def test_a_copy_of_a_copy_is_as_long_as_that() -> None:
         talk.lose_node(number)
         talk.arrive_all()
         talk.come_back(number)
-    assert all(is_fetched(talk.ref(index).segment) for index in range(MAPS))
+    assert all(talk.is_copy(talk.ref(index)) for index in range(MAPS))
     assert [talk.outputs.replicas[index].length for index in range(MAPS)] == lengths
     assert [talk.ref(index).length for index in range(MAPS)] == lengths
     talk.end()
@@ -417,9 +411,3 @@ def test_no_output_is_copied_twice_at_once() -> None:
     assert talk.scheduler.replication._wanted == waiting
     talk.arrive_all()
     assert sorted(index for order in talk.orders() for index in order.maps) == list(range(MAPS))
-
-
-def test_names_of_what_was_fetched() -> None:
-    for prefix in "m-", "d-":
-        assert is_fetched(prefix + fetched_name(7))
-        assert not is_fetched(f"{prefix}e0-7") and not is_fetched(f"{prefix}moved-7")

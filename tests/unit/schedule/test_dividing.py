@@ -43,7 +43,7 @@ def pieces(talk: Nodes) -> dict[int, do.LaunchTask]:
 
 def end_piece(talk: Nodes, attempt: int, updates: bytes | None = None) -> list[do.Command]:
     launch = talk.running.pop(AttemptId(attempt))
-    block = BlockRef(NODES[launch.executor], f"d-e{launch.executor}-{attempt}", 0, 50)
+    block = BlockRef(NODES[launch.executor], f"e{launch.executor}-{attempt}", 0, 50, "disk")
     return talk.tell(
         ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=block, accumulators=updates),))
     )
@@ -183,7 +183,9 @@ def test_what_pieces_read_again_is_weighed(
             talk.make(1, 1, other_mib * MIB // 2)
         else:
             del talk.running[attempt]
-            half = BlockRef(NODES[launch.executor], f"d-{attempt}", 0, other_mib * MIB // 2)
+            half = BlockRef(
+                NODES[launch.executor], f"made-{attempt}", 0, other_mib * MIB // 2, "disk"
+            )
             talk.tell(ev.TaskSucceeded(attempt, (ev.Made(output=half),)))
     assert [each.pieces for each in of_type(talk.log, do.ReducerDivided)] == expected
 

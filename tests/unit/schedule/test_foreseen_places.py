@@ -10,7 +10,7 @@ from threenodes import MIB, NODES, Nodes
 
 from pyrite.ids import AttemptId, BlockRef, JobId, NodeId, Partition, RddId, ShuffleId, StageId
 from pyrite.place.sizes import encode
-from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
+from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
 from pyrite.plan.stages import StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
@@ -25,8 +25,8 @@ def beside_kept(reducers: int, parent: StageSpec) -> StageSpec:
     assert parent.writes is not None
     shape = Shape(
         [
-            Node(KEPT, (), reducers),
-            Node(RddId(10), (NarrowInput(0, SAME), ShuffleInput(parent.writes)), reducers),
+            Step(KEPT, (), reducers),
+            Step(RddId(10), (NarrowInput(0, SAME), ShuffleInput(parent.writes)), reducers),
         ]
     )
     return replace(result_stage(1, reducers, parent), shape=shape)
@@ -37,10 +37,10 @@ def keep(talk: Nodes, node: NodeId, partitions: int) -> None:
     talk.tell(ev.RddPersisted(KEPT))
     talk.submit(result_stage(9, 1), id=9)
     [attempt] = talk.running
-    writer = f"e{talk.running.pop(attempt).executor}"
+    writer = talk.running.pop(attempt).executor
     stored = []
     for index in range(partitions):
-        segment = f"m-{writer}-k{index}"
+        segment = f"e{writer}-{100 + index}"
         talk.tell(ev.SpaceWanted(node, writer, segment, 100, rdd=KEPT))
         stored.append(ev.Stored(Partition(KEPT, index), BlockRef(node, segment, 0, 100), 100))
     talk.tell(ev.TaskSucceeded(attempt, (ev.Made(b"r"),), ev.KeptNews(tuple(stored), ())))
@@ -94,8 +94,8 @@ def in_memory(talk: Nodes, *sizes: int) -> None:
     """Lets a map succeed whose output lies in its node's memory."""
     attempt, launch = next(iter(talk.running.items()))
     del talk.running[attempt]
-    node, writer = NODES[launch.executor], f"e{launch.executor}"
-    segment = f"m-{writer}-{attempt}"
+    node, writer = NODES[launch.executor], launch.executor
+    segment = f"e{writer}-{attempt}"
     talk.tell(ev.SpaceWanted(node, writer, segment, sum(sizes)))
     output = BlockRef(node, segment, 0, sum(sizes))
     talk.tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=output, sizes=encode(sizes)),)))

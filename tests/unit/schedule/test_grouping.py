@@ -11,8 +11,8 @@ from conversation import NODE, Talk, launched, map_stage, of_type, result_stage
 
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, NodeId, RddId, ShuffleId
 from pyrite.place.sizes import encode
-from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
-from pyrite.rdd.dependency import Stretch
+from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
+from pyrite.rdd.dependency import UnionSlice
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.queue import PoolShare
@@ -154,11 +154,11 @@ def test_barriers_kept_rows_and_files_beside_a_shuffle_are_left_alone() -> None:
     kept.succeed_all()
     beside = Quick()
     stage = result_stage(1, 40, map_stage(0, 1))
-    source = Node(RddId(7), (), 20)
-    reduced = Node(RddId(10), (ShuffleInput(ShuffleId(0)),), 20)
-    union = Node(
+    source = Step(RddId(7), (), 20)
+    reduced = Step(RddId(10), (ShuffleInput(ShuffleId(0)),), 20)
+    union = Step(
         RddId(11),
-        (NarrowInput(0, Stretch(0, 20)), NarrowInput(1, Stretch(20, 20))),
+        (NarrowInput(0, UnionSlice(0, 20)), NarrowInput(1, UnionSlice(20, 20))),
         40,
     )
     beside.submit(replace(stage, shape=Shape([source, reduced, union])))
@@ -257,7 +257,7 @@ def test_a_copy_that_is_done_leaves_the_others_to_the_group() -> None:
     talk, group, copy = slow_copy()
     answer = talk.succeed(copy.attempt)
     assert not of_type(answer, do.CancelTask), "the group has others to do"
-    [attempt] = [each for each in talk.scheduler.attempts if len(each.partitions) > 1]
+    [attempt] = [each for each in talk.scheduler.attempts if len(each.keys) > 1]
     assert (
         copy.partitions[0] not in attempt.wanted
         and len(attempt.wanted) == len(group.partitions) - 1
@@ -303,7 +303,7 @@ def test_outputs_and_counts_of_a_group_are_kept_one_by_one() -> None:
     talk.succeed(0)
     talk.succeed(next(iter(talk.running)))
     group = talk.running.pop(talk.group().attempt)
-    refs = [BlockRef(NODE, f"d-made-{each}", 0, 10) for each in group.partitions]
+    refs = [BlockRef(NODE, f"made-{each}", 0, 10, "disk") for each in group.partitions]
     counts = [b"count %d" % each for each in group.partitions]
     made = [ev.Made(None, ref, count) for ref, count in zip(refs, counts, strict=True)]
     first = ev.TaskSucceeded(group.attempt, (ev.Made(None, refs[0], counts[0]), *made[1:]))
@@ -319,7 +319,7 @@ def test_what_a_group_made_for_nobody_is_released() -> None:
     talk = grouped()
     group = talk.running.pop(talk.group().attempt)
     talk.tell(ev.CancelRequested("enough"))
-    refs = [BlockRef(NODE, f"d-late-{each}", 0, 10) for each in group.partitions]
+    refs = [BlockRef(NODE, f"late-{each}", 0, 10, "disk") for each in group.partitions]
     late = ev.TaskSucceeded(group.attempt, (ev.Made(refs[0]), *(ev.Made(ref) for ref in refs[1:])))
     dropped = of_type(talk.tell(late), do.DropSegments)
     assert [name for each in dropped for name in each.segments] == [ref.segment for ref in refs]
@@ -351,7 +351,7 @@ def on_two_nodes(sizes: list[int], **rules: Any) -> Quick:
     talk.submit(result_stage(1, len(sizes), map_stage(0, 1)))
     [attempt] = talk.running
     del talk.running[attempt]
-    output = BlockRef(NODE, "d-map", 0, sum(sizes))
+    output = BlockRef(NODE, "map", 0, sum(sizes), "disk")
     talk.tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=output, sizes=encode(sizes)),)))
     return talk
 
@@ -404,7 +404,7 @@ def test_every_partition_is_delivered_once_whatever_happens(seed: int) -> None:
                 talk.tell(ev.TaskCancelled(attempt))
             case "fetch" if launch.inputs:
                 del talk.running[attempt]
-                shuffle, _, refs, _ = launch.inputs[0]
+                shuffle, _, refs = launch.inputs[0]
                 index = dice.randrange(len(refs))
                 talk.tell(ev.FetchFailed(attempt, shuffle, ((index, refs[index]),), "gone"))
             case "die":

@@ -10,7 +10,7 @@ from typing import Any
 
 from test_random_walks import Walk, run_walk
 
-from pyrite.driver.journal import Journal, restore
+from pyrite.driver.log.journal import Journal, restore
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.scheduler import Scheduler
@@ -69,10 +69,6 @@ def under_way(scheduler: Scheduler) -> dict[str, bool]:
         "task": bool(scheduler.attempts._attempts),
         "plan ahead": bool(scheduler.plans._runs),
         "parcel": bool(scheduler.segments._by_fetch),
-        "installment": any(each.partials for each in scheduler.attempts),
-        "output in installments": any(
-            each.numbers for each in scheduler.outputs._shuffles.values()
-        ),
         "move": bool(scheduler.storage.ledger.moves),
         "writer that waits": bool(scheduler.room._waiting),
         "barrier": any(run.together for run in scheduler.stages._runs.values()),

@@ -164,7 +164,7 @@ def test_nobody_is_idle_who_could_work(seed: int) -> None:
         elif chance < 0.1:
             talk.fail(attempt)
         else:
-            rdd = talk.scheduler.stages._runs[talk.running[attempt].stage].spec.shape.nodes[0].rdd
+            rdd = talk.scheduler.stages._runs[talk.running[attempt].stage].spec.shape.steps[0].rdd
             index = talk.running[attempt].partitions[0]
             talk.succeed(attempt, kept=stored(rdd, index) if rdd == 10 else ev.KeptNews())
     talk.succeed_all()

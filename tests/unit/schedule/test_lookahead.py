@@ -9,7 +9,7 @@ from conversation import NODE, Talk, map_stage, of_type, stored
 
 from pyrite.blocks.pool import Segment
 from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId, ShuffleId, StageId
-from pyrite.plan.program import NarrowInput, Node, Shape, ShuffleInput
+from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
 from pyrite.plan.stages import StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
@@ -22,9 +22,9 @@ OTHER = NodeId("node-1")
 def chain(id: int, *rdds: int, parent: StageSpec | None = None, partitions: int = 3) -> StageSpec:
     """A stage in which each of the RDDs is computed from the one before."""
     parents = {} if parent is None else {ShuffleId(parent.id): parent}
-    nodes = [Node(RddId(rdds[0]), tuple(map(ShuffleInput, parents)), partitions)]
+    nodes = [Step(RddId(rdds[0]), tuple(map(ShuffleInput, parents)), partitions)]
     for place, rdd in enumerate(rdds[1:]):
-        nodes.append(Node(RddId(rdd), (NarrowInput(place, SAME),), partitions))
+        nodes.append(Step(RddId(rdd), (NarrowInput(place, SAME),), partitions))
     return StageSpec(StageId(id), f"stage {id}", partitions, Shape(nodes), parents, None, False)
 
 
@@ -39,8 +39,8 @@ class Planner(Talk):
 
     def keep(self, rdd: int, index: int, segment: str | None = None, offset: int = 0) -> str:
         """A partition of an RDD is kept in a segment from now on."""
-        name = segment or f"d-{rdd}-{index}"
-        ref = BlockRef(NODE, name, offset, 10)
+        name = segment or f"kept{rdd}-{index}"
+        ref = BlockRef(NODE, name, offset, 10, "disk")
         [attempt] = self.running
         [launch] = self.running.values()
         self.tell(ev.TaskCancelled(attempt, stored(rdd, index, ref)))
@@ -59,7 +59,7 @@ class Planner(Talk):
 def test_what_no_stage_reads_has_no_turn() -> None:
     talk = Planner()
     assert talk.turn(talk.keep(1, 0)) is None
-    assert talk.turn("m-unknown-1") is None
+    assert talk.turn("unknown-1") is None
 
 
 def test_partitions_are_read_in_the_order_of_the_tasks() -> None:
@@ -95,9 +95,9 @@ def test_of_several_reads_the_first_counts() -> None:
 def test_a_segment_counts_as_soon_as_the_first_of_its_partitions() -> None:
     talk = Planner()
     for number, index in enumerate((2, 1)):
-        talk.keep(1, index, segment="d-both", offset=64 * number)
+        talk.keep(1, index, segment="both", offset=64 * number)
     talk.submit(chain(7, 1, 70), id=1)
-    assert talk.turn("d-both") == (1, 1)
+    assert talk.turn("both") == (1, 1)
 
 
 def test_a_stage_that_waits_for_its_shuffle_is_seen() -> None:
@@ -106,9 +106,9 @@ def test_a_stage_that_waits_for_its_shuffle_is_seen() -> None:
     # RDD 3 reads a shuffle, and the kept one stands beside it.
     maps = map_stage(5, 1)
     nodes = [
-        Node(RddId(3), (ShuffleInput(ShuffleId(5)),), 3),
-        Node(RddId(1), (), 3),
-        Node(RddId(4), (NarrowInput(0, SAME), NarrowInput(1, SAME)), 3),
+        Step(RddId(3), (ShuffleInput(ShuffleId(5)),), 3),
+        Step(RddId(1), (), 3),
+        Step(RddId(4), (NarrowInput(0, SAME), NarrowInput(1, SAME)), 3),
     ]
     parents = {ShuffleId(5): maps}
     talk.submit(StageSpec(StageId(6), "zip", 3, Shape(nodes), parents, None, False), id=1)
@@ -159,15 +159,15 @@ def test_what_will_be_read_is_kept_unless_that_is_turned_off(foresight: bool) ->
     talk.tell(ev.RddPersisted(RddId(1)))
     talk.submit(chain(1, 1, partitions=3))
     for number in (1, 2):
-        name = f"m-e1-{number}"
-        talk.tell(ev.SpaceWanted(OTHER, "e1", name, 50, packs=False, rdd=RddId(1)))
+        name = f"e1-{number}"
+        talk.tell(ev.SpaceWanted(OTHER, ExecutorId(1), name, 50, packs=False, rdd=RddId(1)))
         [attempt] = [a for a, each in talk.running.items() if each.executor == 1]
         talk.succeed(attempt, kept=stored(1, number, BlockRef(NODE, name, 0, 50)))
     talk.submit(chain(2, 20), id=1, partitions=(1,))
     talk.submit(chain(3, 1, 30), id=2, partitions=(1,))
-    answer = talk.tell(ev.SpaceWanted(NODE, "e0", "m-e0-1", 50, packs=False, rdd=RddId(1)))
+    answer = talk.tell(ev.SpaceWanted(NODE, ExecutorId(0), "e0-1", 50, packs=False, rdd=RddId(1)))
     [move] = of_type(answer, do.MoveSegment)
-    assert move.segment == ("m-e1-2" if foresight else "m-e1-1")
+    assert move.segment == ("e1-2" if foresight else "e1-1")
 
 
 class TestReservations:
@@ -182,7 +182,9 @@ class TestReservations:
         talk.submit(chain(1, 1, 10, partitions=partitions))
         for index, size in enumerate(sizes):
             attempt = next(a for a, each in talk.running.items() if each.partitions[0] == index)
-            talk.succeed(attempt, kept=stored(1, index, BlockRef(NODE, f"d-{index}", 0, size)))
+            talk.succeed(
+                attempt, kept=stored(1, index, BlockRef(NODE, f"made-{index}", 0, size, "disk"))
+            )
         return talk
 
     def reserved(self, talk: Talk) -> list[int]:
@@ -225,10 +227,10 @@ class TestReservations:
         talk.tell(ev.ExecutorJoined(ExecutorId(1), OTHER))
         talk.tell(ev.RddPersisted(RddId(1)))
         talk.submit(chain(1, 1, 10, partitions=5))
-        talk.tell(ev.SpaceWanted(OTHER, "e1", "m-e1-1", 40, packs=False, rdd=RddId(1)))
-        talk.succeed(1, kept=stored(1, 1, BlockRef(OTHER, "m-e1-1", 0, 40)))
+        talk.tell(ev.SpaceWanted(OTHER, ExecutorId(1), "e1-1", 40, packs=False, rdd=RddId(1)))
+        talk.succeed(1, kept=stored(1, 1, BlockRef(OTHER, "e1-1", 0, 40)))
         # 160 bytes are still to come, half of them on the other node, which has 60 left.
-        wanted = ev.SpaceWanted(NODE, "e0", "m-e0-1", 40, packs=False, rdd=RddId(1))
+        wanted = ev.SpaceWanted(NODE, ExecutorId(0), "e0-1", 40, packs=False, rdd=RddId(1))
         [grant] = of_type(talk.tell(wanted), do.GrantSpace)
         assert grant.place == place
 

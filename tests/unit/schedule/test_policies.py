@@ -9,7 +9,7 @@ from conversation import Talk, launched, result_stage, stored
 from hashranges import HashRanges, key_of, owner
 
 from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId
-from pyrite.plan.program import NarrowInput, Node, Shape
+from pyrite.plan.program import NarrowInput, Shape, Step
 from pyrite.plan.stages import StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import events as ev
@@ -35,8 +35,8 @@ class Nodes(Talk):
 def located(id: int, locations: Sequence[Sequence[str]]) -> StageSpec:
     """A stage over a source that names nodes, and a map of it that names none."""
     named = tuple(tuple(each) for each in locations)
-    source = Node(RddId(10 * id), (), len(named), locations=named)
-    child = Node(RddId(10 * id + 1), (NarrowInput(0, SAME),), len(named))
+    source = Step(RddId(10 * id), (), len(named), locations=named)
+    child = Step(RddId(10 * id + 1), (NarrowInput(0, SAME),), len(named))
     return StageSpec(result_stage(id, 1).id, "located", len(named), Shape([source, child]), {})
 
 
@@ -65,7 +65,7 @@ def test_kept_blocks_come_before_preferred_locations() -> None:
     stage = located(0, [["node-1"]])
     talk.submit(stage)
     [attempt] = talk.running
-    talk.succeed(attempt, kept=stored(0, 0, BlockRef(NODES[2], "d-kept", 0, 10)))
+    talk.succeed(attempt, kept=stored(0, 0, BlockRef(NODES[2], "kept", 0, 10, "disk")))
     assert places(talk, located(0, [["node-1"]]), job=1) == {0: 2}
 
 

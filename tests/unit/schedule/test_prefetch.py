@@ -7,7 +7,7 @@ from dataclasses import replace
 from conversation import map_stage, of_type, result_stage
 from threenodes import MIB, NODES, Nodes
 
-from pyrite.ids import JobId, ShuffleId
+from pyrite.ids import ExecutorId, JobId, ShuffleId
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
@@ -42,7 +42,7 @@ def test_each_node_fetches_the_parts_of_its_reducers() -> None:
         assert [run.plan.places[part] for part in order.parts] == [order.node]
         assert {ref.node for ref in order.refs} == {order.source}
         assert order.bytes >= MIB * len(order.maps)
-        assert order.segment.startswith("m-fetched-")
+        assert order.medium == "memory"
 
 
 def test_a_reducer_is_launched_with_what_is_there() -> None:
@@ -309,7 +309,7 @@ def test_parcels_make_room_for_whoever_wants_it() -> None:
     later = [each.segment.name for each in ahead.units[1].segments]
     pool = talk.scheduler.storage.ledger.pools[NODES[0]]
     wanted = pool.unused_bytes + 1
-    answer = talk.tell(ev.SpaceWanted(NODES[0], "e0", "m-e0-1", wanted))
+    answer = talk.tell(ev.SpaceWanted(NODES[0], ExecutorId(0), "e0-1", wanted))
     dropped = [name for each in of_type(answer, do.DropSegments) for name in each.segments]
     [granted] = of_type(answer, do.GrantSpace)
     assert granted.place == NODES[0]
@@ -337,7 +337,7 @@ def test_incomplete_rounds_make_room_first() -> None:
     for key in ahead.units[1].expected_bytes:
         ahead.units[1].expected_bytes[key] = 1
     wanted = talk.scheduler.storage.ledger.pools[NODES[0]].unused_bytes + 1
-    talk.tell(ev.SpaceWanted(NODES[0], "e0", "m-e0-1", wanted))
+    talk.tell(ev.SpaceWanted(NODES[0], ExecutorId(0), "e0-1", wanted))
     assert not ahead.units[0].segments and ahead.units[1].segments
 
 
@@ -349,7 +349,7 @@ def test_a_parcel_that_is_read_stays_until_its_reader_ends() -> None:
     [attempt] = [a for a, each in talk.running.items() if each.executor == 0]
     [read] = talk.running[attempt].parcels
     pool = talk.scheduler.storage.ledger.pools[NODES[0]]
-    answer = talk.tell(ev.SpaceWanted(NODES[0], "e0", "m-e0-1", pool.unused_bytes + 1))
+    answer = talk.tell(ev.SpaceWanted(NODES[0], ExecutorId(0), "e0-1", pool.unused_bytes + 1))
     assert not of_type(answer, do.DropSegments)
     talk.tell(ev.CancelRequested("enough"))
     assert set(read.segments) <= set(talk.scheduler.storage.ledger.segments)

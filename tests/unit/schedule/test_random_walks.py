@@ -48,7 +48,6 @@ class Walk(World):
                 prefetch=dice.random() < 0.8,
                 observed_share=dice.choice([0.05, 0.5]),
                 fetch_bytes=dice.choice([64, 400, 48 << 20]),
-                buffer_bytes=dice.choice([0, 1]),
             )
         )
         self.now_s = 0.0
@@ -60,8 +59,6 @@ class Walk(World):
         self.alike: set[ShuffleId] = set()
         self.asked: list[StageSpec] = []
         self.delivered: list[BlockRef] = []
-        # What running attempts have written of their map outputs.
-        self.grown: dict[AttemptId, list[BlockRef]] = {}
         self.doomed: ExecutorId | None = None
         self.released: list[NodeId] = []
         self.pools = dice.choice([POOLS, ROOMY])
@@ -79,7 +76,7 @@ class Walk(World):
         match command:
             case do.LaunchTask():
                 for snapshot in command.inputs:
-                    assert all(ref in self.files for _, ref in blocks_of(snapshot)), (
+                    assert all(ref in self.files for ref in snapshot.refs), (
                         "a reducer was promised a map output that is gone"
                     )
                 for _, ref in command.blocks:
@@ -143,7 +140,7 @@ class Walk(World):
         wanted = tuple(i for i in range(width) if dice.random() < 0.8)
         self.results[job] = []
         if dice.random() < 0.7:
-            self.tell(ev.RddPersisted(dice.choice(spec.shape.nodes).rdd))
+            self.tell(ev.RddPersisted(dice.choice(spec.shape.steps).rdd))
         group = dice.choice([None, "g"])
         pool = dice.choice(["default", "other"])
         self.tell(ev.JobSubmitted(JobSpec(JobId(job), spec, wanted, group, pool=pool)))
@@ -152,7 +149,7 @@ class Walk(World):
         """A running task wants room: for a partition to keep, or for what it makes."""
         launch = self.running[attempt]
         run = self.scheduler.stages._runs.get(launch.stage)
-        rdds = [] if run is None else [node.rdd for node in run.spec.shape.nodes]
+        rdds = [] if run is None else [node.rdd for node in run.spec.shape.steps]
         kept = [rdd for rdd in rdds if rdd in self.scheduler.storage.persisted]
         rdd = self.dice.choice(kept) if kept and self.dice.random() < 0.8 else None
         self.tell(self.want(launch.executor, rdd))
@@ -163,7 +160,7 @@ class Walk(World):
         dice = self.dice
         chance = dice.random() if faults else 1.0
         # Who waits for room does nothing else, but it can be cancelled.
-        if self.asking.pop(f"e{launch.executor}", None) is not None:
+        if self.asking.pop(launch.executor, None) is not None:
             self.tell(ev.TaskCancelled(attempt, self.news(launch)))
             return
         if chance < 0.05:
@@ -171,7 +168,7 @@ class Walk(World):
             self.tell(ev.TaskFailed(attempt, failure, self.news(launch)))
         elif chance < 0.15 and launch.inputs and launch.inputs[0].refs:
             snapshot = dice.choice([each for each in launch.inputs if each.refs] or launch.inputs)
-            lost = tuple(dice.sample(blocks_of(snapshot), 1))
+            lost = tuple(dice.sample(list(enumerate(snapshot.refs)), 1))
             news = self.news(launch)
             self.tell(ev.FetchFailed(attempt, snapshot.shuffle, lost, "gone", news))
         else:
@@ -189,20 +186,8 @@ class Walk(World):
         if writes:
             output = self.output(launch.executor)
             self.fetching.made[output] = ShuffleId(launch.stage), partition
-            if launch.attempt in self.grown:
-                self.fetching.installments.add(output)
-                assert len(launch.partitions) == 1
             return ev.Made(output=output, sizes=encode(self.dice.choices([0, 1, 2, 20], k=PARTS)))
         return ev.Made(b"r" if self.dice.random() < 0.5 else self.output(launch.executor))
-
-    def grow(self, attempt: AttemptId) -> None:
-        """A running task has written a part of its map output."""
-        launch = self.running[attempt]
-        ref = self.output(launch.executor)
-        self.grown.setdefault(attempt, []).append(ref)
-        self.fetching.made[ref] = ShuffleId(launch.stage), launch.partitions[0]
-        self.fetching.installments.add(ref)
-        self.tell(ev.OutputGrew(attempt, ref, encode(self.dice.choices([0, 1, 20], k=PARTS))))
 
     def news(self, launch: do.LaunchTask) -> ev.KeptNews:
         """What the task has kept: in the room that it was given, on disk, and as live rows."""
@@ -213,7 +198,7 @@ class Walk(World):
         ]
         run = self.scheduler.stages._runs.get(launch.stage)
         if run is not None and self.dice.random() < 0.5:
-            rdd = self.dice.choice(run.spec.shape.nodes).rdd
+            rdd = self.dice.choice(run.spec.shape.steps).rdd
             ref = self.on_disk(launch.executor) if self.dice.random() < 0.5 else None
             stored.append(ev.Stored(Partition(rdd, launch.partitions[0]), ref, 10))
         computed = tuple(each.partition for each in stored)
@@ -244,14 +229,12 @@ class Walk(World):
         """One random thing happens; False when nothing is left to happen."""
         dice = self.dice
         alive = [each.id for each in self.scheduler.fleet]
-        able = [a for a, each in self.running.items() if f"e{each.executor}" not in self.asking]
+        able = [a for a, each in self.running.items() if each.executor not in self.asking]
         ending = list(self.running) if faults else able
         choices = ["finish"] * 10 * bool(ending) + ["join"] * 3 * bool(self.starting)
         choices += ["timer"] * bool(self.timers) + ["move"] * 4 * bool(self.moves)
         choices += ["release"] * 2 * bool(self.released)
         choices += ["fetch"] * 8 * bool(self.fetching.busy)
-        growing = [attempt for attempt in able if self.running[attempt].buffer_bytes]
-        choices += ["grow"] * 6 * bool(growing)
         if faults:
             choices += ["lose"] * bool(alive) + ["cancel", "forget"] + ["node"] * 2
             choices += ["ask"] * 16 * bool(able)
@@ -260,8 +243,6 @@ class Walk(World):
         match dice.choice(choices):
             case "finish":
                 self.finish(dice.choice(ending), faults)
-            case "grow":
-                self.grow(dice.choice(growing))
             case "ask":
                 self.ask(dice.choice(able))
             case "move":
@@ -319,7 +300,6 @@ class Walk(World):
         )
         if self.specs and not busy and dice.random() < 0.2:
             shuffle = dice.choice(sorted(self.specs))
-            self.fetching.forget(ShuffleId(shuffle))
             self.tell(ev.ShuffleForgotten(ShuffleId(shuffle)))
 
     def end_all(self) -> None:
@@ -338,13 +318,6 @@ class Walk(World):
         self.tell(ev.BlocksReleased(tuple(self.delivered)))
         while state.fleet:
             self.lose(next(iter(state.fleet)).id)
-
-
-def blocks_of(snapshot: do.Snapshot) -> list[tuple[int, BlockRef]]:
-    """All that a reducer reads, each block with its map."""
-    several = {index for _, index, _ in snapshot.installments}
-    whole = [(index, ref) for index, ref in enumerate(snapshot.refs) if index not in several]
-    return whole + [(index, ref) for _, index, ref in snapshot.installments]
 
 
 @pytest.mark.parametrize("block", range(20))

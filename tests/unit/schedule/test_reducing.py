@@ -25,7 +25,7 @@ class Nodes(Talk):
     def make(self, attempt: int, sizes: list[int] | None) -> list[do.Command]:
         launch = self.running.pop(AttemptId(attempt))
         node = NODES[launch.executor]
-        output = BlockRef(node, f"d-{attempt}", 0, sum(sizes or [1]))
+        output = BlockRef(node, f"made-{attempt}", 0, sum(sizes or [1]), "disk")
         code = None if sizes is None else encode(sizes)
         return self.tell(
             ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=output, sizes=code),))
@@ -68,7 +68,7 @@ def test_no_node_gets_all_though_it_has_all() -> None:
     talk.submit(result_stage(1, 3, map_stage(0, 1)))
     [attempt] = talk.running
     launch = talk.running.pop(attempt)
-    output = BlockRef(NODES[0], "d-0", 0, 3 * MIB)
+    output = BlockRef(NODES[0], "made-0", 0, 3 * MIB, "disk")
     sizes = encode([MIB] * 3)
     answer = talk.tell(ev.TaskSucceeded(attempt, (ev.Made(output=output, sizes=sizes),)))
     assert launch.partitions[0] == 0

@@ -52,7 +52,11 @@ def test_reducers_start_when_all_maps_are_done_and_get_a_snapshot() -> None:
     assert launched(answer) == [(2, 0, 0), (2, 1, 1)]
     launch = of_type(answer, do.LaunchTask)[0]
     assert launch.inputs == (
-        do.Snapshot(ShuffleId(1), 0, (BlockRef(NODE, "d-0", 0, 10), BlockRef(NODE, "d-1", 0, 10))),
+        do.Snapshot(
+            ShuffleId(1),
+            0,
+            (BlockRef(NODE, "made-0", 0, 10, "disk"), BlockRef(NODE, "made-1", 0, 10, "disk")),
+        ),
     )
 
 
@@ -175,19 +179,19 @@ def test_a_lost_map_output_is_made_again_and_only_that() -> None:
     for attempt in (0, 1, 2):
         talk.succeed(attempt)
     reader = talk.running.pop(AttemptId(3))
-    answer = talk.tell(ev.FetchFailed(reader.attempt, ShuffleId(1), lost(1, "d-1"), "corrupt"))
+    answer = talk.tell(ev.FetchFailed(reader.attempt, ShuffleId(1), lost(1, "made-1"), "corrupt"))
     assert launched(answer) == [(1, 1, reader.executor)]
-    assert of_type(answer, do.DropSegments) == [do.DropSegments(NODE, ("d-1",))]
+    assert of_type(answer, do.DropSegments) == [do.DropSegments(NODE, ("made-1",))]
     again = talk.succeed(5)
     assert launched(again) == [(2, reader.partitions[0], reader.executor)]
     snapshot = of_type(again, do.LaunchTask)[0].inputs[0]
-    assert snapshot.epoch == 1 and snapshot.refs[1] == BlockRef(NODE, "d-5", 0, 10)
+    assert snapshot.epoch == 1 and snapshot.refs[1] == BlockRef(NODE, "made-5", 0, 10, "disk")
     talk.succeed_all()
     assert talk.ended() == {0: None}
 
 
 def lost(index: int, segment: str) -> tuple[tuple[int, BlockRef], ...]:
-    return ((index, BlockRef(NODE, segment, 0, 10)),)
+    return ((index, BlockRef(NODE, segment, 0, 10, "disk")),)
 
 
 def test_late_fetch_failures_lose_nothing() -> None:
@@ -197,11 +201,11 @@ def test_late_fetch_failures_lose_nothing() -> None:
     talk.succeed(0)
     for attempt in (1, 2):
         del talk.running[AttemptId(attempt)]
-        talk.tell(ev.FetchFailed(AttemptId(attempt), ShuffleId(1), lost(0, "d-0"), "gone"))
+        talk.tell(ev.FetchFailed(AttemptId(attempt), ShuffleId(1), lost(0, "made-0"), "gone"))
     assert len([c for c in of_type(talk.log, do.LaunchTask) if c.stage == 1]) == 2
     talk.succeed(4)
     del talk.running[AttemptId(3)]
-    talk.tell(ev.FetchFailed(AttemptId(3), ShuffleId(1), lost(0, "d-0"), "late word"))
+    talk.tell(ev.FetchFailed(AttemptId(3), ShuffleId(1), lost(0, "made-0"), "late word"))
     talk.succeed_all()
     assert talk.ended() == {0: None}
     assert len([c for c in of_type(talk.log, do.LaunchTask) if c.stage == 1]) == 2
@@ -214,7 +218,7 @@ def test_a_stage_that_keeps_losing_its_input_is_aborted() -> None:
     for epoch in range(2):
         talk.succeed(2 * epoch)
         del talk.running[AttemptId(2 * epoch + 1)]
-        gone = lost(0, f"d-{2 * epoch}")
+        gone = lost(0, f"made-{2 * epoch}")
         talk.tell(ev.FetchFailed(AttemptId(2 * epoch + 1), ShuffleId(1), gone, "gone"))
     assert isinstance(talk.ended()[0], StageAborted)
 
@@ -225,7 +229,7 @@ def test_accumulators_of_a_map_output_made_again_do_not_count_twice() -> None:
     talk.submit(result_stage(2, 1, maps))
     talk.succeed(0, accumulators=b"a")
     del talk.running[AttemptId(1)]
-    talk.tell(ev.FetchFailed(AttemptId(1), ShuffleId(1), lost(0, "d-0"), "gone"))
+    talk.tell(ev.FetchFailed(AttemptId(1), ShuffleId(1), lost(0, "made-0"), "gone"))
     talk.succeed(2, accumulators=b"a")
     talk.succeed(3, accumulators=b"b")
     assert [c.updates for c in of_type(talk.log, do.CountAccumulators)] == [b"a", b"b"]
@@ -305,9 +309,9 @@ def test_rows_stored_after_the_rdd_was_forgotten_are_dropped() -> None:
     talk.tell(ev.RddPersisted(RddId(0)))
     talk.submit(result_stage(0, 1))
     talk.tell(ev.RddForgotten(RddId(0)))
-    ref = BlockRef(NODE, "d-x", 0, 5)
+    ref = BlockRef(NODE, "made-x", 0, 5, "disk")
     answer = talk.succeed(0, kept=stored(0, 0, ref))
-    assert do.DropRdd(RddId(0)) in answer and do.DropSegments(NODE, ("d-x",)) in answer
+    assert do.DropRdd(RddId(0)) in answer and do.DropSegments(NODE, ("made-x",)) in answer
 
 
 def test_stragglers_get_a_copy_and_the_first_to_finish_counts() -> None:
@@ -377,21 +381,21 @@ def test_a_failed_barrier_task_starts_all_again() -> None:
 def test_space_is_granted_up_to_the_pool_and_freed_with_the_blocks() -> None:
     talk = Talk(executors=2, pool_bytes=100)
 
-    def is_granted(owner: str, segment: str) -> bool:
-        answer = talk.tell(ev.SpaceWanted(NODE, owner, segment, 80))
+    def is_granted(writer: ExecutorId, segment: str) -> bool:
+        answer = talk.tell(ev.SpaceWanted(NODE, writer, segment, 80))
         [grant] = of_type(answer, do.GrantSpace)
-        assert (grant.writer, grant.segment) == (owner, segment)
+        assert (grant.writer, grant.segment) == (writer, segment)
         assert grant.place in (NODE, None)
         return grant.place is not None
 
-    assert is_granted("e0", "m-e0-1")
-    ref = BlockRef(NODE, "m-e0-1", 0, 10)
+    assert is_granted(ExecutorId(0), "e0-1")
+    ref = BlockRef(NODE, "e0-1", 0, 10)
     talk.tell(ev.BlockPut(ref))
-    assert not is_granted("e1", "m-e1-1")
+    assert not is_granted(ExecutorId(1), "e1-1")
     talk.lose(0)
-    assert not is_granted("e0", "m-e0-2"), "the late words of one that is lost"
-    assert talk.tell(ev.BlocksReleased((ref,))) == [do.DropSegments(NODE, ("m-e0-1",))]
-    assert is_granted("e1", "m-e1-2")
+    assert not is_granted(ExecutorId(0), "e0-2"), "the late words of one that is lost"
+    assert talk.tell(ev.BlocksReleased((ref,))) == [do.DropSegments(NODE, ("e0-1",))]
+    assert is_granted(ExecutorId(1), "e1-2")
 
 
 def test_every_reader_waits_for_an_output_that_one_of_them_found_lost() -> None:
@@ -401,7 +405,7 @@ def test_every_reader_waits_for_an_output_that_one_of_them_found_lost() -> None:
     talk.submit(result_stage(3, 2, maps), id=1)
     talk.succeed(0)
     del talk.running[AttemptId(1)]
-    answer = talk.tell(ev.FetchFailed(AttemptId(1), ShuffleId(1), lost(0, "d-0"), "gone"))
+    answer = talk.tell(ev.FetchFailed(AttemptId(1), ShuffleId(1), lost(0, "made-0"), "gone"))
     assert launched(answer) == [(1, 0, 0)]
     # The other job's tasks would find nothing to read.
     talk.tell(ev.ExecutorJoined(ExecutorId(1), NODE))

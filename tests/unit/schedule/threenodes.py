@@ -26,7 +26,9 @@ class Nodes(Talk):
         """Lets the task that was launched first succeed, with a map output of these parts."""
         attempt = next(iter(self.running)) if attempt is None else attempt
         launch = self.running.pop(AttemptId(attempt))
-        output = BlockRef(NODES[launch.executor], f"d-e{launch.executor}-{attempt}", 0, sum(sizes))
+        output = BlockRef(
+            NODES[launch.executor], f"e{launch.executor}-{attempt}", 0, sum(sizes), "disk"
+        )
         return self.tell(
             ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=output, sizes=encode(sizes)),))
         )

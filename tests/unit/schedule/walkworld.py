@@ -39,6 +39,8 @@ class Files:
     def __init__(self) -> None:
         self.capacities: dict[NodeId, int] = {}
         self.sizes: dict[tuple[NodeId, str], int] = {}
+        # Names, which are never used again.
+        self.on_disk: set[str] = set()
 
     def __contains__(self, ref: BlockRef) -> bool:
         return (ref.node, ref.segment) in self.sizes
@@ -52,7 +54,7 @@ class Files:
 
     def check(self) -> None:
         for node, capacity in self.capacities.items():
-            used = sum(self.sizes[node, each] for each in self.on(node) if each.startswith("m-"))
+            used = sum(self.sizes[node, each] for each in self.on(node) if each not in self.on_disk)
             assert used <= capacity, f"{node} holds {used} bytes of {capacity}"
 
 
@@ -67,10 +69,10 @@ class World:
         self.starting: list[tuple[ExecutorId, NodeId]] = []
         self.next_executor = 0
         self.count = 0
-        self.asking: dict[str, ev.SpaceWanted] = {}
-        self.granted: dict[str, list[Granted]] = {}
+        self.asking: dict[ExecutorId, ev.SpaceWanted] = {}
+        self.granted: dict[ExecutorId, list[Granted]] = {}
         # The segment for map outputs that an executor goes on writing to.
-        self.open: dict[str, Granted] = {}
+        self.open: dict[ExecutorId, Granted] = {}
         self.moves: dict[int, do.MoveSegment] = {}
         # Moves that came to nothing with their node, whatever is heard of them.
         self.void: set[int] = set()
@@ -87,7 +89,7 @@ class World:
         for attempt in [a for a, each in self.running.items() if each.executor == executor]:
             del self.running[attempt]
         for known in (self.asking, self.granted, self.open):
-            known.pop(f"e{executor}", None)
+            known.pop(executor, None)
         del self.nodes[executor]
 
     def end_node(self, node: NodeId) -> int:
@@ -107,16 +109,16 @@ class World:
 
     def want(self, executor: ExecutorId, rdd: RddId | None) -> ev.SpaceWanted:
         dice = self.dice
-        writer, node = f"e{executor}", self.nodes[executor]
+        node = self.nodes[executor]
         self.count += 1
         packs = rdd is None or dice.random() < 0.3
         size = dice.choice([10, 30, 60, 60, 90])
         wanted = ev.SpaceWanted(
-            node, writer, f"m-{writer}-{self.count}", size, packs, rdd, dice.random() < 0.7
+            node, executor, f"e{executor}-{self.count}", size, packs, rdd, dice.random() < 0.7
         )
-        self.asking[writer] = wanted
+        self.asking[executor] = wanted
         if rdd is None:
-            self.open.pop(writer, None)
+            self.open.pop(executor, None)
         return wanted
 
     def grant(self, command: do.GrantSpace) -> None:
@@ -135,21 +137,21 @@ class World:
 
     def output(self, executor: ExecutorId) -> BlockRef:
         """A block that is not kept: where the executor packs them, or on its disk."""
-        writer = f"e{executor}"
         self.count += 1
-        if writer in self.open and self.dice.random() < 0.7:
-            return self.open[writer].ref(self.count)
+        if executor in self.open and self.dice.random() < 0.7:
+            return self.open[executor].ref(self.count)
         return self.on_disk(executor)
 
     def on_disk(self, executor: ExecutorId) -> BlockRef:
         self.count += 1
-        ref = BlockRef(self.nodes[executor], f"d-e{executor}-{self.count}", 0, BLOCK_BYTES)
+        ref = BlockRef(self.nodes[executor], f"e{executor}-{self.count}", 0, BLOCK_BYTES, "disk")
         self.files.sizes[ref.node, ref.segment] = BLOCK_BYTES
+        self.files.on_disk.add(ref.segment)
         return ref
 
     def written(self, executor: ExecutorId) -> list[Granted]:
         """What the executor's task was given; late writes to nodes that are back count too."""
-        granted = self.granted.pop(f"e{executor}", [])
+        granted = self.granted.pop(executor, [])
         for each in granted:
             if each.place in self.files.capacities:
                 self.files.sizes.setdefault((each.place, each.segment), each.bytes)
@@ -170,6 +172,8 @@ class World:
             self.void.remove(move.move)
         elif not fails:
             self.files.sizes[move.target, move.new_segment] = move.bytes
+            if move.medium == "disk":
+                self.files.on_disk.add(move.new_segment)
         return ev.SegmentNotMoved(move.move, "no space") if fails else ev.SegmentMoved(move.move)
 
     def drop(self, node: NodeId, segments: Iterable[str]) -> None:

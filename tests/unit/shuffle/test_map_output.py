@@ -14,14 +14,14 @@ from pyrite.blocks.segments import Folders, SegmentReader
 from pyrite.blocks.writer import SegmentWriter
 from pyrite.bounded.space import Space
 from pyrite.hashing import portable_hash
-from pyrite.ids import BlockRef, NodeId, ShuffleId
+from pyrite.ids import BlockRef, ExecutorId, NodeId, ShuffleId
 from pyrite.rdd.partitioner import ByKey, ByRange, Partitioner, RangeFunc, Router, Spread
-from pyrite.shuffle.read import MapBlocks, MissingMapOutput, ShuffleRows
+from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 from pyrite.shuffle.write import write_map_output
 
 NODE = NodeId("node-0")
 
-OWNERS = count()
+WRITERS = count()
 
 
 class Node:
@@ -29,7 +29,7 @@ class Node:
 
     def __init__(self, folder: Path, over: bool = False) -> None:
         self.folders = Folders(str(folder), str(folder), NODE)
-        self.writer = SegmentWriter(self.folders, f"e{next(OWNERS)}", lambda _want: NODE)
+        self.writer = SegmentWriter(self.folders, ExecutorId(next(WRITERS)), lambda _want: NODE)
         self.reader = SegmentReader(self.folders)
         self.space = Space(1 << 40, str(folder))
         if over:
@@ -42,7 +42,7 @@ class Node:
         return ref
 
     def read(self, refs: list[BlockRef], part: int) -> list[Any]:
-        return list(ShuffleRows(ShuffleId(0), MapBlocks(refs), part, self.reader).rows())
+        return list(ShuffleRows(ShuffleId(0), refs, part, self.reader).rows())
 
 
 pairs = st.lists(st.tuples(st.one_of(st.integers(), st.text(), st.none()), st.integers()))
@@ -101,11 +101,11 @@ def test_a_lost_or_corrupt_output_is_named(tmp_path: Path) -> None:
     node = Node(tmp_path)
     router = ByKey(Partitioner(1, portable_hash))
     good = node.write([(1, 1)], router, 1)
-    path = Path(node.folders.path(good.segment))
+    path = Path(node.folders.path(good.segment, good.medium))
     data = bytearray(path.read_bytes()[: good.length])
     data[-9] ^= 1
-    Path(tmp_path, "m-bad").write_bytes(bytes(data))
-    for bad in (BlockRef(NODE, "m-bad", 0, good.length), BlockRef(NODE, "m-gone", 0, 10)):
+    Path(tmp_path, "bad").write_bytes(bytes(data))
+    for bad in (BlockRef(NODE, "bad", 0, good.length), BlockRef(NODE, "gone", 0, 10)):
         with pytest.raises(MissingMapOutput) as caught:
             node.read([good, bad], 0)
         assert (caught.value.shuffle, caught.value.lost) == (0, [(1, bad)])
@@ -115,14 +115,14 @@ def test_no_changed_byte_gives_other_rows(tmp_path: Path) -> None:
     node = Node(tmp_path)
     rows = [(key, str(key)) for key in range(6)]
     good = node.write(rows, ByKey(Partitioner(3, portable_hash)), 3)
-    path = Path(node.folders.path(good.segment))
+    path = Path(node.folders.path(good.segment, good.medium))
     data = path.read_bytes()[: good.length]
     right = [node.read([good], part) for part in range(3)]
     for place in range(len(data)):
         spoilt = bytearray(data)
         spoilt[place] ^= 1 << place % 8
-        Path(tmp_path, f"m-{place}").write_bytes(bytes(spoilt))
+        Path(tmp_path, f"{place}").write_bytes(bytes(spoilt))
         for part in range(3):
             with contextlib.suppress(MissingMapOutput):
-                found = node.read([BlockRef(NODE, f"m-{place}", 0, good.length)], part)
+                found = node.read([BlockRef(NODE, f"{place}", 0, good.length)], part)
                 assert found == right[part], f"byte {place} changed part {part}"

@@ -6,19 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from one_frame import encode_bytes
 
-from pyrite.blocks.codec import encode_bytes
 from pyrite.blocks.parcel import (
     Entry,
     aligned,
     directory_bytes,
     pack_directory,
-    unpack_directory,
 )
 from pyrite.blocks.parts import pack_header, select
 from pyrite.blocks.segments import Folders, SegmentReader
 from pyrite.ids import BlockRef, NodeId, ShuffleId
-from pyrite.shuffle.read import Block, MapBlocks, MissingMapOutput, ShuffleRows
+from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 
 NODE = NodeId("node-0")
 PARTS = 4
@@ -53,11 +52,10 @@ class Bench:
         self.folders = Folders(str(folder), str(folder), NODE)
         self.outputs = [output_of(map) for map in range(MAPS)]
         self.refs = tuple(
-            BlockRef(NODE, f"m-e{map}-1", 0, len(output)) for map, output in enumerate(self.outputs)
+            BlockRef(NODE, f"e{map}-1", 0, len(output)) for map, output in enumerate(self.outputs)
         )
-        self.installments: list[Block] = []
         for ref, output in zip(self.refs, self.outputs, strict=True):
-            Path(self.folders.path(ref.segment)).write_bytes(output)
+            Path(self.folders.path(ref.segment, ref.medium)).write_bytes(output)
 
     def lose(self, *maps: int) -> None:
         for map in maps:
@@ -65,7 +63,7 @@ class Bench:
 
     def lose_segments(self, *segments: str) -> None:
         for segment in segments:
-            os.unlink(self.folders.path(segment))
+            os.unlink(self.folders.path(segment, "memory"))
 
     def pack(self, segment: str, maps: list[int], parts: list[int]) -> dict[int, Entry]:
         """Makes a parcel; where in it the selections lie."""
@@ -78,18 +76,17 @@ class Bench:
             entries.append(Entry(map, start + len(body), len(selection)))
             body += selection
         data = pack_directory(entries).ljust(start, b"\0") + body
-        Path(self.folders.path(segment)).write_bytes(data)
+        Path(self.folders.path(segment, "memory")).write_bytes(data)
         return {entry.map: entry for entry in entries}
 
     def spoil(self, segment: str, place: int, bits: int = 1) -> None:
-        path = Path(self.folders.path(segment))
+        path = Path(self.folders.path(segment, "memory"))
         data = bytearray(path.read_bytes())
         data[place] ^= bits
         path.write_bytes(data)
 
     def shuffle(self, part: int, *parcels: str) -> ShuffleRows:
-        outputs = MapBlocks(self.refs, self.installments)
-        return ShuffleRows(ShuffleId(1), outputs, part, SegmentReader(self.folders), parcels)
+        return ShuffleRows(ShuffleId(1), self.refs, part, SegmentReader(self.folders), parcels)
 
     def check(self, *parcels: str, parts: tuple[int, ...] = (1, 3)) -> None:
         for part in parts:
@@ -103,105 +100,75 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def test_parts_are_read_from_parcels_and_the_rest_from_the_outputs(bench: Bench) -> None:
-    bench.pack("m-f0-1", [3, 0], [1, 3])
-    bench.pack("m-f0-2", [1], [0, 1, 2, 3])
+    bench.pack("f0-1", [3, 0], [1, 3])
+    bench.pack("f0-2", [1], [0, 1, 2, 3])
     bench.lose(0, 1, 3)
-    bench.check("m-f0-1", "m-f0-2")
+    bench.check("f0-1", "f0-2")
     with pytest.raises(MissingMapOutput):
-        list(bench.shuffle(1, "m-f0-1").rows())
+        list(bench.shuffle(1, "f0-1").rows())
 
 
 def test_all_are_read_from_parcels(bench: Bench) -> None:
-    bench.pack("m-f0-1", [4, 3, 2, 1, 0], [1, 3])
+    bench.pack("f0-1", [4, 3, 2, 1, 0], [1, 3])
     bench.lose(*range(MAPS))
-    bench.check("m-f0-1")
+    bench.check("f0-1")
 
 
 def test_a_parcel_that_is_gone_is_done_without(bench: Bench) -> None:
-    bench.pack("m-f0-2", [1], [1, 3])
+    bench.pack("f0-2", [1], [1, 3])
     bench.lose(1)
-    bench.check("m-f0-1", "m-f0-2")
+    bench.check("f0-1", "f0-2")
 
 
 def test_an_empty_parcel_is_done_without(bench: Bench) -> None:
-    Path(bench.folders.path("m-f0-1")).touch()
-    bench.check("m-f0-1")
+    Path(bench.folders.path("f0-1", "memory")).touch()
+    bench.check("f0-1")
 
 
 def test_a_parcel_without_the_part_is_done_without(bench: Bench) -> None:
-    bench.pack("m-f0-1", [0, 1, 2], [0, 2])
-    bench.check("m-f0-1")
+    bench.pack("f0-1", [0, 1, 2], [0, 2])
+    bench.check("f0-1")
 
 
 def test_a_spoilt_directory_is_done_without(bench: Bench) -> None:
-    bench.pack("m-f0-1", [0, 1, 2], [1, 3])
-    bench.spoil("m-f0-1", 20)
-    bench.check("m-f0-1")
+    bench.pack("f0-1", [0, 1, 2], [1, 3])
+    bench.spoil("f0-1", 20)
+    bench.check("f0-1")
 
 
 def test_a_parcel_that_was_cut(bench: Bench) -> None:
-    entries = bench.pack("m-f0-1", [0, 1, 2], [1, 3])
+    entries = bench.pack("f0-1", [0, 1, 2], [1, 3])
     bench.lose(0)
     # The last part of the last map is gone whole: what is left looks like an end.
     for end in entries[2].offset + entries[2].length - 1, entries[2].offset, entries[1].offset:
-        os.truncate(bench.folders.path("m-f0-1"), end)
-        bench.check("m-f0-1")
+        os.truncate(bench.folders.path("f0-1", "memory"), end)
+        bench.check("f0-1")
 
 
 def test_rows_come_once_whatever_is_spoilt_in_a_parcel(bench: Bench) -> None:
-    entries = bench.pack("m-f0-1", [1, 2], [1, 3])
-    intact = Path(bench.folders.path("m-f0-1")).read_bytes()
+    entries = bench.pack("f0-1", [1, 2], [1, 3])
+    intact = Path(bench.folders.path("f0-1", "memory")).read_bytes()
     for entry in entries.values():
         for place in range(entry.offset, entry.offset + entry.length):
             # Bits that make another part's number of one, among others.
-            bench.spoil("m-f0-1", place, bits=2)
-            bench.check("m-f0-1")
-            Path(bench.folders.path("m-f0-1")).write_bytes(intact)
+            bench.spoil("f0-1", place, bits=2)
+            bench.check("f0-1")
+            Path(bench.folders.path("f0-1", "memory")).write_bytes(intact)
 
 
 def test_a_part_that_ends_in_the_middle_goes_on_in_the_output(bench: Bench) -> None:
-    entry = bench.pack("m-f0-1", [1], [1])[1]
-    bench.spoil("m-f0-1", entry.offset + entry.length - 20)
-    batches = bench.shuffle(1, "m-f0-1").batches()
+    entry = bench.pack("f0-1", [1], [1])[1]
+    bench.spoil("f0-1", entry.offset + entry.length - 20)
+    batches = bench.shuffle(1, "f0-1").batches()
     before = [*rows_of(0, 1), *(row for number in (0, 1) for row in batch_of(1, 1, number))]
     assert [row for batch in islice(batches, BATCHES + 2) for row in batch] == before
     assert next(batches) == batch_of(1, 1, 2)
 
 
 def test_an_output_that_is_gone_with_its_parcel_is_missing(bench: Bench) -> None:
-    entry = bench.pack("m-f0-1", [1, 2], [1])[1]
-    bench.spoil("m-f0-1", entry.offset + entry.length - 20)
+    entry = bench.pack("f0-1", [1, 2], [1])[1]
+    bench.spoil("f0-1", entry.offset + entry.length - 20)
     bench.lose(1)
     with pytest.raises(MissingMapOutput) as caught:
-        list(bench.shuffle(1, "m-f0-1").rows())
+        list(bench.shuffle(1, "f0-1").rows())
     assert caught.value.lost == [(1, bench.refs[1])]
-
-
-def test_blocks_are_found_in_parcels_by_their_numbers(bench: Bench) -> None:
-    # Map 1's output has two blocks, those of maps 1 and 2; map 2 has none of its own.
-    bench.pack("m-f0-1", [1, 2], [1, 3])
-    rename(bench, "m-f0-1", {1: 7, 2: 9})
-    bench.installments = [Block(7, 1, bench.refs[1]), Block(9, 1, bench.refs[2])]
-    bench.refs = (bench.refs[0], bench.refs[2], bench.refs[3], bench.refs[4])
-    bench.lose_segments("m-e1-1", "m-e2-1")
-    bench.check("m-f0-1")
-
-
-def test_numbers_that_nobody_was_told_of_are_passed_over(bench: Bench) -> None:
-    # Of attempts that failed, or of an output as it was written once.
-    bench.pack("m-f0-1", [0, 3], [1, 3])
-    rename(bench, "m-f0-1", {0: 8, 3: 1})
-    bench.installments = [Block(7, 1, bench.refs[1]), Block(9, 1, bench.refs[2])]
-    bench.refs = (bench.refs[0], bench.refs[2], bench.refs[3], bench.refs[4])
-    bench.check("m-f0-1")
-
-
-def rename(bench: Bench, segment: str, numbers: dict[int, int]) -> None:
-    """Gives the blocks in a parcel other numbers."""
-    path = Path(bench.folders.path(segment))
-    data = path.read_bytes()
-    entries = [
-        entry._replace(map=numbers[entry.map]) for entry in unpack_directory(memoryview(data))
-    ]
-    directory = pack_directory(entries)
-    path.write_bytes(directory + data[len(directory) :])

@@ -32,15 +32,14 @@ from pyrite.cluster.threads import FreeThreads
 from pyrite.cluster.timers import Timers
 from pyrite.errors import UserError
 from pyrite.execute.worker import Limits
-from pyrite.files import ENVIRONMENT as FILES_VARIABLE
-from pyrite.ids import BlockRef, ExecutorId, NodeId
+from pyrite.ids import DRIVER, BlockRef, ExecutorId, NodeId
 from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.reader import NodeReader
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
-from pyrite.schedule.room import DRIVER
+from pyrite.sparkfiles import ENVIRONMENT as FILES_VARIABLE
 
 if TYPE_CHECKING:
     from pyrite.remote.process import ServerProcess
@@ -337,7 +336,7 @@ class LocalCluster:
             case do.ClearExecutor():
                 if command.node in self.nodes:
                     folders = self.nodes[command.node].folders
-                    clear_segments(folders, f"e{command.executor}", command.known)
+                    clear_segments(folders, command.executor, command.known)
             case do.SetTimer():
                 self.timers.set(command)
             case do.DeliverResult() | do.CountAccumulators() | do.FinishJob() | do.TellMemory():
@@ -427,7 +426,6 @@ class LocalCluster:
             return
         self.by_id[id] = self.conversation.peers[id] = executor
         self.links[executor.link.sock.fileno()] = executor
-        self.poll.register(executor.link.sock, select.EPOLLIN)
         if self.ways.secret is not None:
             executor.put(("nodes", self.ways.secret, self.hosts.addresses()))
 

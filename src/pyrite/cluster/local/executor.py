@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import select
 import socket
 
@@ -10,7 +9,7 @@ from pyrite.cluster.conversation import Peer
 from pyrite.cluster.local.cancel import CancelWord
 from pyrite.cluster.local.link import Link
 from pyrite.cluster.local.node import LocalNode
-from pyrite.cluster.local.wire import Message
+from pyrite.cluster.local.wire import Message, pack
 from pyrite.ids import ExecutorId
 
 
@@ -22,25 +21,19 @@ class ExecutorLink(Peer):
     ) -> None:
         super().__init__(id, host.id)
         self.host = host
-        self.link = Link(sock)
+        self.link = Link(sock, poll)
         try:
             self.word = CancelWord(host.folders, id)
         except OSError:
             sock.close()
             raise
-        self.poll = poll
         self.pid: int | None = None
         self.joined = False
         self.kill_reason = ""
 
     def put(self, message: Message) -> None:
-        self.link.put(message)
+        self.link.outbox.add(pack(message))
 
     def flush(self) -> None:
-        if self.link.closed:
-            return
-        wanted = select.EPOLLIN
-        if not self.link.flush():
-            wanted |= select.EPOLLOUT
-        with contextlib.suppress(FileNotFoundError):
-            self.poll.modify(self.link.sock, wanted)
+        if not self.link.closed:
+            self.link.outbox.flush()

@@ -30,7 +30,8 @@ from pyrite.cluster.local.kin import (
 )
 from pyrite.cluster.local.wire import SocketChannel, Unpacker, pack
 from pyrite.descriptors import print_to_errors
-from pyrite.remote.unsent import Unsent
+from pyrite.ids import ExecutorId
+from pyrite.remote.outbox import Outbox
 
 PR_SET_PDEATHSIG = 1
 STACK_BYTES = 64 << 20
@@ -69,7 +70,7 @@ class Forge:
         self.options = options
         self.children: dict[int, int] = {}
         self.unpacker = Unpacker()
-        self.unsent = Unsent(control)
+        self.outbox = Outbox(control)
         self.wake, wake_end = os.pipe()
         os.set_blocking(wake_end, False)
         os.set_blocking(self.wake, False)
@@ -81,14 +82,14 @@ class Forge:
     def serve(self) -> None:
         try:
             while True:
-                wanted = select.POLLIN | (select.POLLOUT if self.unsent else 0)
+                wanted = select.POLLIN | (select.POLLOUT if self.outbox else 0)
                 self.poll.register(self.control, wanted)
                 ready = [fd for fd, _ in self.poll.poll()]
                 if self.wake in ready:
                     self.reap()
                 if self.control.fileno() in ready and not self.listen():
                     break
-                self.unsent.send()
+                self.outbox.flush()
         finally:
             self.end_executors()
         # The driver has ended, or has no more use for them.
@@ -110,7 +111,7 @@ class Forge:
                     self.tell("pong")
         return bool(data)
 
-    def fork(self, executor: int, fd: int) -> None:
+    def fork(self, executor: ExecutorId, fd: int) -> None:
         forge = os.getpid()
         try:
             pid = os.fork()
@@ -166,7 +167,7 @@ class Forge:
 
     def tell(self, *words: Any) -> None:
         """Tells the driver something; what it said before it went is heard all the same."""
-        self.unsent.send(pack(words))
+        self.outbox.send(pack(words))
 
     def end_executors(self) -> None:
         """Ends executors, and whatever their tasks started: by now all of it descends from here."""
@@ -182,7 +183,7 @@ class Forge:
         kill_all(lambda: descendants(os.getpid()))
 
 
-def run_executor(executor: int, fd: int, forge: int, options: dict[str, Any]) -> int:
+def run_executor(executor: ExecutorId, fd: int, forge: int, options: dict[str, Any]) -> int:
     """The life of an executor, in its own process."""
     from pyrite.cluster.local.cancel import CancelWord
     from pyrite.execute.store import Store
@@ -205,7 +206,7 @@ def run_executor(executor: int, fd: int, forge: int, options: dict[str, Any]) ->
     raise_limits(limits.memory_bytes)
     channel = SocketChannel(socket.socket(fileno=fd))
     store = Store(folders, limits.network_timeout_s)
-    worker = Worker(f"e{executor}", channel, store, limits)
+    worker = Worker(executor, channel, store, limits)
     word = CancelWord(folders, executor)
     worker.cancelled = word.get
     signal.signal(signal.SIGUSR1, lambda *_: worker.interrupt(word.get()))

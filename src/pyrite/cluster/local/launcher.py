@@ -9,7 +9,6 @@ import select
 import socket
 import subprocess
 import sys
-from collections import deque
 from typing import Any
 
 from pyrite.cluster.local.link import Link
@@ -52,62 +51,27 @@ class Launcher:
             except BaseException:
                 ours.close()
                 raise
-        self.link = Link(ours)
-        # Words, each with the socket that goes with it: the driver never waits for the forge.
-        self.unsent: deque[tuple[bytes, socket.socket | None]] = deque()
-        self.waits_to_send = False
+        self.link = Link(ours, poll)
         self.poll = poll
-        poll.register(ours, select.EPOLLIN)
 
     def fork(self, executor: int) -> socket.socket:
         """Asks for an executor; gives the driver's end of its socket."""
         ours, theirs = socket.socketpair()
-        self._say(("fork", executor), theirs)
+        self.link.outbox.send(pack(("fork", executor)), theirs)
         return ours
 
     def ping(self) -> None:
         """Asks for an answer; `read` says nothing of it, but there is something to read."""
-        self._say(("ping",))
+        self.link.outbox.send(pack(("ping",)))
 
     def read(self) -> list[Message]:
         """What it has said of executors; `link.closed` is set when it has gone."""
-        self.flush()
+        self.link.outbox.flush()
         return [message for message in self.link.read() if message != ("pong",)]
-
-    def _say(self, message: Message, theirs: socket.socket | None = None) -> None:
-        self.unsent.append((pack(message), theirs))
-        if len(self.unsent) == 1:
-            self.flush()
-
-    def flush(self) -> None:
-        """Sends what the socket takes."""
-        try:
-            while self.unsent:
-                data, theirs = self.unsent[0]
-                socket.send_fds(self.link.sock, [data], [] if theirs is None else [theirs.fileno()])
-                self._take_unsent()
-        except BlockingIOError:
-            pass
-        except (BrokenPipeError, ConnectionResetError):
-            # A forge that has just died took its executors along, and these with them.
-            self._drop_unsent()
-        if bool(self.unsent) != self.waits_to_send:
-            self.waits_to_send = bool(self.unsent)
-            room = select.EPOLLOUT if self.waits_to_send else 0
-            self.poll.modify(self.link.sock, select.EPOLLIN | room)
-
-    def _take_unsent(self) -> None:
-        _, theirs = self.unsent.popleft()
-        if theirs is not None:
-            theirs.close()
-
-    def _drop_unsent(self) -> None:
-        while self.unsent:
-            self._take_unsent()
 
     def hang_up(self) -> None:
         """Tells the forge that it is not wanted any more: it ends, with the executors."""
-        self._drop_unsent()
+        self.link.outbox.clear()
         with contextlib.suppress(OSError, ValueError):
             self.poll.unregister(self.link.sock)
         self.link.close()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import select
 import socket
 import weakref
 
-from pyrite.cluster.local.wire import CHUNK_BYTES, Message, Unpacker, pack
+from pyrite.cluster.local.wire import CHUNK_BYTES, Message, Unpacker
+from pyrite.remote.outbox import Outbox
 
 LINKS: weakref.WeakSet[Link] = weakref.WeakSet()
 
@@ -14,29 +16,14 @@ LINKS: weakref.WeakSet[Link] = weakref.WeakSet()
 class Link:
     """A socket that never makes the driver wait: what can't be sent yet stays in the outbox."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, poll: select.epoll) -> None:
         sock.setblocking(False)
         self.sock = sock
         self.unpacker = Unpacker()
-        self.outbox = bytearray()
+        self.outbox = Outbox(sock, poll)
         self.closed = False
+        poll.register(sock, select.EPOLLIN)
         LINKS.add(self)
-
-    def put(self, message: Message) -> None:
-        """Lays a message into the outbox."""
-        self.outbox += pack(message)
-
-    def flush(self) -> bool:
-        """Sends what the socket takes; True when nothing is left."""
-        try:
-            while self.outbox:
-                sent = self.sock.send(self.outbox)
-                del self.outbox[:sent]
-        except BlockingIOError:
-            return False
-        except (BrokenPipeError, ConnectionResetError):
-            self.outbox.clear()
-        return True
 
     def read(self) -> list[Message]:
         """The messages that have arrived; `closed` is set when the other side has gone."""

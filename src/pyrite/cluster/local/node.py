@@ -135,7 +135,8 @@ class LocalNode:
         """Copies a segment: by the block server, or, on the only node, by this process."""
         from pyrite.remote.mover import MoveOrder, Mover
 
-        order = MoveOrder(command.move, command.segment, command.new_segment, address)
+        source, target = command.segment, command.new_segment
+        order = MoveOrder(command.move, source, target, command.medium, address)
         if self.server is not None:
             self.server.move(order)
             return
@@ -152,11 +153,14 @@ class LocalNode:
         from pyrite.remote.fetcher import FetchOrder
 
         assert self.server is not None, "on the only node there is nothing to fetch"
-        blocks = tuple(Stretch(ref.segment, ref.offset, ref.length) for ref in command.refs)
+        blocks = tuple(
+            Stretch(ref.segment, ref.offset, ref.length, ref.medium) for ref in command.refs
+        )
         self.server.fetch(
             FetchOrder(
                 command.fetch,
                 command.segment,
+                command.medium,
                 command.bytes,
                 address,
                 command.parts,

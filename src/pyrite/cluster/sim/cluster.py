@@ -28,12 +28,11 @@ from pyrite.cluster.space import DRIVER_NODE, DriverSpace
 from pyrite.cluster.timers import Timers
 from pyrite.errors import EngineError
 from pyrite.execute.worker import Limits
-from pyrite.ids import BlockRef, ExecutorId, NodeId
+from pyrite.ids import DRIVER, BlockRef, ExecutorId, NodeId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
-from pyrite.schedule.room import DRIVER
 
 LAST_WORDS = ("ok", "failed", "cancelled", "fetch")
 
@@ -92,8 +91,8 @@ class SimCluster:
     def _make_node(self, id: NodeId, speed: float) -> SimNode:
         return SimNode(id, os.path.join(self.folder, id), speed)
 
-    def _driver_writer(self, folders: Any, owner: str, lease: Any) -> SegmentWriter:
-        return SegmentWriter(folders, owner, lease, self.world.segment_bytes)
+    def _driver_writer(self, folders: Any, writer: ExecutorId, lease: Any) -> SegmentWriter:
+        return SegmentWriter(folders, writer, lease, self.world.segment_bytes)
 
     # The port
 
@@ -149,7 +148,7 @@ class SimCluster:
                 self.conversation.tell(command)
             case do.ClearExecutor():
                 folders = self.by_name[command.node].folders
-                clear_segments(folders, f"e{command.executor}", command.known)
+                clear_segments(folders, command.executor, command.known)
             case do.SetTimer():
                 self.timers.set(command)
                 self.timeline.at(command.at_s, self._fire_timers)

@@ -20,11 +20,11 @@ class Copies(Errands[MoveSegment]):
             return f"{target.id} does not answer"
         if command.new_segment in target.forgotten:
             return "it was dropped meanwhile"
-        if target.full_until_s(command.new_segment) > self.cluster.now_s():
+        if target.full_until_s(command.medium) > self.cluster.now_s():
             return f"no room on {target.id}"
-        path = target.folders.path(command.new_segment)
+        path = target.folders.path(command.new_segment, command.medium)
         try:
-            shutil.copyfile(errand.node.folders.path(command.segment), path)
+            shutil.copyfile(errand.node.folders.path(command.segment, "memory"), path)
         except OSError as error:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)

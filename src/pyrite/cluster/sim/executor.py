@@ -109,7 +109,7 @@ class SimExecutor(Peer):
         if self.dead:
             return
         store = SimStore(self, self.cluster.world, self.dice)
-        self.worker = Worker(f"e{self.id}", self, store, self.limits)
+        self.worker = Worker(self.id, self, store, self.limits)
         self.worker.cancelled = lambda: self.to_cancel
         self.send(("ready", self.id))
         try:

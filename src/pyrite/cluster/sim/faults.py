@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from pyrite.cluster.sim.store import SimNode
 from pyrite.cluster.sim.world import Fault
+from pyrite.ids import Medium
+from pyrite.remote.protocol import is_segment
 from pyrite.schedule.events import NodeLeaves
 
 if TYPE_CHECKING:
@@ -158,9 +160,9 @@ class Faults:
             self._end(node)
             self.cluster.join_node(self.cluster.nodes.index(node))
 
-    def spoil(self, node: SimNode, life: int, segment: str) -> None:
+    def spoil(self, node: SimNode, life: int, segment: str, medium: Medium) -> None:
         """Something happens to a parcel, if it is still there."""
-        path = node.folders.path(segment)
+        path = node.folders.path(segment, medium)
         if node.incarnation == life and os.path.exists(path):
             self.spoilt.add(segment)
             self.cluster.reached["spoilt parcel"] += 1
@@ -204,7 +206,7 @@ class Faults:
             os.path.join(folder, name)
             for folder in (folders.memory, folders.disk)
             for name in sorted(os.listdir(folder))
-            if name.startswith(("m-", "d-")) and not (closed and name in open_names)
+            if is_segment(name.encode()) and not (closed and name in open_names)
         ]
         if not found:
             return None

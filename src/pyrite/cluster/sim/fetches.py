@@ -23,9 +23,9 @@ class Fetches(Errands[FetchParts]):
             return f"{source.id} does not answer"
         if command.segment in node.forgotten:
             return "it was dropped meanwhile"
-        if node.full_until_s(command.segment) > self.cluster.now_s():
+        if node.full_until_s(command.medium) > self.cluster.now_s():
             return f"no room on {node.id}"
-        path = node.folders.path(command.segment)
+        path = node.folders.path(command.segment, command.medium)
         try:
             write_parcel(command, SegmentReader(source.folders), path)
         except (OSError, CorruptBlock) as error:
@@ -41,8 +41,8 @@ class Fetches(Errands[FetchParts]):
         if world.spoilt_parcels and cluster.dice.random() < world.spoilt_parcels:
             after_s = cluster.dice.expovariate(1 / world.task_s)
             node, life = errand.node, errand.lives[0]
-            segment = errand.command.segment
-            cluster.timeline.after(after_s, cluster.faults.spoil, node, life, segment)
+            segment, medium = errand.command.segment, errand.command.medium
+            cluster.timeline.after(after_s, cluster.faults.spoil, node, life, segment, medium)
 
     def tell(self, errand: Errand[FetchParts], problem: str | None) -> None:
         fetch, cluster = errand.command.fetch, self.cluster

@@ -11,13 +11,12 @@ from typing import Any, Protocol
 
 from pyrite.blocks.live import LiveStore
 from pyrite.blocks.parts import find_part
-from pyrite.blocks.pool import MEMORY_PREFIX
 from pyrite.blocks.segments import Folders, SegmentReader, write_all
 from pyrite.blocks.writer import BlockNotWritten, DiskBlock, Lease, OpenSegment, SegmentWriter
 from pyrite.bounded.space import Space
 from pyrite.cluster.sim.world import World
 from pyrite.execute.store import Store
-from pyrite.ids import BlockRef, NodeId
+from pyrite.ids import BlockRef, ExecutorId, Medium, NodeId
 
 FULL = os.strerror(errno.ENOSPC)
 # About what a block costs to move, beside what its bytes do.
@@ -45,10 +44,9 @@ class SimNode:
         self.forgotten: set[str] = set()
         self.make_folders()
 
-    def full_until_s(self, segment: str) -> float:
+    def full_until_s(self, medium: Medium) -> float:
         """How long there is no room for a segment, in memory or on disk."""
-        is_memory = segment.startswith(MEMORY_PREFIX)
-        return self.memory_full_until_s if is_memory else self.disk_full_until_s
+        return self.memory_full_until_s if medium == "memory" else self.disk_full_until_s
 
     def make_folders(self) -> None:
         """Starts with nothing."""
@@ -84,8 +82,8 @@ class SimStore(Store):
     def reader(self) -> SegmentReader:
         return SimReader(self.host)
 
-    def writer(self, owner: str, lease: Lease, segment_bytes: int) -> SegmentWriter:
-        return SimWriter(self.host, owner, lease, segment_bytes)
+    def writer(self, writer: ExecutorId, lease: Lease, segment_bytes: int) -> SegmentWriter:
+        return SimWriter(self.host, writer, lease, segment_bytes)
 
     def live(self, limit_bytes: int, protected_bytes: int) -> LiveStore:
         return SharedLiveStore(limit_bytes, protected_bytes)
@@ -97,8 +95,8 @@ class SimStore(Store):
 class SimWriter(SegmentWriter):
     """Writes real segments while virtual time passes."""
 
-    def __init__(self, host: Host, owner: str, lease: Lease, segment_bytes: int) -> None:
-        super().__init__(host.place.folders, owner, lease, segment_bytes)
+    def __init__(self, host: Host, writer: ExecutorId, lease: Lease, segment_bytes: int) -> None:
+        super().__init__(host.place.folders, writer, lease, segment_bytes)
         self.host = host
 
     def write(self, buffers: Sequence[Any], size: int) -> BlockRef:
@@ -116,7 +114,7 @@ class SimWriter(SegmentWriter):
         self._check_memory(node)
         if segment.name in node.forgotten:
             raise FileNotFoundError(f"{segment.name} was dropped")
-        path = node.folders.path(segment.name)
+        path = node.folders.path(segment.name, "memory")
         if segment.offset == 0:
             segment.make(path)
             segment.close()
@@ -162,9 +160,9 @@ class SimReader(SegmentReader):
     def _find_part(self, ref: BlockRef, part: int) -> memoryview | None:
         return find_part(self._view_at(self.host.reach(ref.node), ref), part)
 
-    def whole(self, segment: str) -> memoryview:
+    def whole(self, segment: str, medium: Medium) -> memoryview:
         self._pass_time(self.host.place.id, 0)
-        return super().whole(segment)
+        return super().whole(segment, medium)
 
     def rows(self, ref: BlockRef) -> Iterator[list[Any]]:
         node = self._reach(ref)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain
 
-from pyrite.ids import NodeId, ShuffleId
-from pyrite.place.predict import Output, observe, sampled
-from pyrite.place.sizes import add_up, encode
+from pyrite.ids import ShuffleId
+from pyrite.place.predict import SeenOutput, observe, sampled
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule.kept import Kept
 from pyrite.schedule.outputs import Outputs, ShuffleOutputs
@@ -41,12 +39,10 @@ class Forecasts:
         parts = parts_of(outputs)
         if not parts or parts * maps > MOST_CELLS:
             return None
-        seen = seen_outputs(outputs) or begun_outputs(outputs)
+        seen = seen_outputs(outputs)
         if len(seen) < maps - outputs.absent:
             return None
-        if outputs.absent == maps:
-            how, expected = "begun", observe(seen.values(), maps, parts)
-        elif stage.samples is not None and not outputs.complete:
+        if stage.samples is not None and not outputs.complete:
             how, expected = "sampled", sampled(stage.samples, seen, parts)
         else:
             how = "known" if outputs.complete else "observed"
@@ -57,28 +53,13 @@ class Forecasts:
 
 def parts_of(outputs: ShuffleOutputs) -> int:
     """How many parts the outputs have, as far as sizes were told."""
-    codes = (code for code in outputs.sizes if code is not None)
-    begun = (each.sizes for each in outputs.partials.values())
-    return len(next(chain(codes, begun), b""))
+    return len(next((code for code in outputs.sizes if code is not None), b""))
 
 
-def begun_outputs(outputs: ShuffleOutputs) -> dict[int, Output]:
-    """What maps that still run have written of their outputs so far."""
-    codes: dict[int, list[bytes]] = {}
-    nodes: dict[int, NodeId] = {}
-    for each in outputs.partials.values():
-        codes.setdefault(each.map, []).append(each.sizes)
-        nodes[each.map] = each.ref.node
-    return {
-        index: Output(nodes[index], encode(add_up(found, len(found[0]))))
-        for index, found in codes.items()
-    }
-
-
-def seen_outputs(outputs: ShuffleOutputs) -> dict[int, Output]:
+def seen_outputs(outputs: ShuffleOutputs) -> dict[int, SeenOutput]:
     """The map outputs that are there and whose sizes were told."""
     return {
-        index: Output(ref.node, code)
+        index: SeenOutput(ref.node, code)
         for index, (ref, code) in enumerate(zip(outputs.refs, outputs.sizes, strict=True))
         if ref is not None and code is not None
     }

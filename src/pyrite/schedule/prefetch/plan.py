@@ -17,8 +17,7 @@ Part = tuple[ShuffleId, int]
 class Forecast(NamedTuple):
     """What each part of a shuffle is expected to be, by so many of its maps."""
 
-    # "observed", "sampled", "known" where all maps are there, or "begun" where none is, but some
-    # have written a part of their output.
+    # "observed", "sampled", or "known" where all maps are there.
     how: str
     seen: int
     parts: Sequence[Reducer]

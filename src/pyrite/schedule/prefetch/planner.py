@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.place.accumulate import Gathered, accumulate
 from pyrite.place.predict import error_of, is_enough
-from pyrite.place.reducers import Host, place, weigh
+from pyrite.place.reducers import ReducerNode, place, weigh
 from pyrite.plan.stages import StageSpec
 from pyrite.rare import rare
 from pyrite.schedule.commands import ReducersPlaced, ShuffleLeftAlone, SizesForeseen
@@ -86,39 +86,6 @@ class ReducePlanner:
         """Whether anything is prefetched on this cluster."""
         return self.rules.prefetch and 2 <= len(self.fleet.counts) <= MOST_FETCHING
 
-    def is_wanted_early(self, shuffle: ShuffleId) -> bool:
-        """Whether parts of its outputs could be fetched before the first of them is complete."""
-        if not self._fetches:
-            return False
-        for run in self.stages.waiting_for(shuffle):
-            if run.tasks is None and not run.spec.barrier:
-                if run.plan is not None and run.plan.places:
-                    return True
-                if run.has_places is None:
-                    # Looked up once: it is about all reducers, and is asked for each map.
-                    run.has_places = self._has_places(run)
-                if run.has_places:
-                    return True
-        return False
-
-    def output_grows(self, stage: StageSpec, outputs: ShuffleOutputs, ref: BlockRef) -> None:
-        """A partial output is there, to fetch where it is known who will read it."""
-        shuffle = outputs.shuffle
-        for run in self.stages.waiting_for(shuffle):
-            plan = run.plan
-            if plan is None or not plan.places:
-                if run.tasks is None and run.has_places:
-                    self._plan(run, [shuffle])
-            elif shuffle not in plan.forecasts:
-                # Too little is known of it to move the reducers for its sake.
-                rare("a shuffle is fetched for reducers that were placed by another")
-                forecast = self.forecasts.forecast(stage, shuffle)
-                if forecast is not None:
-                    plan.forecasts[shuffle] = forecast
-                    plan.weigh()
-                    self.admission.admit()
-        self.plans.want(ref.node, None)
-
     def _is_enough(self, stage: StageSpec, outputs: ShuffleOutputs) -> bool:
         """Whether so many maps are done that the others can be predicted: a share of all, and as
         many as there are nodes."""
@@ -148,7 +115,7 @@ class ReducePlanner:
         for shuffle in run.spec.shape.shuffles:
             is_wanted = shuffle in shuffles or self.outputs.is_complete(shuffle)
             before = plan.forecasts.get(shuffle)
-            if is_wanted and (before is None or before.how == "begun"):
+            if is_wanted and before is None:
                 forecast = self.forecasts.forecast(run.spec.parents[shuffle], shuffle)
                 if forecast is not None:
                     fresh.forecasts[shuffle] = forecast
@@ -164,7 +131,7 @@ class ReducePlanner:
         self._settle(run, plan, fresh if plan.places else plan, hosts)
 
     def _settle(
-        self, run: StageRun, plan: ReducePlan, fresh: ReducePlan, hosts: list[Host]
+        self, run: StageRun, plan: ReducePlan, fresh: ReducePlan, hosts: list[ReducerNode]
     ) -> None:
         reducers = fresh.reducers()
         if plan.places:
@@ -189,7 +156,7 @@ class ReducePlanner:
         self._take_places(run, plan, hosts, places)
 
     def _take_places(
-        self, run: StageRun, plan: ReducePlan, hosts: list[Host], places: dict[int, NodeId]
+        self, run: StageRun, plan: ReducePlan, hosts: list[ReducerNode], places: dict[int, NodeId]
     ) -> None:
         on = {host.node for host in hosts}
         places = {index: node for index, node in places.items() if node in on}
@@ -289,5 +256,5 @@ class ReducePlanner:
             rare("reducers are placed anew since their sizes were foreseen wrongly")
             self._take_places(run, plan, hosts, after)
 
-    def _reducer_hosts(self) -> list[Host]:
-        return [Host(node, count) for node, count in self.fleet.counts.items()]
+    def _reducer_hosts(self) -> list[ReducerNode]:
+        return [ReducerNode(node, count) for node, count in self.fleet.counts.items()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pyrite.blocks.parcel import parcel_bytes
-from pyrite.blocks.pool import MEMORY_PREFIX
 from pyrite.ids import BlockRef, NodeId
 from pyrite.place.sizes import most
 from pyrite.rare import rare
@@ -109,9 +108,7 @@ class Prefetcher:
             rare("a unit of reducers has no room for all of its input")
             self.eviction.give_up_unit(unit)
             return False
-        fetch, segment = self.fetches.order(
-            way.source, way.target, MEMORY_PREFIX, needed, parts, blocks
-        )
+        fetch, segment = self.fetches.order(way.source, way.target, "memory", needed, parts, blocks)
         maps, at_s = tuple(blocks), self.turn.now_s
         self.segments.begin(
             PrefetchedSegment(
@@ -138,7 +135,7 @@ class Prefetcher:
     def _collect(
         self, unit: Unit, outputs: ShuffleOutputs, way: Way, parts: tuple[int, ...]
     ) -> tuple[dict[int, BlockRef], int]:
-        """Which blocks an order takes, by number, and how large their parts are at most.
+        """Which outputs an order takes, by map, and how large their parts are at most.
 
         One that was made again after its parts had been fetched need not be fetched again.
         """
@@ -151,7 +148,7 @@ class Prefetcher:
         total = 0
         last = unit.seen.get(way, 0)
         while last < len(came):
-            block = outputs.block(came[last])
+            block = outputs.sized(came[last])
             # It may have been lost since, and made again elsewhere.
             if block is not None and block[0].node == way.source and came[last] not in had:
                 size = most(block[1], parts)
@@ -212,22 +209,14 @@ class Prefetcher:
         if segment is None:
             return
         rare("a parcel can't be fetched")
-        was_wanted = not segment.unwanted and not self._is_discarded(segment)
         for run in self.plans:
-            if run.plan is not None and segment.unit in run.plan.units and was_wanted:
+            if run.plan is not None and segment.unit in run.plan.units and not segment.unwanted:
                 # The reducers fetch what they miss, and tell what is lost.
                 run.plan.refused[segment.source, segment.node] = None
         self.plans.want(segment.source, None)
         self.plans.want(None, segment.node)
         self.segments.forget(segment)
         self.storage.drop(self.ledger.end_parcel(segment.segment))
-
-    def _is_discarded(self, segment: PrefetchedSegment) -> bool:
-        """Whether a part of it has gone with the attempt that wrote it, while it was fetched."""
-        outputs = self.outputs.get(segment.shuffle)
-        return outputs is not None and any(
-            number >= len(outputs.refs) and outputs.block(number) is None for number in segment.maps
-        )
 
     # Reducers
 
@@ -307,8 +296,8 @@ def ways(plan: ReducePlan, source: NodeId, target: NodeId) -> Iterator[Way]:
     for shuffle in plan.forecasts:
         # What lies in the own node's memory is where it should be.
         if source != target:
-            yield Way(shuffle, source, False, target)
-        yield Way(shuffle, source, True, target)
+            yield Way(shuffle, source, "memory", target)
+        yield Way(shuffle, source, "disk", target)
 
 
 def rotated(nodes: list[NodeId], after: NodeId) -> list[NodeId]:

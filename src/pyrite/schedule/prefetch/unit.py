@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pyrite.blocks.pool import Segment
-from pyrite.ids import NodeId, ShuffleId
+from pyrite.ids import Medium, NodeId, ShuffleId
 from pyrite.schedule.outputs import Place
 
 
@@ -16,12 +16,12 @@ class Way(NamedTuple):
 
     shuffle: ShuffleId
     source: NodeId
-    on_disk: bool
+    medium: Medium
     target: NodeId
 
     @property
     def place(self) -> Place:
-        return Place(self.source, self.on_disk)
+        return Place(self.source, self.medium)
 
 
 @dataclass(slots=True, eq=False)

@@ -50,11 +50,9 @@ class Blocks:
     def _needed(self) -> Iterator[tuple[str, BlockRef]]:
         for outputs in self.scheduler.outputs:
             shuffle = outputs.shuffle
-            for index in range(len(outputs.refs)):
-                for ref in outputs.blocks_of(index):
-                    yield f"map output {index} of shuffle {shuffle}", ref
-            for number, each in outputs.partials.items():
-                yield f"partial output {number} of shuffle {shuffle}", each.ref
+            for index, output in enumerate(outputs.refs):
+                if output is not None:
+                    yield f"map output {index} of shuffle {shuffle}", output
         for partition, ref in self.scheduler.storage.kept.all_blocks():
             yield f"partition {partition.index} of RDD {partition.rdd}", ref
         for attempt in self.scheduler.attempts:
@@ -72,4 +70,4 @@ def strays(node: SimNode, scheduler: Scheduler) -> list[str]:
     segments = scheduler.storage.ledger.segments.values()
     known = {each.name for each in segments if pool is not None and each.place == node.id}
     names = [*os.listdir(node.folders.memory), *os.listdir(node.folders.disk)]
-    return sorted(n for n in names if n.startswith(("m-", "d-", "spill")) and n not in known)
+    return sorted(name for name in names if name not in known)

@@ -14,10 +14,10 @@ from pyrite.schedule.events import Event
 
 
 class Made(NamedTuple):
-    """A map output that is there, all of its blocks, and the stage that made it."""
+    """A map output that is there, and the stage that made it."""
 
     stage: StageId
-    refs: tuple[BlockRef, ...]
+    ref: BlockRef
 
 
 class Economy:
@@ -28,15 +28,12 @@ class Economy:
         self.launches: dict[AttemptId, do.LaunchTask] = {}
         self.nodes: dict[ExecutorId, NodeId] = {}
         self.made: dict[ShuffleId, dict[int, Made]] = {}
-        self.grown: dict[AttemptId, list[BlockRef]] = {}
 
     def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
         match event:
             case ev.JobSubmitted():
                 for stage in new_stages(event.job.stage, self.stages):
                     self.stages[stage.id] = stage
-            case ev.OutputGrew():
-                self.grown.setdefault(event.attempt, []).append(event.ref)
             case ev.TaskSucceeded() if event.blocks():
                 self._make(event)
             case ev.FetchFailed():
@@ -67,19 +64,18 @@ class Economy:
         # Outputs of a barrier stage count only once all of its tasks have succeeded.
         if stage.writes is not None and not stage.barrier:
             outputs = self.made.setdefault(stage.writes, {})
-            earlier = self.grown.pop(event.attempt, [])
             for partition, made in zip(launch.completes, event.made, strict=True):
                 if made.output is not None:
-                    outputs.setdefault(partition, Made(launch.stage, (*earlier, made.output)))
+                    outputs.setdefault(partition, Made(launch.stage, made.output))
 
     def _lose(self, shuffle: ShuffleId, index: int, ref: BlockRef) -> None:
         outputs = self.made.get(shuffle, {})
-        if index in outputs and ref in outputs[index].refs:
+        if index in outputs and ref == outputs[index].ref:
             del outputs[index]
 
     def _lose_node(self, node: NodeId) -> None:
         for outputs in self.made.values():
-            for index in [i for i, made in outputs.items() if made.refs[0].node == node]:
+            for index in [i for i, made in outputs.items() if made.ref.node == node]:
                 del outputs[index]
 
     def _lose_executors(self, lost: set[ExecutorId]) -> None:
@@ -99,5 +95,5 @@ class Economy:
             if made is not None and made.stage == launch.stage:
                 raise CheckFailed(
                     f"map output {partition} of shuffle {stage.writes} is made again, "
-                    f"though it lies at {made.refs}"
+                    f"though it lies at {made.ref}"
                 )

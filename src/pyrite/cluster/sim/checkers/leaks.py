@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from pyrite.cluster.sim.checkers.blocks import strays
 from pyrite.cluster.sim.cluster import SimCluster
+from pyrite.ids import DRIVER
 
 if TYPE_CHECKING:
     from pyrite.schedule.scheduler import Scheduler
-from pyrite.schedule.room import DRIVER
 
 
 def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
     """What the scheduler and the nodes still hold, by what it is; empty when idle."""
     ledger = scheduler.storage.ledger
-    there = {DRIVER, *(f"e{each.id}" for each in scheduler.fleet)}
+    there = {DRIVER, *(each.id for each in scheduler.fleet)}
     open_segments = {
         segment.name
         for writer, granted in ledger.writers.items()

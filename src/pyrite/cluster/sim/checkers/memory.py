@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from pyrite.blocks.pool import MEMORY_PREFIX
 from pyrite.cluster.sim.checkers import CheckFailed
 from pyrite.cluster.sim.store import SimNode
 from pyrite.schedule.commands import Command
@@ -46,11 +45,11 @@ class Memory:
             if ref.node != node.id or segment in self.cluster.faults.spoilt or segment in looked:
                 continue
             looked.add(segment)
-            if not os.path.exists(node.folders.path(segment)):
+            if not os.path.exists(node.folders.path(segment, ref.medium)):
                 raise CheckFailed(f"partition {partition} is said to lie in {segment}: no file")
 
 
 def weigh(node: SimNode) -> int:
     """The bytes of the segments in a node's memory."""
     with os.scandir(node.folders.memory) as entries:
-        return sum(each.stat().st_size for each in entries if each.name.startswith(MEMORY_PREFIX))
+        return sum(each.stat().st_size for each in entries)

@@ -54,9 +54,8 @@ class Orders:
             raise CheckFailed(f"fetch {order.fetch} asks for parts {order.parts}, out of order")
         known = self.scheduler.outputs.get(shuffle)
         assert known is not None
-        for number, ref in zip(order.maps, order.refs, strict=True):
-            block = known.block(number)
-            if ref in self.lost or block is None or ref != block[0]:
+        for index, ref in zip(order.maps, order.refs, strict=True):
+            if ref in self.lost or ref != known.refs[index]:
                 raise CheckFailed(f"fetch {order.fetch} wants {ref}, which is known to be lost")
 
     def _send(self, order: do.FetchParts) -> None:

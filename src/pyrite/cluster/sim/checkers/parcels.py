@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyrite.blocks.codec import CorruptBlock
-from pyrite.blocks.parcel import is_fetched, unpack_directory
+from pyrite.blocks.parcel import unpack_directory
 from pyrite.blocks.parts import find_part
 from pyrite.blocks.segments import SegmentReader
 from pyrite.cluster.sim.checkers import CheckFailed
@@ -79,23 +79,18 @@ class ParcelsRead:
         refs: dict[ShuffleId, dict[int, BlockRef]] = {}
         for snapshot in launch.inputs:
             refs[snapshot.shuffle] = dict(enumerate(snapshot.refs))
-            for number, index, ref in snapshot.installments:
-                refs[snapshot.shuffle].pop(index, None)
-                refs[snapshot.shuffle][number] = ref
         for each in launch.parcels:
             outputs = self.scheduler.outputs.get(each.shuffle)
             assert outputs is not None
-            # Whole outputs are alike when they are made again; blocks of one never are.
-            alike = len(outputs.refs) if outputs.made_alike else 0
             for segment in each.segments:
-                self._check_parcel(launch, segment, refs.get(each.shuffle, {}), alike)
+                self._check_parcel(launch, segment, refs.get(each.shuffle, {}), outputs.made_alike)
 
     def _check_parcel(
         self,
         launch: do.LaunchTask,
         segment: str,
         refs: dict[int, BlockRef],
-        alike: int,
+        alike: bool,
     ) -> None:
         where = self.nodes[launch.executor]
         found = self.ordered.get(segment)
@@ -103,21 +98,24 @@ class ParcelsRead:
             raise CheckFailed(f"attempt {launch.attempt} is told of {segment}: not for {where}")
         order = found.order
         for number, ref in zip(order.maps, order.refs, strict=True):
-            # A number that the task is not told of is that of an attempt which failed.
             now = refs.get(number, ref)
             # A copy has the rows of the output whose place it took.
-            if number >= alike and now != ref and not is_fetched(now.segment):
+            if not alike and now != ref and not self._is_copy(now):
                 raise CheckFailed(f"{segment} has map output {number} as it is no more")
         node = self.cluster.by_name[where]
         spoilt = self.cluster.faults.spoilt
         if segment in spoilt:
             self.cluster.reached["task with a spoilt parcel"] += 1
         elif node.up and node.incarnation == found.life:
-            path = node.folders.path(segment)
+            path = node.folders.path(segment, order.medium)
             if not os.path.exists(path):
                 raise CheckFailed(f"attempt {launch.attempt} is told of {segment}: no file")
             with open(path, "rb") as file:
                 self._compare(order, memoryview(file.read()))
+
+    def _is_copy(self, ref: BlockRef) -> bool:
+        segment = self.scheduler.storage.ledger.segments.get(ref.segment)
+        return segment is not None and segment.fetched
 
     def _compare(self, order: do.FetchParts, parcel: memoryview) -> None:
         """With the map outputs themselves, where they still lie as they were written."""

@@ -39,9 +39,6 @@ class Snapshots:
             self.epochs[snapshot.shuffle] = snapshot.epoch
             for index, ref in enumerate(snapshot.refs):
                 self._check_ref(ref, f"map output {index} of shuffle {snapshot.shuffle}")
-            for number, index, ref in snapshot.installments:
-                what = f"installment {number} of map {index} of shuffle {snapshot.shuffle}"
-                self._check_ref(ref, what)
         for partition, ref in launch.blocks:
             self._check_ref(ref, f"the kept {partition_name(partition)}")
 

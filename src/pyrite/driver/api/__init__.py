@@ -1,0 +1,1 @@
+"""What SparkContext offers, by subject."""

@@ -1,0 +1,111 @@
+"""Jobs as RDDs and the user ask for them: whole, one partition after another, or by a deadline."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
+
+from pyrite.blocks.undo import saving
+from pyrite.driver.api.eachpartition import EachPartition
+from pyrite.driver.api.flags import Flags, JobFlags
+from pyrite.driver.engine.engine import Engine, ResultLost
+from pyrite.errors import UserError
+from pyrite.interrupts import Interruptible, Uninterrupted
+
+if TYPE_CHECKING:
+    from pyrite.driver.engine.checkpoints import Checkpoints
+    from pyrite.io.commit import FolderCommit
+    from pyrite.rdd.rdd import RDD
+
+R = TypeVar("R")
+
+
+class JobMethods:
+    """The part of a context that runs jobs."""
+
+    _engine: Engine
+    _flags: Flags
+    _checkpoints: Checkpoints
+    _python_paths: list[str]
+
+    def _job_flags(self) -> JobFlags:
+        properties, tags = self._flags.copy()
+        paths = tuple(self._python_paths)
+        return JobFlags(properties, frozenset(tags), paths, self._flags.counted)
+
+    def _run(
+        self,
+        rdd: RDD[Any],
+        task: Callable[[int, Iterator[Any]], R],
+        partitions: Sequence[int] | None = None,
+        frozen: bool = False,
+    ) -> list[R]:
+        """One result per partition, in the order asked for.
+
+        `frozen` is for tasks of ours: they are run on the RDD as it is pickled for its life. Other
+        tasks are pickled with its functions as they are now.
+        """
+        engine = self._engine
+        engine.check_usable()
+        with Interruptible():
+            self._checkpoints.before_job(rdd)
+            wanted = checked_partitions(rdd, partitions)
+            freezer = engine.freezer
+            work = freezer.copy_of_frozen(rdd, task) if frozen else freezer.copy(rdd, task)
+        results = engine.run(rdd, work, wanted, self._job_flags())
+        self._checkpoints.after_job(rdd)
+        return results
+
+    def _saving(self, commit: FolderCommit) -> AbstractContextManager[None]:
+        """Begins a save, which is undone when the block fails or the driver dies."""
+        self._engine.check_usable()
+        return saving(self._engine.cluster.scratch_folder(), commit)
+
+    def _run_each(
+        self,
+        rdd: RDD[Any],
+        task: Callable[[int, Iterator[Any]], R],
+        partitions: Sequence[int] | None,
+        prefetch: bool,
+    ) -> Iterator[R]:
+        """Results of one partition after another; the next is under way where prefetched."""
+        frozen = self._engine.freezer.copy_of_frozen(rdd, task)
+        wanted = checked_partitions(rdd, partitions)
+        finish = partial(self._checkpoints.after_job, rdd)
+        return EachPartition(self._engine, rdd, frozen, wanted, self._job_flags(), prefetch, finish)
+
+    def _run_approximately(
+        self, rdd: RDD[Any], task: Callable[[int, Iterator[Any]], R], timeout_s: float
+    ) -> dict[int, R]:
+        """The results of the partitions that finished in time; the others are cancelled."""
+        engine = self._engine
+        wanted = checked_partitions(rdd, None)
+        work = engine.freezer.copy(rdd, task)
+        with Uninterrupted():
+            waiter = engine.submit(rdd, work, wanted, self._job_flags())
+            try:
+                if waiter.wait_until(timeout_s):
+                    engine.finish(waiter)
+                results = {}
+                while waiter.results:
+                    index, result = waiter.results.popleft()
+                    with suppress(ResultLost):
+                        results[index] = engine.decode(result)
+                # Sums of floats depend on the order.
+                return dict(sorted(results.items()))
+            finally:
+                engine.end(waiter)
+
+
+def checked_partitions(rdd: RDD[Any], partitions: Sequence[int] | None) -> Sequence[int]:
+    count = rdd.getNumPartitions()
+    if partitions is None:
+        return range(count)
+    for index in partitions:
+        # Anything else, even 2.0, would reach the scheduler, which counts with it.
+        if not isinstance(index, SupportsIndex) or not 0 <= index < count:
+            raise UserError(f"{rdd!r} has {count} partitions; there is no partition {index!r}")
+    return list(map(operator.index, partitions))

@@ -1,0 +1,1 @@
+"""The engine: the scheduler, a cluster, and who waits for results."""

@@ -1,0 +1,213 @@
+"""Checkpoints: RDDs written once, so that recovery need not go back further."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from copy import copy
+from functools import partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from pyrite.blocks.codec import encode_all
+from pyrite.cluster.port import Joinable
+from pyrite.errors import JobCancelled, UserError
+from pyrite.execute.worker import Frames
+from pyrite.interrupts import Uninterrupted
+from pyrite.io.uris import with_scheme
+from pyrite.rare import rare
+from pyrite.rdd.sources import Files, Slices
+
+if TYPE_CHECKING:
+    from pyrite.context import SparkContext
+    from pyrite.rdd.rdd import RDD
+
+
+class Checkpoint:
+    """What is known of one marked RDD."""
+
+    def __init__(self, local: bool) -> None:
+        self.local = local
+        self.folder: str | None = None
+        self.thread: Joinable | None = None
+        self.writer = 0
+        self.error: BaseException | None = None
+        self.done = False
+
+
+class Checkpoints:
+    """Marked RDDs; each is written in the background after the first job that computes it."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self.context = context
+        self.folder: str | None = None
+        self.marked: weakref.WeakKeyDictionary[RDD[Any], Checkpoint] = weakref.WeakKeyDictionary()
+        self.waiting: weakref.WeakSet[RDD[Any]] = weakref.WeakSet()
+        self.writing: weakref.WeakSet[RDD[Any]] = weakref.WeakSet()
+        self.lock = threading.Lock()
+
+    def set_folder(self, folder: str | PathLike[str]) -> None:
+        from pyrite.io.filesystem import locate
+        from pyrite.io.paths import address_of
+
+        storage, path = locate(os.path.join(address_of(folder), os.urandom(8).hex()))
+        storage.make_folder(path, parents=True)
+        self.folder = storage.address(path)
+
+    def mark(self, rdd: RDD[Any]) -> None:
+        if self.folder is None:
+            raise UserError("the checkpoint folder is not set: call sc.setCheckpointDir(folder)")
+        self._mark(rdd, local=False)
+
+    def mark_local(self, rdd: RDD[Any]) -> None:
+        self._mark(rdd, local=True)
+
+    def _mark(self, rdd: RDD[Any], local: bool) -> None:
+        if rdd not in self.marked:
+            self.marked[rdd] = Checkpoint(local)
+            rdd.is_checkpointed = not local
+            self.waiting.add(rdd)
+
+    def is_local(self, rdd: RDD[Any]) -> bool:
+        found = self.marked.get(rdd)
+        return found is not None and found.local
+
+    def is_done(self, rdd: RDD[Any]) -> bool:
+        found = self._settled(rdd)
+        return found is not None and found.done
+
+    def folder_of(self, rdd: RDD[Any]) -> str | None:
+        found = self._settled(rdd)
+        if found is None or not found.done or found.folder is None:
+            return None
+        return with_scheme(found.folder)
+
+    def _settled(self, rdd: RDD[Any]) -> Checkpoint | None:
+        """The RDD's checkpoint, after a write that is under way."""
+        found = self.marked.get(rdd)
+        own = found is not None and found.writer == threading.get_ident()
+        if found is not None and found.thread is not None and not own:
+            found.thread.join()
+            if found.error is not None:
+                error, found.error = found.error, None
+                raise error
+        return found
+
+    def before_job(self, rdd: RDD[Any]) -> None:
+        """Waits for what the job would otherwise compute again."""
+        if not self.writing:
+            return
+        for each in lineage_of(rdd):
+            if each in self.writing:
+                self._settled(each)
+
+    def after_job(self, rdd: RDD[Any]) -> None:
+        """Starts to write the marked RDDs that the job computed."""
+        if not self.waiting:
+            return
+        with Uninterrupted():
+            for each in lineage_of(rdd):
+                if self._take(each):
+                    self._start(each)
+
+    def _take(self, rdd: RDD[Any]) -> bool:
+        """True for the one of several threads that is to write the RDD."""
+        with self.lock:
+            waits = rdd in self.waiting
+            self.waiting.discard(rdd)
+            return waits
+
+    def _start(self, rdd: RDD[Any]) -> None:
+        found = self.marked[rdd]
+        # Local ones are cheap to write, and the point is that the lineage is gone.
+        if found.local:
+            try:
+                self._write(rdd, found, self._write_local)
+            except (JobCancelled, KeyboardInterrupt):
+                # The next job that computes it tries again.
+                self.waiting.add(rdd)
+                raise
+            return
+        work = partial(self._write, rdd, found, self._write_folder)
+        properties, _ = self.context._flags.copy()
+        # Whoever cancels the jobs of a group does not mean the checkpoint.
+        properties.pop("spark.jobGroup.id", None)
+
+        def run() -> None:
+            found.writer = threading.get_ident()
+            self.context._flags.adopt((properties, set()))
+            self.context._flags.counted = False
+            try:
+                work()
+            except JobCancelled:
+                rare("a checkpoint is cancelled")
+                self.waiting.add(rdd)
+            except BaseException as error:
+                # Its traceback would keep the RDD, and the RDD its checkpoint, for ever.
+                found.error = copy(error)
+            finally:
+                self.writing.discard(rdd)
+
+        self.writing.add(rdd)
+        # Others join it as soon as they see it.
+        found.thread = self.context._engine.threads.start(run, f"checkpoint-{rdd.id()}")
+
+    def finish(self) -> None:
+        """Waits for writes that are under way."""
+        for found in list(self.marked.values()):
+            if found.thread is not None:
+                found.thread.join()
+
+    def _write(
+        self,
+        rdd: RDD[Any],
+        found: Checkpoint,
+        write: Callable[[RDD[Any], Checkpoint], Any],
+    ) -> None:
+        self.context._engine.replace(rdd, write(rdd, found))
+        found.done = True
+
+    def _write_folder(self, rdd: RDD[Any], found: Checkpoint) -> Files:
+        from pyrite.io.commit import part_name
+        from pyrite.io.pickles import read_rows
+        from pyrite.io.splits import whole_split
+
+        assert self.folder is not None
+        folder = f"{self.folder}/rdd-{rdd.id()}"
+        rdd._save(folder, write_rows_of_checkpoint)
+        found.folder = folder
+        names = [part_name(index) for index in range(rdd.getNumPartitions())]
+        parts = [[whole_split(f"{folder}/{name}")] for name in names]
+        return Files("checkpoint", lambda: parts, read_rows)
+
+    def _write_local(self, rdd: RDD[Any], found: Checkpoint) -> Slices:
+        engine = self.context._engine
+        parts = range(rdd.getNumPartitions())
+        refs = engine.run_blocks(rdd, encode_partition, parts, self.context._job_flags())
+        engine.release_when_gone(rdd, refs)
+        return Slices(list(refs))
+
+
+def write_rows_of_checkpoint(path: str, rows: Iterator[Any]) -> None:
+    from pyrite.io.pickles import write_rows
+
+    write_rows(path, rows)
+
+
+def encode_partition(index: int, rows: Iterator[Any]) -> Frames:
+    return Frames(encode_all(rows))
+
+
+def lineage_of(rdd: RDD[Any]) -> Iterator[RDD[Any]]:
+    """The RDD and all behind it, each once."""
+    seen = {rdd.id()}
+    pending: list[Any] = [rdd]
+    while pending:
+        current = pending.pop()
+        yield current
+        for dependency in current.dependencies:
+            if dependency.rdd.id() not in seen:
+                seen.add(dependency.rdd.id())
+                pending.append(dependency.rdd)

@@ -1,0 +1,429 @@
+"""The engine: the scheduler, a cluster and the loop between them, behind `run`."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from pyrite import accumulators
+from pyrite.blocks.codec import CorruptBlock, decode, frame_size
+from pyrite.cluster.port import Cluster, drive
+from pyrite.driver.api.flags import JobFlags
+from pyrite.driver.engine.desk import Desk, Result, Waiter
+from pyrite.driver.engine.freezer import Freezer
+from pyrite.driver.log.journal import Journal
+from pyrite.errors import ClusterError, ContextStopped, EngineError, TaskFailed, UserError
+from pyrite.execute.keeper import KeepPlan
+from pyrite.execute.worker import Header, MapWork
+from pyrite.ids import BlockRef, JobId, NodeId, RddId, ShuffleId, StageId
+from pyrite.interrupts import Interruptible, Uninterrupted
+from pyrite.memory import MemoryReport
+from pyrite.plan.program import Program
+from pyrite.plan.stages import Cut, StageCutter, StageSpec, stale_stages
+from pyrite.rare import rare
+from pyrite.rdd.base import Lineage
+from pyrite.rdd.dependency import ShuffleDependency
+from pyrite.rdd.frozen import Frozen
+from pyrite.rdd.op import Op
+from pyrite.rdd.partitioner import Router
+from pyrite.schedule.events import (
+    BlocksReleased,
+    CancelRequested,
+    Event,
+    JobSubmitted,
+    MemoryAsked,
+    NodeLeaves,
+    RddForgotten,
+    RddPersisted,
+    ShuffleForgotten,
+)
+from pyrite.schedule.scheduler import Scheduler
+from pyrite.schedule.story import Story
+
+# How often a result may be lost before its job fails.
+LOST_RESULTS = 8
+
+Task = Callable[[int, Iterator[Any]], Any]
+
+
+class ResultLost(ClusterError):
+    """A result was computed and lay in the pool of a node that has gone since."""
+
+
+class Engine:
+    """Runs jobs; callable from any thread of the process that made it."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        make_cluster: Callable[[Engine], Cluster],
+        max_result_bytes: int,
+    ) -> None:
+        self.scheduler = scheduler
+        self.max_result_bytes = max_result_bytes
+        self.story = Story()
+        self.journal: Journal | None = None
+        # What is persisted, as long as somebody refers to it.
+        self.kept: weakref.WeakValueDictionary[RddId, Lineage[Any]] = weakref.WeakValueDictionary()
+        self.rdd_ids = itertools.count()
+        self.shuffle_ids = itertools.count()
+        self.stage_ids = itertools.count()
+        self.job_ids = itertools.count()
+        self.question_ids = itertools.count()
+        self.cutter = StageCutter(lambda: StageId(next(self.stage_ids)), self._prepare)
+        self.freezer = Freezer()
+        self.map_stages: weakref.WeakValueDictionary[StageId, Cut] = weakref.WeakValueDictionary()
+        # What running jobs may still need, although their RDDs have been checkpointed since.
+        self.replaced: list[Any] = []
+        self.result_stages: dict[StageId, tuple[StageSpec, Program]] = {}
+        self.flags: dict[JobId, JobFlags] = {}
+        self.pid = os.getpid()
+        self.stopped = False
+        self.broken = False
+        self.lost: ClusterError | UserError | None = None
+        self.cluster = make_cluster(self)
+        self.threads = self.cluster.threads
+        self.desk = Desk(self.threads, self._settle)
+        self.loop_thread = 0
+        self.loop = self.threads.start(self._loop, "pyrite-driver")
+
+    def _loop(self) -> None:
+        self.loop_thread = threading.get_ident()
+        try:
+            drive(self.scheduler, self.cluster, self.desk, self.story)
+        except (ClusterError, UserError) as error:
+            self.broken = True
+            self.lost = error
+            self.desk.fail_all(error)
+        except Exception as error:
+            self.broken = True
+            report = EngineError(
+                f"{type(error).__name__}: {error}\nThis is a bug in Pyrite. The story so far:\n"
+                f"{self.story.text()}"
+            )
+            report.__cause__ = error
+            self.desk.fail_all(report)
+            raise
+        else:
+            self.desk.fail_all(ContextStopped("the context was stopped while the job ran"))
+        finally:
+            self.cluster.refuse()
+
+    def keep_journal(self, journal: Journal) -> None:
+        """Has the journal told of everything from now on, and removed at the end."""
+        self.journal = journal
+        self.story.listeners.append(journal.tell)
+
+    def stop(self) -> None:
+        """Ends all jobs and processes."""
+        if self.pid != os.getpid():
+            return
+        self.stopped = True
+        self.cluster.close()
+        self.loop.join()
+        if self.journal is not None:
+            self.journal.close(keep=self.broken)
+        self.cluster.release()
+
+    def ending(self) -> str | None:
+        """Why nothing of this engine can be used any more; None while it can."""
+        if self.pid != os.getpid():
+            return f"belongs to process {self.pid}, and this is process {os.getpid()}, a fork of it"
+        return "was stopped" if self.stopped else None
+
+    def check_usable(self) -> None:
+        if ending := self.ending():
+            raise ContextStopped(
+                f"this SparkContext {ending}: make a new one, SparkContext.getOrCreate()"
+            )
+        if self.lost is not None:
+            raise ClusterError(
+                f"this SparkContext has lost its cluster and can't go on: {self.lost}; "
+                "stop() it and make a new one"
+            )
+        if self.broken:
+            raise EngineError(
+                "this SparkContext met a bug in Pyrite, which an earlier error reported, and "
+                "can't go on: stop() it and make a new one"
+            )
+
+    # What executors need to know of stages (called by the loop's thread)
+
+    def program(self, stage: StageId) -> Program:
+        found = self.result_stages.get(stage)
+        return self.map_stages[stage].program if found is None else found[1]
+
+    def header(self, stage: StageId, job: JobId) -> bytes:
+        spec = self.find_stage(stage)
+        assert spec is not None
+        flags = self.flags[job]
+        # A list at once: other threads persist RDDs meanwhile.
+        kept = [rdd for each in self.kept.valuerefs() if (rdd := each()) is not None]
+        plans = {rdd._id: rdd._plan for rdd in kept if rdd._id in spec.shape.rdds}
+        return pickle.dumps(
+            Header(plans, flags.properties, flags.python_paths, spec.partitions, spec.barrier)
+        )
+
+    def find_stage(self, stage: StageId) -> StageSpec | None:
+        """A stage that runs, or whose shuffle is still known."""
+        found = self.result_stages.get(stage)
+        if found is not None:
+            return found[0]
+        cut = self.map_stages.get(stage)
+        return None if cut is None else cut.stage
+
+    def _prepare(self, stage: StageSpec, program: Program, dependency: ShuffleDependency) -> Cut:
+        require_broadcasts(program)
+        cut = Cut(stage, program)
+        self.map_stages[stage.id] = cut
+        self._retire(dependency.cut)
+        return cut
+
+    def replace(self, rdd: Lineage[Any], op: Op) -> None:
+        """From here on the RDD reads what was written of it; its parents may go."""
+        with self.freezer.lock:
+            cuts = list(self.map_stages.values())
+            stale = stale_stages([cut.stage for cut in cuts], rdd._id)
+            for cut in cuts:
+                cut.stale = cut.stale or cut.stage.id in stale
+            self._retire((rdd.op, rdd.dependencies))
+            self.freezer.replace(rdd, op)
+
+    def _retire(self, old: Any) -> None:
+        if old is not None and self.result_stages:
+            self.replaced.append(old)
+
+    # Jobs
+
+    def submit(
+        self, rdd: Lineage[Any], frozen: Frozen, partitions: Sequence[int], flags: JobFlags
+    ) -> Waiter:
+        """Starts a job on the RDD as it was frozen for it, with the task; the caller waits for it
+        and calls `end`, all in one uninterrupted block."""
+        self.check_usable()
+        with self.freezer.lock:
+            with Interruptible():
+                stage, program = self.cutter.result_stage(rdd, frozen)
+                require_broadcasts(program)
+            self.result_stages[stage.id] = stage, program
+        job = JobId(next(self.job_ids))
+        self.flags[job] = flags
+        waiter = Waiter(job, stage.id, flags.counted, self.threads)
+        self.desk.open(waiter)
+        self.cluster.post(JobSubmitted(flags.spec(job, stage, partitions)))
+        return waiter
+
+    def end(self, *waiters: Waiter) -> None:
+        """Their thread needs nothing more of these jobs; those that still run are cancelled.
+
+        The driver's thread forgets a job when it ends, whether or not anyone waits for that.
+        """
+        if self.pid != os.getpid():
+            return
+        running = [waiter for waiter in waiters if not self.desk.leave(waiter)]
+        for waiter in running:
+            self.cluster.post(CancelRequested("its results are no longer wanted", waiter.job))
+        # The loop ends the jobs of iterators that nobody reads any more; it must not wait itself.
+        if threading.get_ident() != self.loop_thread:
+            for waiter in running:
+                waiter.wait()
+
+    def _settle(self, waiter: Waiter) -> None:
+        """Forgets a job that has ended and that nobody reads the results of any more."""
+        self.release([ref for _, ref in waiter.results if isinstance(ref, BlockRef)])
+        self.desk.close(waiter.job)
+        self.result_stages.pop(waiter.stage, None)
+        if not self.result_stages:
+            self.replaced.clear()
+        self.flags.pop(waiter.job, None)
+
+    def run(
+        self, rdd: Lineage[Any], frozen: Frozen, partitions: Sequence[int], flags: JobFlags
+    ) -> list[Any]:
+        """Runs a job and gives its results in the order of the partitions asked for."""
+        found: dict[int, Any] = {}
+        wanted = partitions
+        for last in (*[False] * LOST_RESULTS, True):
+            with Uninterrupted():
+                waiter = self.submit(rdd, frozen, wanted, flags)
+                try:
+                    waiter.wait()
+                    self.finish(waiter)
+                    for index, result in self._drain(waiter):
+                        try:
+                            found[index] = self.decode(result)
+                        except ResultLost:
+                            if last:
+                                raise
+                finally:
+                    self.end(waiter)
+            wanted = [index for index in dict.fromkeys(partitions) if index not in found]
+            if not wanted:
+                break
+            # Its node went before the driver had read it. What it counted has been counted.
+            rare("a result is lost before it is read")
+            flags = flags._replace(counted=False)
+        return [found[index] for index in partitions]
+
+    def run_blocks(
+        self, rdd: Lineage[Any], task: Task, partitions: Sequence[int], flags: JobFlags
+    ) -> list[BlockRef]:
+        """Runs a job whose results stay in the pool; the uninterrupted caller owns their blocks."""
+        waiter = self.submit(rdd, self.freezer.copy(rdd, task), partitions, flags)
+        try:
+            waiter.wait()
+            self.finish(waiter)
+            found = dict(waiter.results)
+            waiter.results.clear()
+            return [ref for index in partitions if isinstance(ref := found[index], BlockRef)]
+        finally:
+            self.end(waiter)
+
+    def _drain(self, waiter: Waiter) -> Iterator[tuple[int, Result]]:
+        total = sum(result_bytes(result) for _, result in waiter.results)
+        if self.max_result_bytes and total > self.max_result_bytes:
+            raise UserError(
+                f"the job's results take {total >> 20} MiB, more than spark.driver.maxResultSize "
+                f"({self.max_result_bytes >> 20} MiB): collect less, or raise the limit"
+            )
+        while waiter.results:
+            yield waiter.results.popleft()
+
+    def finish(self, waiter: Waiter) -> None:
+        """Counts accumulators, and raises what the job raised."""
+        for updates in waiter.updates if waiter.counted else ():
+            accumulators.apply_updates(pickle.loads(updates))
+        waiter.updates.clear()
+        if waiter.error is not None:
+            raise with_original(waiter.error)
+
+    def decode(self, result: Result) -> Any:
+        """A task's result; its block, if it had one, is freed."""
+        if isinstance(result, BlockRef):
+            try:
+                data = self._copied(result)
+            finally:
+                self.release([result])
+        else:
+            assert result is not None
+            data = memoryview(bytearray(result))
+        try:
+            with Interruptible():
+                return decode(data)[0]
+        except CorruptBlock as error:
+            raise ResultLost(f"a task's result is spoilt: {error}") from error
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise UserError(
+                f"a task's result can't be unpickled in the driver: {type(error).__name__}: "
+                f"{error}; return plain data, or objects whose class loads here too"
+            ) from error
+
+    def _copied(self, ref: BlockRef) -> memoryview:
+        """A block's bytes: arrays that the user gets can be written to, and the block can go."""
+        try:
+            return memoryview(bytearray(self.cluster.read(ref)))
+        except OSError as error:
+            self.check_usable()
+            raise ResultLost(f"a task's result can't be read any more: {error}") from error
+
+    # Memory
+
+    def memory(self) -> MemoryReport:
+        """What lies in the pools now."""
+        self.check_usable()
+        with Uninterrupted():
+            number = next(self.question_ids)
+            question = self.desk.ask(number)
+            self.post(MemoryAsked(number))
+            return self.desk.wait_for(question)
+
+    def add_node(self, pool_bytes: int) -> NodeId:
+        """Takes in a storage-only node."""
+        self.check_usable()
+        with Uninterrupted():
+            return self.cluster.add_node(pool_bytes)
+
+    def remove_node(self, node: NodeId) -> None:
+        """Lets a storage-only node go once its blocks are elsewhere."""
+        known = [each.node for each in self.memory().nodes if each.storage_only]
+        if node not in known:
+            raise UserError(
+                f"{node!r} is no storage-only node: there are {', '.join(known) or 'none'}"
+            )
+        self.post(NodeLeaves(node))
+
+    # Blocks, shuffles and kept RDDs
+
+    def put(self, buffers: Sequence[Any]) -> BlockRef:
+        """Lays encoded rows into the pool, as one block."""
+        self.check_usable()
+        try:
+            return self.cluster.put(buffers, frame_size(buffers))
+        except (OSError, ClusterError):
+            # Another thread may have stopped the context meanwhile.
+            self.check_usable()
+            raise
+
+    def release(self, refs: Sequence[BlockRef]) -> None:
+        if refs:
+            self.post(BlocksReleased(tuple(refs)))
+
+    def post(self, event: Event) -> None:
+        if not self.stopped and self.pid == os.getpid():
+            self.cluster.post(event)
+
+    def new_shuffle(self, rdd: Lineage[Any], router: Router, parts: int) -> ShuffleDependency:
+        """A shuffle whose outputs are dropped when nobody refers to it any more."""
+        frozen = self.freezer.copy(rdd, MapWork(router, parts))
+        shuffle = ShuffleId(next(self.shuffle_ids))
+        dependency = ShuffleDependency(rdd, router, parts, shuffle, frozen)
+        self.forget_when_gone(dependency, ShuffleForgotten(shuffle))
+        return dependency
+
+    def persist(self, rdd: Lineage[Any], plan: KeepPlan) -> None:
+        with Uninterrupted():
+            rdd._plan = plan
+            if rdd._id not in self.kept:
+                self.kept[rdd._id] = rdd
+                self.forget_when_gone(rdd, RddForgotten(rdd._id))
+            self.post(RddPersisted(rdd._id))
+
+    def unpersist(self, rdd: RddId) -> None:
+        with Uninterrupted():
+            if self.kept.pop(rdd, None) is not None:
+                self.post(RddForgotten(rdd))
+
+    def forget_when_gone(self, owner: Any, event: Event) -> Callable[[], None]:
+        """Posts the event when the object goes, or when the function that is given is called."""
+        return self.cluster.post_when_gone(owner, event)
+
+    def release_when_gone(self, owner: Any, refs: Sequence[BlockRef]) -> Callable[[], None]:
+        """Frees blocks together with the object that they belong to, or when called."""
+        return self.forget_when_gone(owner, BlocksReleased(tuple(refs)))
+
+
+def require_broadcasts(program: Program) -> None:
+    """Refuses a program whose functions captured a broadcast that was destroyed since."""
+    for broadcast in program.broadcasts:
+        broadcast._require_usable()
+
+
+def result_bytes(result: Result) -> int:
+    return result.length if isinstance(result, BlockRef) else len(result or b"")
+
+
+def with_original(error: Exception) -> Exception:
+    """Gives a task's failure the exception object that the user's function raised."""
+    if isinstance(error, TaskFailed) and error.pickled:
+        try:
+            error.original = pickle.loads(error.pickled)
+        except Exception:
+            error.original = None
+    return error

@@ -1,0 +1,1 @@
+"""What is written down of a run, and what is shown of it: the story, the journal, progress."""

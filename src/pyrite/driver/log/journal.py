@@ -1,0 +1,214 @@
+"""The journal: what the scheduler knows, on disk, so that another driver can go on from it.
+
+The scheduler is pure: its state at some moment and the events since are its whole state
+(SCache, 6.1, has the master log shuffles and places for the same purpose).
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import stat
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, get_args
+
+from pyrite.driver.log.records import PROTOCOL, BadJournal, StageTeller, framed, read_records
+from pyrite.schedule.commands import Command, CountAccumulators, DeliverResult
+from pyrite.schedule.events import Event, JobSubmitted, KeptNews, Made, TaskFailed, TaskSucceeded
+from pyrite.schedule.scheduler import Scheduler
+from pyrite.version import __version__
+
+# Where a journal is longer it begins anew, so that it is soon read.
+MOST_EVENTS = 20_000
+MOST_BYTES = 8 << 20
+
+KINDS = get_args(Event)
+NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
+NO_NEWS = KeptNews()
+
+_PYTHON = ".".join(map(str, sys.version_info[:3]))
+HEADLINE = f"journal of Pyrite {__version__} on Python {_PYTHON}\n".encode()
+_ANY_HEADLINE = re.compile(rb"journal of Pyrite (\S+) on Python (\S+)\n")
+
+
+class Journal:
+    """Listens to a story: what was decided is written down before it is done.
+
+    It outlives the process, not the machine: nothing is forced to the disk. Nobody else may read
+    it. Rows are in it only as long as the scheduler itself holds them, for a barrier.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        name: str,
+        scheduler: Scheduler,
+        most_events: int = MOST_EVENTS,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self.scheduler = scheduler
+        self.most_events = most_events
+        self.most_bytes = most_bytes
+        self.path = os.path.join(folder, f"{name}.journal")
+        self.file = -1
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        self._begin(scheduler.turn.now_s)
+
+    def tell(self, now_s: float, event: Event, commands: list[Command]) -> None:
+        if self.file < 0:
+            return
+        try:
+            if self._is_long():
+                self._begin(now_s)
+            else:
+                self._append(now_s, event, commands)
+        except OSError as error:
+            self._give_up(error)
+
+    def close(self, keep: bool = False) -> None:
+        """Ends it; one that is left behind says that its driver died."""
+        if self.file >= 0:
+            os.close(self.file)
+            self.file = -1
+            if not keep:
+                with suppress(FileNotFoundError):
+                    os.unlink(self.path)
+
+    def _is_long(self) -> bool:
+        # What it begins with is written seldom enough to cost no more than the events do.
+        return self.grown_bytes >= self.begun_bytes and (
+            self.events >= self.most_events or self.grown_bytes >= self.most_bytes
+        )
+
+    def _begin(self, now_s: float) -> None:
+        """Starts with the whole state; the old file is there until the new one is complete."""
+        self.teller = StageTeller()
+        data = HEADLINE + self.teller.frames((now_s, self.scheduler))
+        new_path = f"{self.path}.new"
+        with suppress(FileNotFoundError):
+            os.unlink(new_path)
+        file = os.open(new_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            write_all(file, data)
+            os.replace(new_path, self.path)
+        except BaseException:
+            os.close(file)
+            os.unlink(new_path)
+            raise
+        if self.file >= 0:
+            os.close(self.file)
+        self.file = file
+        self.begun_bytes = len(data)
+        self.grown_bytes = self.events = 0
+
+    def _append(self, now_s: float, event: Event, commands: list[Command]) -> None:
+        record = now_s, plain(event, commands)
+        if isinstance(event, JobSubmitted):
+            data = self.teller.frames(record)
+        else:
+            data = framed(pickle.dumps(record, PROTOCOL))
+        write_all(self.file, data)
+        self.grown_bytes += len(data)
+        self.events += 1
+
+    def _give_up(self, error: OSError) -> None:
+        """A journal that stops in the middle would be taken for the state of a dead driver."""
+        import logging
+
+        self.close()
+        logging.getLogger("pyrite").warning(
+            "%s can't be written (%s): it is removed, and the application goes on without it",
+            self.path,
+            error,
+        )
+
+
+def restore(path: str) -> tuple[Scheduler, float]:
+    """The scheduler as it was after the last whole record, and the time that it was told then."""
+    data = memoryview(read_own(path))
+    check_headline(data, path)
+    scheduler = None
+    now_s = 0.0
+    for now_s, told in read_records(data, len(HEADLINE), path):
+        if scheduler is None:
+            scheduler = told
+        else:
+            scheduler.handle(whole(*told), now_s)
+    if scheduler is None:
+        raise BadJournal(f"{path} ends before it tells anything: start the application anew")
+    return scheduler, now_s
+
+
+def plain(event: Event, commands: list[Command]) -> tuple[int, Sequence[Any]]:
+    """An event as a number for its kind and its fields, which is pickled faster than by names.
+
+    What the scheduler has passed on, and does not look at again, is left out.
+    """
+    fields: Sequence[Any] = event
+    if isinstance(event, TaskSucceeded):
+        passed = passed_on(commands)
+        made = tuple(without(each, passed) for each in event.made)
+        fields = event.attempt, made, None if event.kept == NO_NEWS else event.kept
+    elif isinstance(event, TaskFailed):
+        fields = event._replace(failure=event.failure._replace(error=None))
+    return NUMBERS[type(event)], tuple(fields)
+
+
+def whole(number: int, fields: Sequence[Any]) -> Event:
+    """The event of which `plain` made these."""
+    event: Event = KINDS[number](*fields)
+    if isinstance(event, TaskSucceeded) and event.kept is None:
+        return event._replace(kept=NO_NEWS)
+    return event
+
+
+def passed_on(commands: list[Command]) -> set[int]:
+    """The identities of what is handed to the user's threads."""
+    passed = set()
+    for command in commands:
+        if isinstance(command, DeliverResult):
+            if isinstance(command.result, bytes):
+                passed.add(id(command.result))
+        elif isinstance(command, CountAccumulators):
+            passed.add(id(command.updates))
+    return passed
+
+
+def without(made: Made, passed: set[int]) -> Made:
+    """What was made of a partition, without those bytes that have been passed on."""
+    if id(made.result) in passed:
+        made = made._replace(result=None)
+    return made._replace(accumulators=None) if id(made.accumulators) in passed else made
+
+
+def write_all(file: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(file, left) :]
+
+
+def read_own(path: str) -> bytes:
+    """The bytes of a file that nobody else can have written: unpickling runs what it says."""
+    with open(path, "rb") as file:
+        status = os.fstat(file.fileno())
+        if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o022:
+            raise BadJournal(
+                f"{path} could have been written by another user, whose code would be run here: "
+                "restore a journal as the user who ran its driver, with mode 0600"
+            )
+        return file.read()
+
+
+def check_headline(data: memoryview, path: str) -> None:
+    found = _ANY_HEADLINE.match(data)
+    if found is None:
+        raise BadJournal(f"{path} is not a journal of Pyrite")
+    if found.group() != HEADLINE:
+        pyrite, python = (each.decode() for each in found.groups())
+        raise BadJournal(
+            f"{path} was written by Pyrite {pyrite} on Python {python}, and this is Pyrite "
+            f"{__version__} on Python {_PYTHON}: restore it with the versions that wrote it"
+        )

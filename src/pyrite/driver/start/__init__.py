@@ -1,0 +1,1 @@
+"""From a master and settings to an engine that runs."""

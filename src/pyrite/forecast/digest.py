@@ -1,0 +1,70 @@
+"""Where the blocks of a shuffle lie, added up by node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pyrite.forecast.machines import CostedNode
+from pyrite.forecast.network import Sources
+from pyrite.forecast.parcels import Parcels
+from pyrite.ids import BlockRef, NodeId
+from pyrite.schedule.commands import Snapshot
+
+
+def added_up(refs: Iterable[BlockRef]) -> tuple[dict[NodeId, float], dict[NodeId, float]]:
+    """The bytes of blocks by node: all of them, and those on its disk."""
+    everywhere: dict[NodeId, float] = {}
+    on_disk: dict[NodeId, float] = {}
+    for node, _, _, length, medium in refs:
+        everywhere[node] = everywhere.get(node, 0.0) + length
+        if medium == "disk":
+            on_disk[node] = on_disk.get(node, 0.0) + length
+    return everywhere, on_disk
+
+
+class Digest:
+    """Where the bytes of all map outputs of a shuffle lie, added up once for all its readers."""
+
+    def __init__(self, snapshot: Snapshot, nodes: dict[NodeId, CostedNode]) -> None:
+        self.snapshot = snapshot
+        everywhere, on_disk = added_up(snapshot.refs)
+        self.sources = Sources(everywhere)
+        self.on_disk = Sources(on_disk)
+        self._lives = {node: nodes[node].life for node in everywhere}
+        self._outputs: dict[NodeId, list[int]] = {}
+        self._in_parcels: dict[str, tuple[dict[NodeId, float], dict[NodeId, float]]] = {}
+
+    def lost_nodes(self, nodes: dict[NodeId, CostedNode]) -> list[NodeId]:
+        """Those that went, with their outputs, since the snapshot was taken."""
+        return [
+            node
+            for node, life in self._lives.items()
+            if not nodes[node].alive or nodes[node].life != life
+        ]
+
+    def outputs_on(self, node: NodeId) -> list[int]:
+        """The outputs that lie there; many readers ask when a node has gone."""
+        if node not in self._outputs:
+            refs = self.snapshot.refs
+            self._outputs[node] = [index for index, ref in enumerate(refs) if ref.node == node]
+        return self._outputs[node]
+
+    def rest(self, parcels: Parcels, segments: Sequence[str]) -> tuple[Sources, Sources]:
+        """What is not in these parcels: all of it, and what of it lies on disks.
+
+        An output may have been made again elsewhere since it was fetched: where it lies now, it
+        need not be read.
+        """
+        if not segments:
+            return self.sources, self.on_disk
+        taken: dict[NodeId, float] = {}
+        from_disk: dict[NodeId, float] = {}
+        for segment in segments:
+            found = self._in_parcels.get(segment)
+            if found is None:
+                found = added_up(self.snapshot.refs[index] for index in parcels.maps_in(segment))
+                self._in_parcels[segment] = found
+            for sums, more in zip((taken, from_disk), found, strict=True):
+                for node, size in more.items():
+                    sums[node] = sums.get(node, 0.0) + size
+        return self.sources.without(taken), self.on_disk.without(from_disk)

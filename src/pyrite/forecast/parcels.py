@@ -1,0 +1,141 @@
+"""Parcels of the simulated cluster: parts of map outputs that are fetched before reducers start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from pyrite.forecast.network import Share, Sources, Transfer
+from pyrite.ids import BlockRef, NodeId, ShuffleId
+from pyrite.place.sizes import encode
+from pyrite.schedule import events as ev
+from pyrite.schedule.commands import FetchParts
+
+if TYPE_CHECKING:
+    from pyrite.forecast.costed import CostedCluster
+
+# The sizes of more parts are not told: with the maps that so many reducers come with, the
+# scheduler would not add them up.
+MOST_PARTS = 4000
+NODE_LOST = "a node went down"
+
+
+class Parcel(NamedTuple):
+    """What a segment holds: the same parts of several map outputs; gone with its node's life."""
+
+    node: NodeId
+    life: int
+    parts: frozenset[int]
+    maps: tuple[int, ...]
+
+
+class OnTheWay(NamedTuple):
+    """A parcel that has not arrived yet."""
+
+    command: FetchParts
+    transfer: Transfer | None
+
+
+class Parcels:
+    """What was fetched ahead, or is on its way; and the sizes that decide where to."""
+
+    def __init__(self, cluster: CostedCluster) -> None:
+        self._cluster = cluster
+        self._lying: dict[str, Parcel] = {}
+        self._coming: dict[str, OnTheWay] = {}
+        # A fetch names map outputs by their places only.
+        self._shuffles: dict[BlockRef, ShuffleId] = {}
+        self._codes: dict[tuple[ShuffleId, int], bytes] = {}
+
+    # Map outputs
+
+    def put(self, shuffle: ShuffleId, ref: BlockRef) -> bytes | None:
+        """A map output was written: the sizes of its parts, if they are told."""
+        shares = self._cluster.shares(shuffle)
+        # As in the engine: on one node all reducers are near.
+        if len(self._cluster.nodes) < 2 or len(shares) > MOST_PARTS:
+            return None
+        self._shuffles[ref] = shuffle
+        # Most map outputs of a workload are of one size.
+        code = self._codes.get((shuffle, ref.length))
+        if code is None:
+            code = encode([round(share * ref.length) for share in shares])
+            self._codes[shuffle, ref.length] = code
+        return code
+
+    def forget_shuffle(self, shuffle: ShuffleId) -> None:
+        self._shuffles = {ref: each for ref, each in self._shuffles.items() if each != shuffle}
+        self._codes = {key: code for key, code in self._codes.items() if key[0] != shuffle}
+
+    # Parcels
+
+    def lying_on(self, node: NodeId, life: int, segments: Sequence[str], part: int) -> list[str]:
+        """Those of the parcels that are there and hold something of a part."""
+        return [
+            segment
+            for segment in segments
+            if (found := self._lying.get(segment)) is not None
+            and (found.node, found.life) == (node, life)
+            and part in found.parts
+        ]
+
+    def maps_in(self, segment: str) -> tuple[int, ...]:
+        return self._lying[segment].maps
+
+    def fetch(self, command: FetchParts) -> None:
+        """Parts of map outputs travel to a node that will reduce them."""
+        source, target = self._cluster.nodes[command.source], self._cluster.nodes[command.node]
+        if not (source.alive and target.alive):
+            self._cluster.say(ev.PartsNotFetched(command.fetch, NODE_LOST))
+            return
+        part_of_all = self._part_of_all(command)
+        size = sum(ref.length for ref in command.refs) * part_of_all
+        on_disk = sum(ref.length for ref in command.refs if ref.medium == "disk")
+        loads: list[tuple[Share, float]] = []
+        if on_disk:
+            loads.append((source.disk, source.disk_read_s(on_disk * part_of_all)))
+        loads += self._cluster.network.parts(command.node, Sources({command.source: size}))
+        self._cluster.tally.fetched_bytes += size
+        asked_s = 2 * target.kind.latency_s
+        self._coming[command.segment] = OnTheWay(command, None)
+
+        def asked() -> None:
+            self._cluster.timeline.after(asked_s, self._arrive, command.segment)
+
+        if loads:
+            self._coming[command.segment] = OnTheWay(command, Transfer(loads, asked))
+        else:
+            asked()
+
+    def _part_of_all(self, command: FetchParts) -> float:
+        shuffle = self._shuffles[command.refs[0]]
+        return sum(self._cluster.share(shuffle, part) for part in command.parts)
+
+    def _arrive(self, segment: str) -> None:
+        coming = self._coming.pop(segment, None)
+        # It may have been stopped meanwhile, which was told then.
+        if coming is not None:
+            command = coming.command
+            life = self._cluster.nodes[command.node].life
+            parts = frozenset(command.parts)
+            self._lying[segment] = Parcel(command.node, life, parts, command.maps)
+            self._cluster.say(ev.PartsFetched(command.fetch))
+
+    def lose_node(self, node: NodeId) -> None:
+        """Nothing arrives any more that comes from there, or goes there."""
+        for segment, (command, _) in list(self._coming.items()):
+            if node in (command.source, command.node):
+                self._stop(segment, NODE_LOST)
+        self._lying = {name: each for name, each in self._lying.items() if each.node != node}
+
+    def drop(self, segment: str) -> None:
+        """The parcel goes; one on its way need not be brought to its end."""
+        self._lying.pop(segment, None)
+        if segment in self._coming:
+            self._stop(segment, "it was dropped meanwhile")
+
+    def _stop(self, segment: str, reason: str) -> None:
+        command, transfer = self._coming.pop(segment)
+        if transfer is not None:
+            transfer.stop()
+        self._cluster.say(ev.PartsNotFetched(command.fetch, reason))

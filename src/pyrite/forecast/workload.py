@@ -1,0 +1,232 @@
+"""Jobs without rows: what each task would cost, and the stages that the scheduler is told of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import exp
+from random import Random
+from typing import NamedTuple
+
+from pyrite.ids import JobId, Partition, RddId, ShuffleId, StageId
+from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
+from pyrite.plan.stages import JobSpec, StageSpec
+from pyrite.rdd.dependency import SAME
+from pyrite.schedule.events import RddForgotten, RddPersisted, ShuffleForgotten
+
+# What the user's program tells the scheduler beside its jobs.
+DriverEvent = RddPersisted | RddForgotten | ShuffleForgotten
+
+
+@dataclass(frozen=True, slots=True)
+class StageModel:
+    """A stage by the costs of its tasks, which are as many as `cpu_s`.
+
+    `cpu_s` is the user's work and the engine's per row, without what reading, decoding, encoding
+    and writing take. `writes` is the shuffle that the stage writes, `output_bytes` its map outputs
+    or results, and `shares` how a map output is dealt to the reducers, each part of all.
+    """
+
+    id: int
+    cpu_s: Sequence[float]
+    name: str = ""
+    parents: tuple[int, ...] = ()
+    writes: int | None = None
+    output_bytes: Sequence[float] = ()
+    shares: Sequence[float] = ()
+    input_bytes: Sequence[float] = ()
+    steps: tuple[Step, ...] = ()
+    barrier: bool = False
+
+    @property
+    def tasks(self) -> int:
+        return len(self.cpu_s)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptModel:
+    """A persisted RDD: what making each partition costs, how large it is, and where it is kept."""
+
+    rdd: int
+    making_s: Mapping[int, float]
+    size_bytes: Mapping[int, float]
+    # Live rows, encoded in the pool, or on disk.
+    place: str = "live"
+
+
+@dataclass(frozen=True, slots=True)
+class JobModel:
+    """A job that the user's program submits `gap_s` after the jobs in `after` have ended."""
+
+    id: int
+    stage: int
+    partitions: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
+    gap_s: float = 0.0
+    before: tuple[DriverEvent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """All that one application does."""
+
+    stages: dict[int, StageModel]
+    jobs: tuple[JobModel, ...]
+    kept: dict[int, KeptModel] = field(default_factory=dict)
+    # What the model could not know, for the reader of its results.
+    notes: tuple[str, ...] = ()
+
+    def specs(self) -> dict[int, StageSpec]:
+        """The stages as the scheduler knows them, parents first."""
+        made: dict[int, StageSpec] = {}
+        for model in sorted(self.stages.values(), key=lambda each: each.id):
+            parents = [made[each] for each in model.parents]
+            shuffles = {each.writes: each for each in parents if each.writes is not None}
+            source = Step(RddId(model.id), tuple(map(ShuffleInput, shuffles)), model.tasks)
+            made[model.id] = StageSpec(
+                StageId(model.id),
+                model.name or f"stage {model.id}",
+                model.tasks,
+                Shape(list(model.steps) or [source]),
+                shuffles,
+                None if model.writes is None else ShuffleId(model.writes),
+                model.barrier,
+            )
+        return made
+
+    def job_specs(self) -> dict[int, JobSpec]:
+        specs = self.specs()
+        return {
+            job.id: JobSpec(
+                JobId(job.id),
+                specs[job.stage],
+                job.partitions or tuple(range(specs[job.stage].partitions)),
+            )
+            for job in self.jobs
+        }
+
+
+class Reads(NamedTuple):
+    """What one task reads: kept partitions, those it has to make first, and parts of shuffles."""
+
+    found: list[Partition]
+    missing: list[Partition]
+    parts: list[tuple[ShuffleId, int]]
+
+
+def reads_of(
+    shape: Shape, index: int, kept: Mapping[RddId, object], has: Callable[[Partition], bool]
+) -> Reads:
+    """Walks the stage's RDDs down from its last, as far as kept rows do not end the way."""
+    reads = Reads([], [], [])
+    pending = [(len(shape.steps) - 1, index)]
+    seen: dict[tuple[int, int], None] = {}
+    while pending:
+        place = pending.pop()
+        if place in seen:
+            continue
+        seen[place] = None
+        step, position = shape.steps[place[0]], place[1]
+        if step.rdd is not None and step.rdd in kept:
+            partition = Partition(step.rdd, position)
+            if has(partition):
+                reads.found.append(partition)
+                continue
+            reads.missing.append(partition)
+        for each in step.inputs:
+            if isinstance(each, ShuffleInput):
+                reads.parts.append((each.shuffle, position))
+            else:
+                pending.extend((each.step, parent) for parent in each.mapping.parents(position))
+    return reads
+
+
+def scaled(workload: Workload, factor: int) -> Workload:
+    """The same jobs over so many times as much data: as many times the tasks, each as long.
+
+    Which partitions of which parents a partition reads is kept for plain steps only; a union or a
+    coalesce is taken for one of them.
+    """
+    if factor == 1:
+        return workload
+    stages = {id: scaled_stage(each, factor) for id, each in workload.stages.items()}
+    jobs = [
+        replace(job, partitions=()) if len(job.partitions) == workload.stages[job.stage].tasks
+        else job
+        for job in workload.jobs
+    ]  # fmt: skip
+    return replace(workload, stages=stages, jobs=tuple(jobs), kept={
+        rdd: replace(
+            kept,
+            making_s=repeated(kept.making_s, factor),
+            size_bytes=repeated(kept.size_bytes, factor),
+        )
+        for rdd, kept in workload.kept.items()
+    })  # fmt: skip
+
+
+def scaled_stage(stage: StageModel, factor: int) -> StageModel:
+    steps = [
+        Step(
+            step.rdd,
+            tuple(
+                NarrowInput(each.step, SAME) if isinstance(each, NarrowInput) else each
+                for each in step.inputs
+            ),
+            step.partitions * factor,
+        )
+        for step in stage.steps
+    ]
+    return replace(
+        stage,
+        cpu_s=list(stage.cpu_s) * factor,
+        output_bytes=list(stage.output_bytes) * factor,
+        input_bytes=list(stage.input_bytes) * factor,
+        shares=[share / factor for share in stage.shares] * factor,
+        steps=tuple(steps),
+    )
+
+
+def repeated(by_index: Mapping[int, float], factor: int) -> dict[int, float]:
+    """The values of partitions 0 to n - 1 again for each further n."""
+    step = max(by_index, default=0) + 1
+    return {
+        index + step * turn: value for turn in range(factor) for index, value in by_index.items()
+    }
+
+
+def uneven(count: int, mean: float, sigma: float, seed: int) -> list[float]:
+    """Values around a mean with a long tail: log-normal, even where sigma is 0.
+
+    >>> uneven(3, 2.0, 0.0, seed=1)
+    [2.0, 2.0, 2.0]
+    """
+    random = Random(seed)
+    # The mean of a log-normal lies above its median by this.
+    middle = mean * exp(-sigma * sigma / 2)
+    return [middle * random.lognormvariate(0.0, sigma) for _ in range(count)]
+
+
+def zipf_shares(count: int, exponent: float) -> list[float]:
+    """Parts of 1 that fall with their rank, as skewed keys give them.
+
+    >>> zipf_shares(2, 1.0)
+    [0.6666666666666666, 0.3333333333333333]
+    """
+    weights = [1 / (rank + 1) ** exponent for rank in range(count)]
+    total = sum(weights)
+    return [weight / total for weight in weights]
+
+
+def two_stages(
+    map_s: Sequence[float],
+    reduce_s: Sequence[float],
+    output_bytes: float,
+    shares: Sequence[float] = (),
+) -> Workload:
+    """The plainest job with a shuffle: each map task writes as much as the others."""
+    outputs = [output_bytes] * len(map_s)
+    dealt = shares or [1 / len(reduce_s)] * len(reduce_s)
+    first = StageModel(0, map_s, "maps", writes=0, output_bytes=outputs, shares=dealt)
+    second = StageModel(1, reduce_s, "reduces", parents=(0,))
+    return Workload({0: first, 1: second}, (JobModel(0, 1),))

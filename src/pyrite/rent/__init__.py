@@ -1,0 +1,1 @@
+"""Which machines to rent for a job, within a budget (R3S, section 4)."""

@@ -1,0 +1,326 @@
+"""How long a stage takes on rented machines, by where its blocks lie: R3S equations 1 to 3."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heapreplace
+from math import ceil, inf
+from statistics import fmean
+from typing import NamedTuple
+
+# An executor's node gives this part of its memory to the pool and this one to live rows, as the
+# engine does by default; the rest is for tasks and the system.
+POOL_PART = 0.25
+LIVE_PART = 0.35
+EXECUTORS_PART = 0.5
+# A storage-only node runs nothing beside its block server.
+STORAGE_POOL_PART = 0.9
+# Times that differ by less count as equal: whole waves then need no queue.
+ALIKE = 1.01
+# Of more tasks than these, each is not looked at for itself.
+MANY = 500
+
+
+# Compared by identity: plans look machines up many times.
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """A type of machine that can be rented.
+
+    Prices are dollars an hour, each from so many seconds after the start on. Speed 1 is the
+    machine on which the costs were measured.
+    """
+
+    name: str
+    cores: int
+    memory_bytes: int
+    prices: tuple[tuple[float, float], ...]
+    pool_part: float = POOL_PART
+    storage_pool_part: float = STORAGE_POOL_PART
+    # As measured, where they are not given.
+    network_bytes_per_s: float | None = None
+    disk_bytes_per_s: float | None = None
+    speed: float = 1.0
+    # How long it is paid for before it works.
+    startup_s: float = 0.0
+    # Its provider may take it back.
+    spot: bool = False
+    executes: bool = True
+    stores: bool = True
+
+    @property
+    def pool_bytes(self) -> float:
+        return self.memory_bytes * self.pool_part
+
+    @property
+    def storage_bytes(self) -> float:
+        """The pool when it runs no executors."""
+        return self.memory_bytes * self.storage_pool_part
+
+    @property
+    def live_bytes(self) -> float:
+        return self.memory_bytes * LIVE_PART
+
+    @property
+    def task_bytes(self) -> float:
+        """What one task has for its rows."""
+        return self.memory_bytes * EXECUTORS_PART / max(1, self.cores)
+
+
+class Hire(NamedTuple):
+    """The machines of a stage: so many that execute, and so many that only store."""
+
+    executor: Instance
+    executors: int
+    storage: Instance | None = None
+    storages: int = 0
+
+    @property
+    def slots(self) -> int:
+        return self.executor.cores * self.executors
+
+    @property
+    def machines(self) -> int:
+        return self.executors + self.storages
+
+    @property
+    def pool_bytes(self) -> float:
+        lent = self.storage.storage_bytes * self.storages if self.storage else 0.0
+        return self.executor.pool_bytes * self.executors + lent
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What was measured of the engine: seconds a task, a block and a byte."""
+
+    task_s: float
+    driver_s: float
+    decode_bytes_per_s: float
+    write_bytes_per_s: float
+    local_block_s: float
+    remote_block_s: float
+    disk_block_s: float
+    remote_bytes_per_s: float
+    disk_read_bytes_per_s: float
+    disk_write_bytes_per_s: float
+    # How fast a core is while all cores of its machine are busy, where one alone has 1.
+    efficiency: float = 1.0
+    live_bytes_per_encoded_byte: float = 9.5
+
+
+class BlockCount(NamedTuple):
+    """How many blocks a task reads, and their bytes."""
+
+    number: float = 0.0
+    bytes: float = 0.0
+
+
+class TaskLoad(NamedTuple):
+    """What one task does, on whichever machine: its own work, and what it reads and writes.
+
+    `stored_bytes` are kept blocks, the coding of which is a part of its own work; `remade_s` is
+    what computing the live rows that it reads would take, if they had no room; `coding` is how
+    long its rows take to code by the plain rows that were measured (arrays take hardly any time).
+    """
+
+    own_s: float
+    kept: BlockCount = BlockCount()
+    shuffled: BlockCount = BlockCount()
+    # Of levels that have no memory.
+    disk: BlockCount = BlockCount()
+    written_bytes: float = 0.0
+    stored_bytes: float = 0.0
+    remade_s: float = 0.0
+    coding: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class StageLoad:
+    """A stage: its tasks, and the memory that it needs to read and write nothing on disk.
+
+    One that runs several times, as in a loop, is told once; `idle_s` is how long its machines
+    wait for the user's program before each run.
+    """
+
+    name: str
+    tasks: tuple[TaskLoad, ...]
+    pooled_bytes: float = 0.0
+    live_bytes: float = 0.0
+    repeats: int = 1
+    idle_s: float = 0.0
+    # The mean and the heaviest of very many tasks, in place of each of them.
+    outline: tuple[TaskLoad, ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outline", outline_of(self.tasks))
+
+
+def outline_of(tasks: Sequence[TaskLoad]) -> tuple[TaskLoad, ...]:
+    """The mean of the tasks, the one with the most work and the one that reads most."""
+    if len(tasks) <= MANY:
+        return ()
+    longest = max(tasks, key=lambda task: task.own_s)
+    largest = max(tasks, key=lambda task: task.kept.bytes + task.shuffled.bytes)
+    return mean_task(tasks), longest, largest
+
+
+def mean_task(tasks: Sequence[TaskLoad]) -> TaskLoad:
+    """A task like these in the mean."""
+    return TaskLoad(
+        fmean(each.own_s for each in tasks),
+        mean_blocks([each.kept for each in tasks]),
+        mean_blocks([each.shuffled for each in tasks]),
+        mean_blocks([each.disk for each in tasks]),
+        fmean(each.written_bytes for each in tasks),
+        fmean(each.stored_bytes for each in tasks),
+        fmean(each.remade_s for each in tasks),
+        fmean(each.coding for each in tasks),
+    )
+
+
+def mean_blocks(blocks: Sequence[BlockCount]) -> BlockCount:
+    return BlockCount(fmean(each.number for each in blocks), fmean(each.bytes for each in blocks))
+
+
+class Parts(NamedTuple):
+    """Which part of a stage's pooled bytes lies where, and which part of its live rows nowhere."""
+
+    local: float
+    remote: float
+    disk: float
+    remade: float
+
+
+class Spell(NamedTuple):
+    """How long one run of a stage takes, and where its blocks lay."""
+
+    seconds: float
+    parts: Parts
+
+
+def parts_of(load: StageLoad, hire: Hire) -> Parts:
+    """Local memory first, then that of other nodes, then disk (R3S 3.2)."""
+    live_room = hire.executor.live_bytes * hire.executors
+    remade = max(0.0, 1.0 - live_room / load.live_bytes) if load.live_bytes else 0.0
+    if not load.pooled_bytes:
+        return Parts(1.0, 0.0, 0.0, remade)
+    local = min(1.0, hire.executor.pool_bytes * hire.executors / load.pooled_bytes)
+    memory = min(1.0, hire.pool_bytes / load.pooled_bytes)
+    return Parts(local, memory - local, 1.0 - memory, remade)
+
+
+def run_stage(load: StageLoad, hire: Hire, rates: Rates) -> Spell:
+    """R3S eq. 1: a stage takes as long as the slowest of its executors."""
+    parts = parts_of(load, hire)
+    fetch = Fetch(hire, parts, rates)
+    if load.outline:
+        mean_s, *heavy_s = map(fetch.task_s, load.outline)
+        queue_s = ceil(len(load.tasks) / hire.slots) * mean_s + max(0.0, max(heavy_s) - mean_s)
+    else:
+        queue_s = longest_queue([fetch.task_s(task) for task in load.tasks], hire.slots)
+    # The driver launches tasks one after another.
+    driver_s = rates.driver_s * len(load.tasks)
+    return Spell(load.idle_s + max(queue_s, driver_s), parts)
+
+
+class FetchCost(NamedTuple):
+    """What fetching takes from one place: R3S has it as the time of a partition."""
+
+    block_s: float = 0.0
+    byte_s: float = 0.0
+
+    def seconds(self, blocks: BlockCount) -> float:
+        return blocks.number * self.block_s + blocks.bytes * self.byte_s
+
+
+def mixed(*shares: tuple[float, FetchCost]) -> FetchCost:
+    """R3S eq. 3, FT = LM FT_LM + RM FT_RM + LD FT_LD, with parts of all blocks for the numbers."""
+    return FetchCost(
+        sum(part * way.block_s for part, way in shares),
+        sum(part * way.byte_s for part, way in shares),
+    )
+
+
+class Fetch:
+    """What reading, computing and writing take on one executor of a stage (R3S eq. 2 and 3)."""
+
+    def __init__(self, hire: Hire, parts: Parts, rates: Rates) -> None:
+        executor = hire.executor
+        self.rates = rates
+        self.remade = parts.remade
+        self.cpu_rate = executor.speed * (rates.efficiency if executor.cores > 1 else 1.0)
+        # All executors of a machine read at once: they share its link and its disk.
+        peer_bytes_per_s = peer_rate(hire, rates)
+        lent_bytes_per_s = min(peer_bytes_per_s, storage_rate(hire))
+        given = executor.disk_bytes_per_s
+        disk_write_s = executor.cores / (given or rates.disk_write_bytes_per_s)
+        disk_read_s = executor.cores / (given or rates.disk_read_bytes_per_s)
+        # Blocks in the own pool are read in place: only finding one takes time.
+        near = FetchCost(rates.local_block_s)
+        peer = FetchCost(rates.remote_block_s, 1 / peer_bytes_per_s)
+        lent = FetchCost(rates.remote_block_s, 1 / lent_bytes_per_s)
+        self.disk = FetchCost(rates.disk_block_s, disk_read_s)
+        self.kept = mixed((parts.local, near), (parts.remote, lent), (parts.disk, self.disk))
+        # Of what lies in executors' memory, a reducer finds its machine's share at hand.
+        here = 1.0 / hire.executors
+        self.shuffled = mixed(
+            (parts.local * here, near),
+            ((parts.local + parts.disk) * (1.0 - here), peer),
+            (parts.remote, lent),
+            (parts.disk, self.disk),
+        )
+        self.written_s = parts.remote / lent_bytes_per_s + parts.disk * disk_write_s
+        self.spilled_s = disk_write_s + self.disk.byte_s
+        self.task_bytes = executor.task_bytes
+
+    def task_s(self, task: TaskLoad) -> float:
+        """R3S eq. 2: an executor's time is its work and the time of its fetches."""
+        rates = self.rates
+        spilled = self.spilled_bytes(task.shuffled)
+        decoded = task.kept.bytes + task.shuffled.bytes + task.disk.bytes + spilled
+        work_s = rates.task_s + task.own_s + self.remade * task.remade_s
+        coding_s = decoded / rates.decode_bytes_per_s
+        coding_s += task.written_bytes / rates.write_bytes_per_s
+        work_s += coding_s * task.coding
+        fetch_s = self.kept.seconds(task.kept) + self.shuffled.seconds(task.shuffled)
+        fetch_s += self.disk.seconds(task.disk)
+        store_s = (task.written_bytes + task.stored_bytes) * self.written_s
+        store_s += spilled * self.spilled_s
+        return work_s / self.cpu_rate + fetch_s + store_s
+
+    def spilled_bytes(self, shuffled: BlockCount) -> float:
+        """What of a reducer's rows has no room in its executor."""
+        needed = shuffled.bytes * self.rates.live_bytes_per_encoded_byte
+        if needed <= self.task_bytes:
+            return 0.0
+        return shuffled.bytes * (1.0 - self.task_bytes / needed)
+
+
+def peer_rate(hire: Hire, rates: Rates) -> float:
+    """Bytes a second that one executor gets from other machines while all of them read."""
+    link = hire.executor.network_bytes_per_s
+    shared = inf if link is None else link / hire.executor.cores
+    return min(rates.remote_bytes_per_s * hire.executor.speed, shared)
+
+
+def storage_rate(hire: Hire) -> float:
+    """The same from storage-only nodes, whose links all executors share."""
+    if hire.storage is None or hire.storage.network_bytes_per_s is None:
+        return inf
+    return hire.storage.network_bytes_per_s * hire.storages / hire.slots
+
+
+def longest_queue(times: Sequence[float], slots: int) -> float:
+    """When the last of the slots is done, if each takes the next task as soon as it is free."""
+    if not times:
+        return 0.0
+    longest = max(times)
+    if len(times) <= slots:
+        return longest
+    if longest <= ALIKE * min(times):
+        return ceil(len(times) / slots) * sum(times) / len(times)
+    queues = list(times[:slots])
+    heapify(queues)
+    for task_s in times[slots:]:
+        heapreplace(queues, queues[0] + task_s)
+    return max(queues)

@@ -1,0 +1,217 @@
+"""Stories of a job as the loads of its stages: several runs averaged, unfinished ones completed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from pyrite.forecast.benches import Launched, Ran
+from pyrite.forecast.costs import CostModel
+from pyrite.forecast.storylines import BadStory, Line, made_bytes
+from pyrite.forecast.storymodel import Learner, Told, follow
+from pyrite.forecast.workload import scaled
+from pyrite.rent.completion import Hire, Instance, StageLoad
+from pyrite.rent.stageloads import Loads, loads_of, mean_load, work_s
+
+# Runs whose work differs by more are worth a word.
+ALIKE = 0.1
+AMPLE = 1 << 50
+
+
+@dataclass(frozen=True, slots=True)
+class StoryRun:
+    """One story: its stages, where it ran, and how long it took; `unfinished` if jobs still run."""
+
+    path: str
+    # As it ran, and as if there were more data.
+    told: Loads
+    loads: Loads
+    seconds: float
+    nodes: int
+    executors: int
+    unfinished: bool
+    elapsed_s: float
+    notes: tuple[str, ...]
+
+    def hire(self) -> Hire:
+        """Machines like those that it ran on, at no price.
+
+        Whatever did not fit into their memory is in the times of the tasks already.
+        """
+        cores = max(1, round(self.executors / self.nodes))
+        return Hire(Instance("as in the story", cores, AMPLE, ((0.0, 0.0),)), self.nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """All stories of a job, and the mean of their stages."""
+
+    runs: tuple[StoryRun, ...]
+    loads: Loads
+    notes: tuple[str, ...]
+
+    @property
+    def last(self) -> StoryRun:
+        return self.runs[-1]
+
+
+def read_runs(paths: Sequence[str], model: CostModel, scale: int = 1) -> Runs:
+    """Reads the stories of a job; the last one says which stages there are."""
+    runs = tuple(read_run(path, model, scale) for path in paths)
+    if len(runs) == 1:
+        return Runs(runs, runs[0].loads, runs[0].notes)
+    loads, notes = averaged([each.loads for each in runs])
+    told = [f"{os.path.basename(each.path)}: {note}" for each in runs for note in each.notes]
+    return Runs(runs, loads, (*told, *notes))
+
+
+def read_run(path: str, model: CostModel, scale: int = 1) -> StoryRun:
+    """One story; what has not ended is completed with means."""
+    follower = Follower(model)
+    follow(follower, path)
+    unfinished = [job.id for job in follower.jobs.values() if job.ended_s is None]
+    added = follower.complete()
+    told = follower.told(path)
+    coding = follower.coding()
+    loads = loads_of(told.workload, coding)
+    return StoryRun(
+        path,
+        loads,
+        loads if scale == 1 else loads_of(scaled(told.workload, scale), coding),
+        told.seconds,
+        max(1, len(follower.benches)),
+        told.executors,
+        bool(unfinished),
+        follower.last_s - follower.first_s,
+        (*told.workload.notes, *added),
+    )
+
+
+class Follower(Learner):
+    """Learns from a story that may not have ended yet."""
+
+    def __init__(self, model: CostModel) -> None:
+        super().__init__(model)
+        self.first_s: float = 0.0
+        self.last_s: float = 0.0
+        self.asked: dict[int, int] = {}
+        # By stage: what its tasks took, and what the model says that coding their rows takes.
+        self.taken: dict[int, list[tuple[float, float]]] = {}
+        self._last: tuple[Launched, float] | None = None
+
+    def hear(self, line: Line) -> None:
+        self.last_s = float(line["at_s"])
+        self.first_s = self.first_s or self.last_s
+        event = line["event"]
+        if event["kind"] == "JobSubmitted":
+            self.asked[event["job"]["id"]] = event["job"]["partitions"]
+        super().hear(line)
+
+    def _end(self, at_s: float, attempt: int) -> tuple[Launched, float] | None:
+        self._last = super()._end(at_s, attempt)
+        return self._last
+
+    def _hear_success(self, at_s: float, event: Line) -> None:
+        super()._hear_success(at_s, event)
+        if self._last is not None:
+            launched, work_s = self._last
+            written_bytes = sum(made_bytes(event)) + launched.written_bytes
+            coding_s = self.model.decode_s(launched.read_bytes) + self.model.write_s(written_bytes)
+            self.taken.setdefault(launched.stage, []).append((work_s, coding_s))
+
+    def coding(self) -> dict[int, float]:
+        """The stages that took less than the model says for coding their rows, and how much."""
+        found: dict[int, float] = {}
+        for stage, taken in self.taken.items():
+            coding_s = sum(each for _, each in taken)
+            work_s = sum(max(0.0, each - self.model.task_s()) for each, _ in taken)
+            if coding_s > work_s:
+                found[stage] = work_s / coding_s
+        return found
+
+    def told(self, path: str) -> Told:
+        if not self.ran:
+            raise BadStory(
+                f"{path!r} tells of no task that has ended yet: there is nothing to plan by. "
+                "Let the program run until some of its tasks have, or use --watch"
+            )
+        return super().told(path)
+
+    def complete(self) -> list[str]:
+        """Ends what has not ended, with the means of what has; says what was added."""
+        open_jobs = [job for job in self.jobs.values() if job.ended_s is None]
+        if not open_jobs or not self.ran:
+            return []
+        notes = []
+        for id in self._wanted(open_jobs):
+            ran = [each for (stage, _), each in self.ran.items() if stage == id]
+            tasks = self._tasks_asked(id)
+            if len(ran) < tasks:
+                notes.append(self._fill(id, ran, tasks))
+        for job in open_jobs:
+            job.ended_s = self.last_s
+            job.partitions.update(dict.fromkeys(range(self._tasks_asked(job.stage))))
+        names = "1 job has" if len(open_jobs) == 1 else f"{len(open_jobs)} jobs have"
+        notes.insert(0, f"{names} not ended: what comes after is not in the plan")
+        return notes
+
+    def _tasks_asked(self, stage: int) -> int:
+        """How many of a stage's tasks its jobs want; first() and take() want few."""
+        wanted = [self.asked[job.id] for job in self.jobs.values() if job.stage == stage]
+        return max(wanted, default=int(self.stages[stage]["partitions"]))
+
+    def _fill(self, id: int, ran: list[Ran], tasks: int) -> str:
+        name = self.stages[id]["name"]
+        known = ran or list(self.ran.values())
+        mean = Ran(
+            fmean(each.cpu_s for each in known),
+            fmean(each.output_bytes for each in known) if ran else 0.0,
+            [],
+        )
+        for index in range(tasks):
+            self.ran.setdefault((id, index), mean)
+        if ran:
+            return f"{name}: {len(ran)} of {tasks} tasks have ended; the others count as their mean"
+        return f"{name}: none of {tasks} tasks has ended; each counts as the mean of all others"
+
+
+def averaged(runs: Sequence[Loads]) -> tuple[Loads, list[str]]:
+    """The mean of each stage over the runs that have it; stages are matched by name and turn."""
+    by_key: dict[Hashable, list[StageLoad]] = {}
+    for loads in runs:
+        for key, load in keyed(loads):
+            by_key.setdefault(key, []).append(load)
+    last = runs[-1]
+    stages, alone = [], []
+    for key, load in keyed(last):
+        found = by_key[key]
+        stages.append(replace(mean_load(found), repeats=load.repeats))
+        if len(found) < len(runs):
+            alone.append(load.name)
+    return Loads(stages, last.order), variation(runs, alone)
+
+
+def keyed(loads: Loads) -> list[tuple[Hashable, StageLoad]]:
+    """Each stage with what it is recognised by in another run, whatever the number of its tasks."""
+    seen: dict[str, int] = {}
+    found: list[tuple[Hashable, StageLoad]] = []
+    for load in loads.stages:
+        turn = seen[load.name] = seen.get(load.name, 0) + 1
+        found.append(((load.name, turn), load))
+    return found
+
+
+def variation(runs: Sequence[Loads], alone: Sequence[str]) -> list[str]:
+    """How far the runs agree, in words."""
+    works = [sum(work_s(each) * each.repeats for each in loads.stages) for loads in runs]
+    mean_s = fmean(works)
+    spread = (max(works) - min(works)) / mean_s if mean_s else 0.0
+    notes = [
+        f"the mean of {len(runs)} runs; their tasks' own work was {min(works):.3g} s to "
+        f"{max(works):.3g} s" + (f", {spread:.0%} apart" if spread > ALIKE else "")
+    ]
+    if alone:
+        notes.append(f"not all runs have {alone[0]}" + (" and others" if len(alone) > 1 else ""))
+    return notes
