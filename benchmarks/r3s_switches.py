@@ -39,7 +39,7 @@ def total(blocks: Any) -> float:
     return found
 
 
-def foresight(sc: Any) -> float:
+def lookahead(sc: Any) -> float:
     """Queued jobs will read what was used longest ago, while another job stores.
 
     Both pools are full, of `wanted` and of `idle` to equal parts. Who only knows the last use
@@ -96,9 +96,9 @@ def _large_or_late(index: int) -> Block:
     return block_of(index, 1.88)
 
 
-SWITCHES: dict[str, Callable[[Any], float]] = {"foresight": foresight, "reserve": reserve}
+SWITCHES: dict[str, Callable[[Any], float]] = {"lookahead": lookahead, "reserve": reserve}
 # Room for what the first node has too much.
-STORAGE_MIB = {"foresight": 0, "reserve": POOL_MIB * 3 // 4}
+STORAGE_MIB = {"lookahead": 0, "reserve": POOL_MIB * 3 // 4}
 
 
 def run(name: str, state: str) -> dict[str, Any]:

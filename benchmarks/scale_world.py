@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pyrite.blocks.names import segment_name
 from pyrite.cluster.timers import Timers
 from pyrite.ids import BlockRef, ExecutorId, JobId, NodeId, Partition, RddId, ShuffleId, StageId
-from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
+from pyrite.plan.program import NarrowInput, PlanStep, Shape, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
@@ -106,13 +106,15 @@ class World:
 
     def _end(self, launch: do.LaunchTask) -> None:
         if self.fails_every and launch.attempt % self.fails_every == self.fails_every - 1:
-            self._tell(ev.TaskFailed(launch.attempt, ev.Failure("ValueError", "bad")))
+            self._tell(ev.TaskRaised(launch.attempt, ev.Failure("ValueError", "bad")))
             return
         rdd = self._keeps.get(launch.stage)
         stored = () if rdd is None else (ev.Stored(Partition(rdd, launch.partitions[0]), None, 0),)
         writes = self._writes[launch.stage]
         made = [
-            ev.Made(None, self._block(launch.executor)) if writes else ev.Made(b"result")
+            ev.TaskOutput(None, self._block(launch.executor))
+            if writes
+            else ev.TaskOutput(b"result")
             for _ in launch.partitions
         ]
         self._tell(ev.TaskSucceeded(launch.attempt, tuple(made), ev.KeptNews(stored)))
@@ -151,12 +153,12 @@ class World:
 
 def shuffle_job(id: int, maps: int, reads: StageSpec | None = None) -> StageSpec:
     """A stage of `maps` tasks that write a shuffle, and one of a tenth of them that reads it."""
-    source = Step(RddId(10 * id), (), maps) if reads is None else reads.shape.steps[0]
-    mapped = Step(RddId(10 * id + 1), (NarrowInput(0, SAME),), maps)
+    source = PlanStep(RddId(10 * id), (), maps) if reads is None else reads.shape.steps[0]
+    mapped = PlanStep(RddId(10 * id + 1), (NarrowInput(0, SAME),), maps)
     shuffle = ShuffleId(id)
     writer = StageSpec(StageId(2 * id), "map", maps, Shape([source, mapped]), {}, shuffle)
     reduces = max(1, maps // 10)
-    shape = Shape([Step(RddId(10 * id + 2), (ShuffleInput(shuffle),), reduces)])
+    shape = Shape([PlanStep(RddId(10 * id + 2), (ShuffleInput(shuffle),), reduces)])
     return StageSpec(StageId(2 * id + 1), "reduce", reduces, shape, {shuffle: writer})
 
 

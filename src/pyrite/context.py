@@ -155,11 +155,11 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles):
         self._python_paths = self._files_added.python_paths
         SparkFiles._root_directory = self._files_added.root
         self._tally = StageCounts(self._engine.find_stage)
-        self._engine.story.listeners.append(self._tally.tell)
+        self._engine.story.listeners.append(self._tally.record)
         if self._settings.bool("spark.eventLog.enabled"):
             folder = self._settings.str("spark.eventLog.dir").removeprefix("file://")
             self._story_file = StoryFile(folder, self._application_id)
-            self._engine.story.listeners.append(self._story_file.tell)
+            self._engine.story.listeners.append(self._story_file.record)
         if self._conf.contains("spark.log.level"):
             self.setLogLevel(self._settings.str("spark.log.level"))
         shown = self._settings.bool("spark.ui.showConsoleProgress")

@@ -160,7 +160,7 @@ TABLE: tuple[Setting, ...] = (
     Setting("pyrite.network.bytesPerSecond", "bytes", "0",
             "What each node's block server may send in a second, to try a slow network on one "
             "machine; 0 for no limit."),
-    Setting("pyrite.pool.foresight", "bool", "true",
+    Setting("pyrite.pool.lookahead", "bool", "true",
             "Whether partitions that queued and running jobs will read stay in the pools before "
             "others."),
     Setting("pyrite.pool.reserve", "bool", "true",

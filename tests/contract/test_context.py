@@ -19,7 +19,7 @@ from marks import Marks, wait_until
 from programs import alive, descendants, run_program, start_program
 
 from pyrite import SparkConf, SparkContext, StorageLevel
-from pyrite.cluster.local.launcher import Launcher
+from pyrite.cluster.local.forkserverprocess import ForkServerProcess
 from pyrite.errors import ContextStopped, PyriteError
 
 Start = Callable[..., SparkContext]
@@ -337,10 +337,12 @@ class TestForks:
     ) -> None:
         sc = start()
         assert sc.parallelize([1, 2], 2).map(lambda x: x).count() == 2
-        forge = sc._engine.cluster.driver.launcher.process
+        fork_server = sc._engine.cluster.driver.launcher.process
         # A slow machine may need longer than it is given before it is killed.
-        close = Launcher.close
-        monkeypatch.setattr(Launcher, "close", lambda launcher, timeout_s: close(launcher, 60.0))
+        close = ForkServerProcess.close
+        monkeypatch.setattr(
+            ForkServerProcess, "close", lambda launcher, timeout_s: close(launcher, 60.0)
+        )
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -350,7 +352,7 @@ class TestForks:
         try:
             sc.stop()
             # Ended by itself: it heard that its driver is gone.
-            assert forge.returncode == 0
+            assert fork_server.returncode == 0
         finally:
             os.close(write)
             os.close(read)
@@ -461,11 +463,11 @@ def check_killed(number: signal.Signals) -> None:
     with start_program(PROGRAM.format(body=WAIT_BODY, dir="")) as process:
         assert process.stdout is not None
         folders = process.stdout.readline().split()
-        wait_until(lambda: len(descendants(process.pid)) >= 3, "forge and executors")
+        wait_until(lambda: len(descendants(process.pid)) >= 3, "fork server and executors")
         processes = descendants(process.pid)
         process.send_signal(number)
         process.wait(60)
-    wait_until(lambda: not alive(processes), "the end of forge and executors")
+    wait_until(lambda: not alive(processes), "the end of fork server and executors")
     wait_until(lambda: not any(map(os.path.exists, folders)), "the removal of the folders")
 
 

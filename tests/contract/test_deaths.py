@@ -148,24 +148,27 @@ class TestDeathOutsideTasks:
         assert sorted(summed.collect()) == [(0, 9), (1, 12), (2, 15)]
         assert marks.counts() == {"0": 1, "1": 1, "2": 1}
 
-    def test_of_the_forge(self, sc: SparkContext) -> None:
+    def test_of_the_fork_server(self, sc: SparkContext) -> None:
         rdd = sc.parallelize(range(100), 4).map(lambda x: (x % 5, x)).reduceByKey(max)
         expected = sorted(rdd.collect())
-        forge = sc._engine.cluster.driver.launcher.process
-        forge.kill()
-        wait_until(lambda: sc._engine.cluster.driver.launcher.process is not forge, "a new forge")
+        fork_server = sc._engine.cluster.driver.launcher.process
+        fork_server.kill()
+        wait_until(
+            lambda: sc._engine.cluster.driver.launcher.process is not fork_server,
+            "a new fork server",
+        )
         assert sorted(rdd.collect()) == expected
         assert sc.parallelize(range(4), 4).map(lambda x: x).sum() == 6
 
-    def test_of_the_forge_while_tasks_run(self, sc: SparkContext, marks: Marks) -> None:
-        forge_pid = sc._engine.cluster.driver.launcher.process.pid
+    def test_of_the_fork_server_while_tasks_run(self, sc: SparkContext, marks: Marks) -> None:
+        fork_server_pid = sc._engine.cluster.driver.launcher.process.pid
 
-        def kill_forge(x: int) -> int:
+        def kill_fork_server(x: int) -> int:
             if x == 1 and marks.first("death"):
-                os.kill(forge_pid, signal.SIGKILL)
+                os.kill(fork_server_pid, signal.SIGKILL)
             return x
 
-        assert sc.parallelize(range(4), 4).map(kill_forge).collect() == [0, 1, 2, 3]
+        assert sc.parallelize(range(4), 4).map(kill_fork_server).collect() == [0, 1, 2, 3]
 
 
 class TestDeathInShuffle:

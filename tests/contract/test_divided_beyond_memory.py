@@ -29,7 +29,7 @@ class Story:
 
     def listen(self, now_s: float, event: Any, commands: list[Any]) -> None:
         self.divided += [each for each in commands if isinstance(each, ReducerDivided)]
-        if isinstance(event, (ev.TaskFailed, ev.FetchFailed, ev.ExecutorLost)):
+        if isinstance(event, (ev.TaskRaised, ev.FetchFailed, ev.ExecutorLost)):
             self.failures.append(event)
 
 

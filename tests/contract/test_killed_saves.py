@@ -34,11 +34,11 @@ def end(number):
         if row:
             return row
         if number == signal.SIGKILL:
-            # The forge would undo the save: it goes too.
-            forge = os.getppid()
-            os.kill(forge, signal.SIGSTOP)
+            # The fork server would undo the save: it goes too.
+            fork server = os.getppid()
+            os.kill(fork server, signal.SIGSTOP)
             os.kill(driver, number)
-            os.kill(forge, number)
+            os.kill(fork server, number)
         os.kill(driver, number)
         while True:
             signal.pause()

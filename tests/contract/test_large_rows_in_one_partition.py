@@ -12,7 +12,7 @@ from large_rows import load
 
 from conftest import make_context
 from pyrite import RDD, SparkContext, StorageLevel
-from pyrite.schedule.events import TaskFailed
+from pyrite.schedule.events import TaskRaised
 
 ROWS = 200
 ROW_BYTES = 512 << 10
@@ -76,10 +76,10 @@ WAYS: dict[str, Way] = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_they_pass_through(small: SparkContext, tmp_path: Path, way: str) -> None:
-    failures: list[TaskFailed] = []
+    failures: list[TaskRaised] = []
 
     def listen(now_s: float, event: Any, commands: list[Any]) -> None:
-        if isinstance(event, TaskFailed):
+        if isinstance(event, TaskRaised):
             failures.append(event)
 
     small._engine.story.listeners.append(listen)

@@ -49,9 +49,9 @@ from large_rows import (
 
 from conftest import make_context
 from pyrite import RDD, SparkContext, StorageLevel
-from pyrite.errors import TaskFailed as TaskFailedError
+from pyrite.errors import TaskRaised as TaskFailedError
 from pyrite.ids import BlockRef
-from pyrite.schedule.events import TaskFailed, TaskSucceeded
+from pyrite.schedule.events import TaskRaised, TaskSucceeded
 
 MASTERS = ["local[2]", "local-cluster[2,1,64m]"]
 
@@ -235,14 +235,14 @@ class MapOutputs:
     def __init__(self, sc: SparkContext) -> None:
         self.all_bytes = 0
         self.disk_bytes = 0
-        self.failures: list[TaskFailed] = []
+        self.failures: list[TaskRaised] = []
         sc._engine.story.listeners.append(self.listen)
 
     def listen(self, now_s: float, event: Any, commands: list[Any]) -> None:
         match event:
             case TaskSucceeded():
                 self.add(*(made.output for made in event.made if made.output is not None))
-            case TaskFailed():
+            case TaskRaised():
                 self.failures.append(event)
 
     def add(self, *refs: BlockRef) -> None:

@@ -54,14 +54,14 @@ def test_shuffles_broadcasts_and_large_results_cross_nodes(start: Start) -> None
     assert kept.sum() == kept.coalesce(1).sum() == sum(range(20_000))
 
 
-@pytest.mark.parametrize("part", ["forge", "server"])
+@pytest.mark.parametrize("part", ["fork server", "server"])
 def test_a_node_that_dies_loses_its_blocks_only(start: Start, part: str) -> None:
     sc = start(MASTER)
     pairs = sc.range(1000, numSlices=6).map(lambda x: (x % 7, x)).persist(StorageLevel.OFF_HEAP)
     grouped = pairs.groupByKey(4).mapValues(sum)
     expected = sorted(grouped.collect())
     node = nodes_of(sc)["node-1"]
-    process = node.launcher.process if part == "forge" else node.server.process
+    process = node.launcher.process if part == "fork server" else node.server.process
     os.kill(process.pid, signal.SIGKILL)
     assert sorted(grouped.collect()) == expected
     assert pairs.count() == 1000
@@ -74,9 +74,9 @@ def test_a_node_that_dies_leaves_the_others_folders_alone(start: Start) -> None:
     table = sc.broadcast(bytes(1 << 20))
     assert counts(sc) == EXPECTED
     lost, *others = nodes_of(sc)["node-1"], nodes_of(sc)["driver"], nodes_of(sc)["storage-0"]
-    forge = lost.launcher.process
+    fork_server = lost.launcher.process
     os.kill(lost.server.process.pid, signal.SIGKILL)
-    wait_until(lambda: forge.poll() is not None, "the end of its forge")
+    wait_until(lambda: fork_server.poll() is not None, "the end of its fork server")
     for node in others:
         assert os.path.isdir(node.folders.memory) and os.path.isdir(node.folders.disk)
     assert sc.range(8, numSlices=8).map(lambda x: len(table.value)).collect() == [1 << 20] * 8

@@ -18,7 +18,7 @@ from test_local_cluster import agree, nodes_of
 from pyrite import RDD, SparkContext
 from pyrite.ids import BlockRef
 from pyrite.schedule.commands import LaunchTask
-from pyrite.schedule.events import Made, PartsFetched, TaskSucceeded
+from pyrite.schedule.events import PartsFetched, TaskOutput, TaskSucceeded
 
 Start = Callable[..., SparkContext]
 
@@ -31,7 +31,7 @@ ROWS = 5400
 KEYS = 97
 ROW_BYTES = 1000
 ANSWER = {key: (len(range(key, ROWS, KEYS)), sum(range(key, ROWS, KEYS))) for key in range(KEYS)}
-PARCELS = "fetched-*"
+PREFETCHED = "fetched-*"
 
 
 class Watch:
@@ -46,14 +46,14 @@ class Watch:
 
     def listen(self, now_s: float, event: Any, commands: list[Any]) -> None:
         match event:
-            case TaskSucceeded(made=(Made(output=BlockRef() as ref), *_)):
+            case TaskSucceeded(made=(TaskOutput(output=BlockRef() as ref), *_)):
                 self.made.setdefault(self.partitions[event.attempt], []).append(ref)
             case PartsFetched():
                 self.fetched.append(f"fetched-{event.fetch}")
         for command in commands:
             if isinstance(command, LaunchTask):
                 self.partitions[command.attempt] = command.partitions[0]
-                self.used += len(command.parcels)
+                self.used += len(command.prefetched)
 
     def again(self) -> set[int]:
         """The maps that were done more than once."""
@@ -100,7 +100,7 @@ class Bench:
         """Half of the maps are done, some of their parts have travelled, and others run."""
         self.job = self.user.submit(lambda: self.program().collect())
         wait_until(lambda: len(self.watch.made) >= LATE, "the first maps")
-        wait_until(lambda: len(self.watch.fetched) > NODES, "parcels")
+        wait_until(lambda: len(self.watch.fetched) > NODES, "prefetched segments")
         self.marks.wait("late map", NODES)
 
     def begin_reducing(self) -> None:
@@ -109,29 +109,31 @@ class Bench:
         self.marks.wait("reducer", NODES)
 
     def end(self) -> None:
-        """The answer is right, nothing is left, and parcels were of use."""
+        """The answer is right, nothing is left, and prefetched segments were of use."""
         assert self.job is not None
         self.marks.add("maps go on")
         self.marks.add("reducers go on")
         assert dict(self.job.result(100)) == ANSWER
         assert self.watch.used > 0
         self.user.shutdown()
-        wait_until(lambda: not self.parcels(), "the end of the parcels")
+        wait_until(lambda: not self.prefetched(), "the end of the prefetched segments")
         wait_until(lambda: len(nodes_of(self.sc)) == NODES + 1, "all nodes")
         agree(self.sc)
         self.folders += [path for node in nodes_of(self.sc).values() for path in node.folders[:2]]
         self.sc.stop()
         assert not any(map(os.path.exists, self.folders))
 
-    def parcels(self) -> list[str]:
-        """The files of all parcels there are."""
+    def prefetched(self) -> list[str]:
+        """The files of all prefetched segments there are."""
         memories = [node.folders.memory for node in list(nodes_of(self.sc).values())]
-        return sorted(path for memory in memories for path in glob(os.path.join(memory, PARCELS)))
+        return sorted(
+            path for memory in memories for path in glob(os.path.join(memory, PREFETCHED))
+        )
 
-    def complete_parcels(self) -> list[str]:
+    def complete_prefetched(self) -> list[str]:
         """Those that have arrived: the others are being written, through maps of their files."""
         arrived = list(self.watch.fetched)
-        return [path for path in self.parcels() if os.path.basename(path) in arrived]
+        return [path for path in self.prefetched() if os.path.basename(path) in arrived]
 
     def kill(self, part: str) -> None:
         """Ends a process of a node."""
@@ -143,7 +145,7 @@ class Bench:
                 if each.node == "node-1" and each.pid in executor_pids(self.sc)
             ]
         else:
-            process = node.launcher.process if part == "forge" else node.server.process
+            process = node.launcher.process if part == "fork server" else node.server.process
             pid = process.pid
         os.kill(pid, signal.SIGKILL)
         if part != "executor":
@@ -167,7 +169,7 @@ def bench(start: Start, marks: Marks) -> Iterator[Bench]:
     made.user.shutdown(cancel_futures=True)
 
 
-PARTS = ["executor", "server", "forge"]
+PARTS = ["executor", "server", "fork server"]
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -215,11 +217,11 @@ def empty(path: str) -> None:
 
 
 @pytest.mark.parametrize("harm", [spoil, spoil_end, halve, empty, os.unlink])
-def test_parcels_that_are_spoilt_are_read_where_they_came_from(
+def test_prefetched_segments_that_are_spoilt_are_read_where_they_came_from(
     bench: Bench, harm: Callable[[str], None]
 ) -> None:
     bench.begin()
-    harmed = bench.complete_parcels()
+    harmed = bench.complete_prefetched()
     for path in harmed:
         harm(path)
     bench.end()

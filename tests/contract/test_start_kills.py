@@ -17,8 +17,8 @@ from marks import wait_until
 from programs import descendants
 
 from pyrite import SparkContext
+from pyrite.cluster.local.forkserverprocess import ForkServerProcess
 from pyrite.cluster.local.hosts import FAILED_STARTS, Hosts
-from pyrite.cluster.local.launcher import Launcher
 from pyrite.cluster.local.node import LocalNode
 from pyrite.errors import ClusterError
 from pyrite.remote.process import ServerProcess
@@ -37,10 +37,10 @@ SERVER_PHASES = {
     "admitted": (Hosts, "admit"),
 }
 FORGE_PHASES = {
-    "spawned": (Launcher, "__init__"),
+    "spawned": (ForkServerProcess, "__init__"),
     "its node is admitted": (Hosts, "admit"),
-    "asked to fork": (Launcher, "fork"),
-    "heard": (Launcher, "read"),
+    "asked to fork": (ForkServerProcess, "fork"),
+    "heard": (ForkServerProcess, "read"),
 }
 
 
@@ -108,7 +108,7 @@ CASES = [
         for phase in SERVER_PHASES
         for node in ("driver", "node-1", "storage-0")
     ],
-    *[("forge", phase, "node-1") for phase in FORGE_PHASES],
+    *[("fork server", phase, "node-1") for phase in FORGE_PHASES],
 ]
 
 
@@ -126,7 +126,7 @@ def test_in_the_first_start(
 RESTARTS = [
     (*case, first)
     for case in CASES
-    for first in ("server", "forge")
+    for first in ("server", "fork server")
     # Only nodes with executors have a fork server, and the driver's node goes on without pause.
     if (first == "server" or case[2] == "node-1") and case[1:] != ("admitted", "driver")
 ]

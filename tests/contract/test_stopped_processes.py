@@ -88,11 +88,11 @@ def test_the_fork_server_is_given_up(start: Start, stop: Any, caplog: Any) -> No
     sc = start("local[2]", spark__network__timeout=TIMEOUT)
     assert counts(sc) == EXPECTED
     driver = sc._engine.cluster.driver  # type: ignore[attr-defined]
-    forge = driver.launcher.process
+    fork_server = driver.launcher.process
     with caplog.at_level(logging.WARNING, "pyrite"):
-        stop(forge.pid)
-        wait_until(lambda: driver.launcher.process is not forge, "another fork server")
-    assert said(caplog, f"(pid {forge.pid}) does not answer") == 1
+        stop(fork_server.pid)
+        wait_until(lambda: driver.launcher.process is not fork_server, "another fork server")
+    assert said(caplog, f"(pid {fork_server.pid}) does not answer") == 1
     assert counts(sc) == EXPECTED
 
 

@@ -26,9 +26,9 @@ class Groups:
     def __init__(self, sc: SparkContext) -> None:
         self.told: list[ReducersGrouped] = []
         self.most = 0
-        sc._engine.story.listeners.append(lambda _, event, commands: self.hear(commands))
+        sc._engine.story.listeners.append(lambda _, event, commands: self.receive(commands))
 
-    def hear(self, commands: list[Any]) -> None:
+    def receive(self, commands: list[Any]) -> None:
         for each in commands:
             if isinstance(each, ReducersGrouped):
                 self.told.append(each)

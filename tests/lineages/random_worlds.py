@@ -64,8 +64,8 @@ def spread(dice: Random, world: World) -> World:
     while sum(node.executors > 0 for node in nodes) < 2:
         nodes.append(NodePlan(dice.choice((1, 1, 2)), 0))
     nodes = [node._replace(pool_bytes=dice.choice(sizes)) for node in nodes]
-    spoilt_parcels = dice.choice((0.0, 0.0, 0.1, 0.5))
-    return world._replace(nodes=tuple(nodes), spoilt_parcels=spoilt_parcels)
+    spoilt_prefetched = dice.choice((0.0, 0.0, 0.1, 0.5))
+    return world._replace(nodes=tuple(nodes), spoilt_prefetched=spoilt_prefetched)
 
 
 def restarting(world: World) -> World:

@@ -17,8 +17,8 @@ from trials import Start, run
 from pyrite import SparkContext, StorageLevel
 from pyrite.errors import StageAborted, TaskFailed
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, NodeId, RddId, ShuffleId, StageId
+from pyrite.plan.program import PlanStep as PlanStep
 from pyrite.plan.program import Shape, ShuffleInput
-from pyrite.plan.program import Step as PlanStep
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
@@ -140,8 +140,8 @@ def test_one_shuffle_made_by_two_stages_at_once() -> None:
         tell(ev.JobSubmitted(JobSpec(JobId(id), last, (0,))))
     for attempt in (0, 1):
         output = BlockRef(NODE, f"made-{attempt}", 0, 8, "disk")
-        tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(None, output),)))
+        tell(ev.TaskSucceeded(AttemptId(attempt), (ev.TaskOutput(None, output),)))
     for attempt in (2, 3):
-        tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(b""),)))
+        tell(ev.TaskSucceeded(AttemptId(attempt), (ev.TaskOutput(b""),)))
     assert [each.job for each in commands if isinstance(each, do.FinishJob)] == [0, 1]
     assert do.DropSegments(NODE, ("made-1",)) in commands

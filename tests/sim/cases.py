@@ -74,7 +74,7 @@ def random_case(seed: int) -> Case:
         program = with_more_kept(dice, program)
         settings |= {
             "pyrite.cache.liveRows": dice.choice(("true", "false", "false")),
-            "pyrite.pool.foresight": dice.choice(("true", "true", "false")),
+            "pyrite.pool.lookahead": dice.choice(("true", "true", "false")),
             "pyrite.pool.reserve": dice.choice(("true", "true", "false")),
         }
     settings["pyrite.shuffle.small"] = dice.choice(("0", "0", "1m"))

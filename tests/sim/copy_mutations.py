@@ -31,4 +31,4 @@ def what_was_lost_while_it_was_copied_has_a_copy(self: Any, fetch: int, is_there
     if is_there and outputs is not None:
         outputs.replicas.update(zip(order.maps, order.copies(), strict=True))
         live = len(order.maps)
-    self.storage.drop(self.ledger.end_parcel(order.segment, live))
+    self.storage.drop(self.ledger.end_fetched(order.segment, live))

@@ -360,7 +360,7 @@ KEPT = (
         ),
     ),
     Kept(
-        "a spoilt parcel is left in the middle",
+        "a spoilt prefetched segment is left in the middle",
         "A map output was made again with its rows in other frames. A reducer had read some frames "
         "from what was fetched of the first one, found the next spoilt, and went on with the "
         "second one behind as many frames: some rows came twice, and others never.",
@@ -376,7 +376,7 @@ KEPT = (
                 (Fault("crash node", 48, 1, lasting_s=0.02),),
                 chunk_rows=1,
                 spill_chance=0.5,
-                spoilt_parcels=0.8,
+                spoilt_prefetched=0.8,
             ),
             (("pyrite.shuffle.inFlight", "1k"), ("pyrite.shuffle.small", "0"), *FOUR_FAILURES),
         ),

@@ -8,12 +8,12 @@ from copy import copy
 from typing import Any
 
 import copy_mutations
-import parcel_mutations
+import prefetch_mutations
 from mutating import KEPT_ONLY, MUTATIONS, Mutation, mutation, switched_on
 
 from pyrite import accumulators
 from pyrite.blocks import codec
-from pyrite.blocks.ledger import Ledger, Writer
+from pyrite.blocks.ledger import GrantedSegments, Ledger
 from pyrite.blocks.placement import Placement
 from pyrite.cluster.conversation import Conversation
 from pyrite.cluster.sim import cluster as sim_cluster
@@ -39,7 +39,7 @@ __all__ = [
     "KEPT_ONLY",
     "MUTATIONS",
     "copy_mutations",
-    "parcel_mutations",
+    "prefetch_mutations",
     "switched_on",
 ]
 
@@ -228,7 +228,7 @@ def a_lost_executor_gets_space(self: Any, writer: str) -> bool:
 # Pools
 
 _find_room = Room.find_room
-_lose = Writer.lose
+_lose = GrantedSegments.lose
 
 
 @mutation(Room, "find_room", within=1000)
@@ -282,8 +282,8 @@ def segments_move_that_are_read(self: Placement, pool: Any, owner: Any) -> list[
 
 
 # A node must come back, after a writer was granted room there and before it writes.
-@mutation(Writer, "lose", within=KEPT_ONLY)
-def what_is_written_to_a_node_that_is_back_stays(self: Writer, node: Any) -> None:
+@mutation(GrantedSegments, "lose", within=KEPT_ONLY)
+def what_is_written_to_a_node_that_is_back_stays(self: GrantedSegments, node: Any) -> None:
     _lose(self, node)
     self.lost = []
 

@@ -12,7 +12,7 @@ from itertools import count
 from cases import Case, random_case
 from exploring import NOTHING, Summary, explore, make_pool, run_seeds
 from mutations import MUTATIONS
-from rare_ways import all_marks
+from probes import all_marks
 from shrinking import smallest
 from trial import Chapters, run_case
 
@@ -106,7 +106,7 @@ def summary(total: Summary, real_s: float) -> str:
             f"{total.virtual_s / 3600:,.1f} simulated hours",
             f"faults: {counted(total.faults)}",
             f"jobs that failed as the faults justify: {counted(total.errors)}",
-            f"rare ways taken: {len(all_marks()) - len(never)} of {len(all_marks())}",
+            f"probes taken: {len(all_marks()) - len(never)} of {len(all_marks())}",
             *(f"  never: {each}" for each in never),
         ]
     )

@@ -1,4 +1,4 @@
-"""Seeds by the hundred: every answer right, nothing left behind, and the rare ways taken."""
+"""Seeds by the hundred: every answer right, nothing left behind, and the probes taken."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cases import FIRST_ODD_SEED
 from exploring import Summary, explore
-from rare_ways import all_marks
+from probes import all_marks
 
 SEEDS = range(500)
 MORE_SEEDS = range(500, 2000)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pyrite.blocks.names import moved_name
 from pyrite.blocks.pool import Content, Pool, Segment
 from pyrite.ids import BlockRef, ExecutorId, Medium, NodeId, RddId
-from pyrite.rare import rare
+from pyrite.probe import probe
 
 Drop = tuple[NodeId, str]
 
 
 @dataclass(slots=True)
-class Writer:
+class GrantedSegments:
     """What one process has been granted while its running task may still write to it."""
 
     # The segment for each kind of blocks, kept or not, that more are packed into.
@@ -53,7 +53,7 @@ class Ledger:
     def __init__(self) -> None:
         self.pools: dict[NodeId, Pool] = {}
         self.segments: dict[str, Segment] = {}
-        self.writers: dict[ExecutorId, Writer] = {}
+        self.writers: dict[ExecutorId, GrantedSegments] = {}
         self.moves: dict[int, Move] = {}
         self.next_move = 0
         # What nodes that have gone, and may come back, have laid into the pools of others.
@@ -72,7 +72,7 @@ class Ledger:
         drops: list[Drop] = []
         for move in list(self.moves.values()):
             if node in (move.source.place, move.target.place):
-                rare("a node goes while a segment moves")
+                probe("a node goes while a segment moves")
                 drops += self.fail(move)
         for segment in [each for each in self.segments.values() if each.place == node]:
             self._remove(segment)
@@ -88,7 +88,7 @@ class Ledger:
     def grant(self, writer: ExecutorId, segment: Segment, packs: bool) -> None:
         """The writer makes this segment; one that packs another has filled its last."""
         segment.writer = writer
-        granted = self.writers.setdefault(writer, Writer())
+        granted = self.writers.setdefault(writer, GrantedSegments())
         self._add(segment)
         if packs:
             granted.fill(segment.kept)
@@ -189,15 +189,15 @@ class Ledger:
         segment.readers -= 1
         return self._drop_if_dead(segment)
 
-    # Parcels
+    # Prefetched segments
 
-    def begin_parcel(self, node: NodeId, name: str, size: int, medium: Medium) -> Segment:
+    def begin_fetched(self, node: NodeId, name: str, size: int, medium: Medium) -> Segment:
         """A node begins to fetch into a segment of its own."""
         segment = Segment(name, node, node, size, medium=medium, fetched=True, live=1)
         self._add(segment)
         return segment
 
-    def end_parcel(self, segment: Segment, live: int = 0) -> list[Drop]:
+    def end_fetched(self, segment: Segment, live: int = 0) -> list[Drop]:
         """So many blocks in it are needed from now on, none if it did not come into being; gives
         it, if it can go."""
         segment.live, segment.sealed = live, True

@@ -18,7 +18,7 @@ from pyrite.ids import NodeId, RddId
 COMPARED = 64
 
 
-class Request(NamedTuple):
+class RoomRequest(NamedTuple):
     """Room that a writer on a node wants; for kept partitions of an RDD, if it names one."""
 
     node: NodeId
@@ -53,7 +53,7 @@ class Knowledge(NamedTuple):
 class Placement:
     """Decides for one request."""
 
-    def __init__(self, ledger: Ledger, request: Request, knowledge: Knowledge) -> None:
+    def __init__(self, ledger: Ledger, request: RoomRequest, knowledge: Knowledge) -> None:
         self.pools = ledger.pools
         self.request = request
         self.knowledge = knowledge

@@ -13,7 +13,7 @@ from pyrite.blocks.names import name_prefix
 from pyrite.blocks.parts import LongPart, find_part
 from pyrite.blocks.undo import undo_saves
 from pyrite.ids import BlockRef, ExecutorId, Medium, NodeId
-from pyrite.rare import rare
+from pyrite.probe import probe
 
 # The kernel takes at most this many buffers in one call.
 MOST_BUFFERS = 1024
@@ -68,7 +68,7 @@ class SegmentReader:
             if ref.medium == "memory" and len(whole) > ref.length:
                 self.maps[ref.segment] = whole
         if len(whole) < ref.offset + ref.length:
-            rare("a segment is shorter than its block")
+            probe("a segment is shorter than its block")
             raise FileNotFoundError(f"segment {ref.segment} is shorter than its block")
         return whole[ref.offset : ref.offset + ref.length]
 

@@ -10,7 +10,7 @@ from pyrite.blocks.names import segment_name
 from pyrite.blocks.segments import Folders, write_all
 from pyrite.errors import ClusterError
 from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId
-from pyrite.rare import rare
+from pyrite.probe import probe
 
 # Blocks start at multiples of this, so that arrays read in place are aligned.
 ALIGNMENT = 64
@@ -109,7 +109,7 @@ class SegmentWriter:
                 return self._append(self.current, buffers, size)
         except OSError:
             # Shared memory may be smaller than the pool was told, as in a container.
-            rare("shared memory is full before the pool is")
+            probe("shared memory is full before the pool is")
             self._close_current()
         return self.write_to_disk(buffers)
 
@@ -124,7 +124,7 @@ class SegmentWriter:
                 return self._append(segment, buffers, size)
         except (OSError, ClusterError):
             # The other node may have gone since, and memory may be smaller than was thought.
-            rare("a kept partition can't be written where there is room")
+            probe("a kept partition can't be written where there is room")
             self._close_pack()
         finally:
             if segment is not None and segment is not self.pack:

@@ -10,7 +10,7 @@ from pyrite.blocks.codec import Encoder, decode, frame_size
 from pyrite.bounded.large import encode_rows
 from pyrite.bounded.space import Space
 from pyrite.errors import ClusterError
-from pyrite.rare import rare
+from pyrite.probe import probe
 
 
 class SpillFailed(ClusterError):
@@ -68,12 +68,12 @@ class SpillWriter:
         length = frame_size(buffers)
         try:
             if self._file is None:
-                rare("rows are spilled")
+                probe("rows are spilled")
                 self._file = SpillFile(self._space.spill_path())
             for buffer in buffers:
                 _write_all(self._file.fd, memoryview(buffer))
         except OSError as error:
-            rare("a spill finds no room")
+            probe("a spill finds no room")
             raise SpillFailed(self._space.folder, error.strerror or str(error)) from error
         self._frames.setdefault(bucket, []).append((self._offset, length))
         self._offset += length

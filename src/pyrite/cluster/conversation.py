@@ -54,7 +54,7 @@ class Conversation:
         # Of the stages that run, with their pickled layouts.
         self.programs: dict[StageId, tuple[Program, bytes]] = {}
 
-    def tell(self, command: Command) -> bool:
+    def send(self, command: Command) -> bool:
         """Tells executors what they need to know of a command; False where it is not for them."""
         match command:
             case do.LaunchTask():
@@ -62,11 +62,11 @@ class Conversation:
             case do.GrantSpace():
                 self._answer(command.writer, ("space", command.segment, command.place))
             case do.DropSegments():
-                self._tell_all(("forget", list(command.segments)))
+                self._send_all(("forget", list(command.segments)))
             case do.DropRdd():
-                self._tell_all(("drop", command.rdd))
+                self._send_all(("drop", command.rdd))
             case do.DropBroadcast():
-                self._tell_all(("broadcast", command.broadcast))
+                self._send_all(("broadcast", command.broadcast))
             case do.DropShuffle():
                 for peer in self.peers.values():
                     if peer.snapshots.pop(command.shuffle, None) is not None:
@@ -106,8 +106,8 @@ class Conversation:
                 command.number,
                 [each.shuffle for each in command.inputs],
                 [(*partition, *ref) for partition, ref in command.blocks],
-                [(each.shuffle, list(each.segments)) for each in command.parcels],
-                None if command.divided is None else in_words(command.divided),
+                [(each.shuffle, list(each.segments)) for each in command.prefetched],
+                None if command.divided is None else encode_divided(command.divided),
                 slices_for(program, *command.partitions),
             )
         )
@@ -126,7 +126,7 @@ class Conversation:
             peer.put(message)
             peer.flush()
 
-    def _tell_all(self, message: Message) -> None:
+    def _send_all(self, message: Message) -> None:
         for peer in self.peers.values():
             peer.put(message)
 
@@ -138,11 +138,11 @@ def slices_for(program: Program, *partitions: int) -> list[bytes] | None:
     return [pickle.dumps(program.slices(index)) for index in partitions]
 
 
-def in_words(divided: do.Divided) -> Message:
+def encode_divided(divided: do.Divided) -> Message:
     return (*divided[:-1], [tuple(ref) for ref in divided.blocks])
 
 
-def heard(peer: Peer, message: Message) -> Iterator[Event]:
+def decode(peer: Peer, message: Message) -> Iterator[Event]:
     """An executor's message as events: what it found lost, then what became of its task."""
     match message:
         case ("ok", attempt, answers, *report):
@@ -152,7 +152,7 @@ def heard(peer: Peer, message: Message) -> Iterator[Event]:
         case ("failed", attempt, kind, text, trace, error, *report):
             yield from losses(report)
             failure = ev.Failure(kind, text, trace, error)
-            yield ev.TaskFailed(AttemptId(attempt), failure, kept_news(report))
+            yield ev.TaskRaised(AttemptId(attempt), failure, kept_news(report))
         case ("cancelled", attempt, *report):
             yield from losses(report)
             yield ev.TaskCancelled(AttemptId(attempt), kept_news(report))
@@ -175,9 +175,11 @@ def heard(peer: Peer, message: Message) -> Iterator[Event]:
             raise AssertionError(f"unknown message {message!r}")
 
 
-def made(result: Any, output: Any, sizes: bytes | None, accumulators: bytes | None) -> ev.Made:
+def made(
+    result: Any, output: Any, sizes: bytes | None, accumulators: bytes | None
+) -> ev.TaskOutput:
     """What a task made of one partition, as the wire carries it, named again."""
-    return ev.Made(
+    return ev.TaskOutput(
         BlockRef(*result) if isinstance(result, tuple) else result,
         None if output is None else BlockRef(*output),
         accumulators,

@@ -33,7 +33,7 @@ class Threads(Protocol):
         """Waits until it is ready, which whoever wakes `changed` may have made it."""
 
 
-class World(Protocol):
+class CommandTarget(Protocol):
     """Where commands are performed, and events come from."""
 
     def now_s(self) -> float:
@@ -46,7 +46,7 @@ class World(Protocol):
         """The next thing that happened; None once the cluster is closed."""
 
 
-class Cluster(World, Protocol):
+class Cluster(CommandTarget, Protocol):
     """Everything that touches processes, memory, disks, clocks and threads."""
 
     threads: Threads
@@ -85,7 +85,7 @@ class Cluster(World, Protocol):
         """Ends every process and removes every trace, after the loop has ended."""
 
 
-class Desk(Protocol):
+class ResultTarget(Protocol):
     """Where the driver's threads wait for their jobs."""
 
     def perform(self, command: ForDesk) -> None:
@@ -102,7 +102,7 @@ class StageSource(Protocol):
         """The pickled Header of the stage in this job."""
 
 
-def drive(scheduler: Scheduler, cluster: World, desk: Desk, story: Story) -> None:
+def drive(scheduler: Scheduler, cluster: CommandTarget, desk: ResultTarget, story: Story) -> None:
     """Events in, commands out, until the cluster is closed."""
     while (event := cluster.wait_event()) is not None:
         now_s = cluster.now_s()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from pyrite.blocks.ledger import Drop, Ledger
 from pyrite.blocks.names import segment_name
 from pyrite.blocks.pool import Segment
-from pyrite.exchange.outputs import Output, are_ends
+from pyrite.exchange.outputs import PutOutput, are_ends
 from pyrite.ids import BlockRef, ExecutorId, NodeId
 
 NODE = NodeId("exchange")
@@ -32,7 +32,7 @@ PAGE_BYTES = 4096
 LONGEST_WAIT_S = 1e9
 
 
-class Answer(NamedTuple):
+class SendAnswer(NamedTuple):
     """Words for a guest that has asked."""
 
     guest: GuestId
@@ -45,14 +45,14 @@ class Remove(NamedTuple):
     segments: list[str]
 
 
-Command = Answer | Remove
+Command = SendAnswer | Remove
 
 
-class BadWords(ValueError):
+class BadRequest(ValueError):
     """Words that no client of ours says: whoever said them is to be sent away."""
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that can't be met: an error's name and the facts that it is made of."""
 
     def __init__(self, error: str, *facts: Any) -> None:
@@ -80,7 +80,7 @@ class ShufflePage:
     id: int
     maps: int
     reducers: int
-    outputs: dict[int, Output] = field(default_factory=dict)
+    outputs: dict[int, PutOutput] = field(default_factory=dict)
     awaited: dict[int, list[GuestId]] = field(default_factory=dict)
     # The bytes that are there for each reducer.
     sizes: list[int] = field(init=False)
@@ -88,7 +88,7 @@ class ShufflePage:
     def __post_init__(self) -> None:
         self.sizes = [0] * self.reducers
 
-    def enter(self, map: int, output: Output) -> None:
+    def enter(self, map: int, output: PutOutput) -> None:
         self.outputs[map] = output
         for reducer in range(self.reducers):
             self.sizes[reducer] += output.length(reducer)
@@ -113,7 +113,7 @@ class ShufflePage:
         return found
 
 
-class Book:
+class ShuffleBook:
     """Keeps account of the shuffles of one exchange, and of the room for them."""
 
     def __init__(self, capacity_bytes: int, segment_bytes: int) -> None:
@@ -126,10 +126,10 @@ class Book:
         # The file on disk that a guest is about to write, or has written and not told of.
         self.spills: dict[GuestId, str] = {}
 
-    def hear(self, guest: GuestId, words: list[Any], now_s: float) -> list[Command]:
-        """What a guest's request brings about; raises BadWords."""
+    def handle(self, guest: GuestId, words: list[Any], now_s: float) -> list[Command]:
+        """What a guest's request brings about; raises BadRequest."""
         if guest in self.waits:
-            raise BadWords("who waits for an answer asks nothing else")
+            raise BadRequest("who waits for an answer asks nothing else")
         try:
             match words:
                 case ["put", int(shuffle), int(map), block, ends, checks, bool(replace)]:
@@ -144,9 +144,9 @@ class Book:
                     return self._lost(guest, shuffle, map, reducer, (segment, offset))
                 case ["spill", int(number)]:
                     return self._spill(guest, number)
-            return [Answer(guest, self._reply(guest, words))]
-        except Refused as refused:
-            return [Answer(guest, refused.words)]
+            return [SendAnswer(guest, self._reply(guest, words))]
+        except RequestRefused as refused:
+            return [SendAnswer(guest, refused.words)]
 
     def _reply(self, guest: GuestId, words: list[Any]) -> list[Any]:
         match words:
@@ -158,13 +158,13 @@ class Book:
                 return ["missing", self._page(shuffle).missing()]
             case ["sizes", int(shuffle)]:
                 return ["sizes", list(self._page(shuffle).sizes)]
-        raise BadWords(f"a guest said {str(words)[:200]}")
+        raise BadRequest(f"a guest said {str(words)[:200]}")
 
     # Shuffles
 
     def _register(self, maps: int, reducers: int) -> int:
         if not (0 <= maps <= MOST_PARTS and 1 <= reducers <= MOST_PARTS):
-            raise BadWords(f"no shuffle has {maps} maps and {reducers} reducers")
+            raise BadRequest(f"no shuffle has {maps} maps and {reducers} reducers")
         self.next_shuffle += 1
         self.shuffles[self.next_shuffle] = ShufflePage(self.next_shuffle, maps, reducers)
         return self.next_shuffle
@@ -172,19 +172,19 @@ class Book:
     def _page(self, shuffle: int) -> ShufflePage:
         page = self.shuffles.get(shuffle)
         if page is None:
-            raise Refused("UnknownShuffle", shuffle)
+            raise RequestRefused("UnknownShuffle", shuffle)
         return page
 
     def _forget(self, guest: GuestId, shuffle: int) -> list[Command]:
         page = self.shuffles.pop(shuffle, None)
         if page is None:
-            return [Answer(guest, ["forgotten"])]
+            return [SendAnswer(guest, ["forgotten"])]
         commands: list[Command] = []
         for waiting in [each for guests in page.awaited.values() for each in guests]:
             del self.waits[waiting]
-            commands.append(Answer(waiting, Refused("UnknownShuffle", shuffle).words))
+            commands.append(SendAnswer(waiting, RequestRefused("UnknownShuffle", shuffle).words))
         drops = [d for each in page.outputs.values() for d in self.ledger.release(each.block)]
-        return [*commands, *removal(drops), Answer(guest, ["forgotten"])]
+        return [*commands, *removal(drops), SendAnswer(guest, ["forgotten"])]
 
     # Outputs
 
@@ -192,7 +192,7 @@ class Book:
         """How long a segment for a block of this size may be; 0 where there is no room."""
         segment = self._new_name(guest, number)
         if size < 0:
-            raise BadWords(f"segment {segment} of {size} bytes can't be leased")
+            raise BadRequest(f"segment {segment} of {size} bytes can't be leased")
         unused_bytes = self.ledger.pools[NODE].unused_bytes
         granted = share(size, self.segment_bytes, unused_bytes, len(self.ledger.writers))
         if granted:
@@ -206,14 +206,14 @@ class Book:
         segment = self._new_name(guest, number)
         drops = self._end_spill(guest)
         self.spills[guest] = segment
-        return [*removal(drops), Answer(guest, ["noted"])]
+        return [*removal(drops), SendAnswer(guest, ["noted"])]
 
     def _new_name(self, guest: GuestId, number: int) -> str:
         """What a guest calls a segment that is to be made; each of its numbers serves once."""
         segment = segment_name(guest, number)
         is_known = segment in self.ledger.segments or self.spills.get(guest) == segment
         if number < 0 or is_known:
-            raise BadWords(f"guest {guest} can't have a segment {number}")
+            raise BadRequest(f"guest {guest} can't have a segment {number}")
         return segment
 
     def _end_spill(self, guest: GuestId) -> list[Drop]:
@@ -221,7 +221,7 @@ class Book:
         spill = self.spills.pop(guest, None)
         return [] if spill is None or spill in self.ledger.segments else [(NODE, spill)]
 
-    def _written(self, guest: GuestId, block: Any, ends: Any, checks: Any) -> Output:
+    def _written(self, guest: GuestId, block: Any, ends: Any, checks: Any) -> PutOutput:
         """The output that the words tell of, where the guest may have written it."""
         match block:
             case [str(name), int(offset), int(length), ("memory" | "disk") as medium] if (
@@ -229,7 +229,7 @@ class Book:
             ):
                 pass
             case _:
-                raise BadWords("a block has a segment, an offset, a length and a medium")
+                raise BadRequest("a block has a segment, an offset, a length and a medium")
         segment = self.ledger.segments.get(name)
         if medium == "disk":
             has_it = self.spills.get(guest) == name and offset == 0
@@ -237,40 +237,40 @@ class Book:
             end = offset + length
             has_it = segment is not None and segment.writer == guest and end <= segment.bytes
         if not has_it:
-            raise BadWords(f"segment {name} was not given to guest {guest} for this")
+            raise BadRequest(f"segment {name} was not given to guest {guest} for this")
         try:
-            output = Output.made(BlockRef(NODE, name, offset, length, medium), ends, checks)
+            output = PutOutput.made(BlockRef(NODE, name, offset, length, medium), ends, checks)
         except (TypeError, OverflowError) as error:
-            raise BadWords(f"no ends and checksums: {error}") from None
+            raise BadRequest(f"no ends and checksums: {error}") from None
         if len(output.ends) != len(output.checks) or not are_ends(output.ends, length):
-            raise BadWords("parts that are not within their block")
+            raise BadRequest("parts that are not within their block")
         return output
 
     def _put(
-        self, guest: GuestId, shuffle: int, map: int, output: Output, replace: bool
+        self, guest: GuestId, shuffle: int, map: int, output: PutOutput, replace: bool
     ) -> list[Command]:
         try:
             replaced = self._enter(guest, shuffle, map, output, replace)
             words = ["put", replaced is not output]
-        except Refused as refused:
+        except RequestRefused as refused:
             replaced, words = None, refused.words
         drops = self.ledger.settle(guest) + self._end_spill(guest)
         if replaced is not None and replaced is not output:
             drops += self.ledger.release(replaced.block)
-        commands: list[Command] = [*removal(drops), Answer(guest, words)]
-        return commands + self._tell_waiting(shuffle, map)
+        commands: list[Command] = [*removal(drops), SendAnswer(guest, words)]
+        return commands + self._answer_waiting(shuffle, map)
 
     def _enter(
-        self, guest: GuestId, shuffle: int, map: int, output: Output, replace: bool
-    ) -> Output | None:
+        self, guest: GuestId, shuffle: int, map: int, output: PutOutput, replace: bool
+    ) -> PutOutput | None:
         """Enters the output, and gives the one before it; itself where the same is there."""
         page = self._page(shuffle)
         if not 0 <= map < page.maps or len(output.ends) != page.reducers:
-            raise BadWords(f"map {map} of {len(output.ends)} parts is not of shuffle {shuffle}")
+            raise BadRequest(f"map {map} of {len(output.ends)} parts is not of shuffle {shuffle}")
         known = page.outputs.get(map)
         if known is not None and not replace:
             if not known.has_bytes_of(output):
-                raise Refused("AlreadyPut", shuffle, map)
+                raise RequestRefused("AlreadyPut", shuffle, map)
             return output
         self.ledger.pin(output.block, guest)
         page.take_out(map)
@@ -283,38 +283,38 @@ class Book:
         """A reader could not use a part: the map is missing, unless it was put anew since."""
         page = self._page(shuffle)
         if not 0 <= reducer < page.reducers:
-            raise BadWords(f"shuffle {shuffle} has no reducer {reducer}")
+            raise BadRequest(f"shuffle {shuffle} has no reducer {reducer}")
         known = page.outputs.get(map)
         if known is None:
-            return [Answer(guest, ["lost", True])]
+            return [SendAnswer(guest, ["lost", True])]
         if known.stretch(reducer)[:2] != place:
-            return [Answer(guest, ["lost", False])]
+            return [SendAnswer(guest, ["lost", False])]
         page.take_out(map)
-        return [*removal(self.ledger.release(known.block)), Answer(guest, ["lost", True])]
+        return [*removal(self.ledger.release(known.block)), SendAnswer(guest, ["lost", True])]
 
     # Waiting
 
     def _find(self, guest: GuestId, wait: Wait, now_s: float) -> list[Command]:
         page = self._page(wait.shuffle)
         if not (0 <= wait.reducer < page.reducers and 0 <= wait.first < page.maps):
-            raise BadWords(f"{wait} is not of its shuffle")
+            raise BadRequest(f"{wait} is not of its shuffle")
         found = page.stretches(wait.reducer, wait.first)
         if found:
-            return [Answer(guest, ["found", found])]
+            return [SendAnswer(guest, ["found", found])]
         if wait.until_s is not None and wait.until_s <= now_s:
-            raise Refused("MapsMissing", wait.shuffle, wait.reducer, page.missing())
+            raise RequestRefused("MapsMissing", wait.shuffle, wait.reducer, page.missing())
         self.waits[guest] = wait
         page.awaited.setdefault(wait.first, []).append(guest)
         return []
 
-    def _tell_waiting(self, shuffle: int, map: int) -> list[Command]:
+    def _answer_waiting(self, shuffle: int, map: int) -> list[Command]:
         page = self.shuffles.get(shuffle)
         if page is None or map not in page.outputs:
             return []
         guests = page.awaited.pop(map, [])
         waits = [self.waits.pop(each) for each in guests]
         return [
-            Answer(guest, ["found", page.stretches(wait.reducer, wait.first)])
+            SendAnswer(guest, ["found", page.stretches(wait.reducer, wait.first)])
             for guest, wait in zip(guests, waits, strict=True)
         ]
 
@@ -325,8 +325,8 @@ class Book:
             if wait.until_s is not None and wait.until_s <= now_s:
                 self._end_wait(guest)
                 missing = self.shuffles[wait.shuffle].missing()
-                refused = Refused("MapsMissing", wait.shuffle, wait.reducer, missing)
-                commands.append(Answer(guest, refused.words))
+                refused = RequestRefused("MapsMissing", wait.shuffle, wait.reducer, missing)
+                commands.append(SendAnswer(guest, refused.words))
         return commands
 
     def next_expiry_s(self) -> float | None:
@@ -383,7 +383,7 @@ def end_of(wait_s: Any, now_s: float) -> float | None:
             return None
         case int() | float() if 0 <= wait_s < math.inf:
             return now_s + min(wait_s, LONGEST_WAIT_S)
-    raise BadWords(f"nobody waits for {str(wait_s)[:50]} seconds")
+    raise BadRequest(f"nobody waits for {str(wait_s)[:50]} seconds")
 
 
 def removal(drops: Sequence[Drop]) -> list[Remove]:

@@ -10,9 +10,9 @@ from typing import Any
 from pyrite.errors import UserError
 from pyrite.exchange.book import MOST_PARTS
 from pyrite.exchange.options import checked
-from pyrite.exchange.process import DeskProcess
+from pyrite.exchange.process import ExchangeServerProcess
+from pyrite.exchange.serverconnection import VISITS
 from pyrite.exchange.shuffle import Shuffle
-from pyrite.exchange.visit import VISITS
 from pyrite.remote.handshake import SECRET_BYTES
 
 
@@ -44,7 +44,7 @@ class Exchange:
         """
         options = checked(memory, local_dir, host, direct)
         self.secret = os.urandom(SECRET_BYTES)
-        self.desk = DeskProcess(options, self.secret)
+        self.desk = ExchangeServerProcess(options, self.secret)
         self.address = self.desk.address
         self.owner = os.getpid()
         OPEN.add(self)

@@ -17,7 +17,7 @@ ALIGNMENT = 8
 PADDING = [bytes(count) for count in range(ALIGNMENT)]
 
 
-class Stretch(NamedTuple):
+class PartRef(NamedTuple):
     """Where one part lies, and its checksum."""
 
     segment: str
@@ -27,7 +27,7 @@ class Stretch(NamedTuple):
     medium: Medium
 
 
-class Output(NamedTuple):
+class PutOutput(NamedTuple):
     """Where a map's output lies, where its parts end within it, and their checksums."""
 
     block: BlockRef
@@ -35,19 +35,19 @@ class Output(NamedTuple):
     checks: array[int]
 
     @classmethod
-    def made(cls, block: BlockRef, ends: Sequence[int], checks: Sequence[int]) -> Output:
+    def made(cls, block: BlockRef, ends: Sequence[int], checks: Sequence[int]) -> PutOutput:
         return cls(block, array("Q", ends), array("I", checks))
 
-    def stretch(self, part: int) -> Stretch:
+    def stretch(self, part: int) -> PartRef:
         start = self._start(part)
         _, segment, offset, _, medium = self.block
         length = self.ends[part] - start
-        return Stretch(segment, offset + start, length, self.checks[part], medium)
+        return PartRef(segment, offset + start, length, self.checks[part], medium)
 
     def length(self, part: int) -> int:
         return self.ends[part] - self._start(part)
 
-    def has_bytes_of(self, other: Output) -> bool:
+    def has_bytes_of(self, other: PutOutput) -> bool:
         """Whether both hold the same parts, as far as sizes and checksums tell."""
         return self.ends == other.ends and self.checks == other.checks
 

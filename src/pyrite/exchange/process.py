@@ -17,10 +17,10 @@ from pyrite.cluster.scratch import Scratch
 from pyrite.descriptors import hold_standard_descriptors
 from pyrite.errors import PyriteError
 from pyrite.exchange.book import NODE
-from pyrite.exchange.desk import Desk
 from pyrite.exchange.errors import ExchangeNotStarted
 from pyrite.exchange.forks import not_in_children
 from pyrite.exchange.options import Options
+from pyrite.exchange.server import ExchangeServer
 from pyrite.remote.ending import wait_or_kill
 
 START_S = 60.0
@@ -28,7 +28,7 @@ STOP_S = 30.0
 BOOT = "import sys; from pyrite.exchange.process import main; main(int(sys.argv[1]))"
 
 
-class DeskProcess:
+class ExchangeServerProcess:
     """A running desk with folders and a block server; it ends with this process at the latest."""
 
     def __init__(self, options: Options, secret: bytes) -> None:
@@ -50,14 +50,14 @@ class DeskProcess:
             self.control.settimeout(START_S)
             # Through a socket, since others can read command lines.
             self.control.sendall(json.dumps([options, secret.hex()]).encode() + b"\n")
-            self.address = self._hear_address()
+            self.address = self._read_address()
         except BaseException:
             self.control.close()
             self.process.kill()
             self.process.wait()
             raise
 
-    def _hear_address(self) -> tuple[str, int]:
+    def _read_address(self) -> tuple[str, int]:
         with self.control.makefile("rb") as lines:
             line = lines.readline()
         if not line:
@@ -103,7 +103,7 @@ def live(control: socket.socket, values: list[Any], secret: str) -> None:
     try:
         try:
             scratch = Scratch(options.local_dir).make()
-            desk = Desk(options, scratch.folders(NODE), bytes.fromhex(secret))
+            desk = ExchangeServer(options, scratch.folders(NODE), bytes.fromhex(secret))
             said = ["address", desk.address]
         except (OSError, PyriteError) as error:
             said = ["error", f"{type(error).__name__}: {error}"]

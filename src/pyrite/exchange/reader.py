@@ -9,8 +9,8 @@ from zlib import crc32
 from pyrite.blocks.segments import SegmentReader
 from pyrite.exchange.book import NODE
 from pyrite.exchange.errors import TooManyFiles
-from pyrite.exchange.outputs import Stretch
-from pyrite.exchange.visit import VISITS, Place, Visit
+from pyrite.exchange.outputs import PartRef
+from pyrite.exchange.serverconnection import VISITS, Place, ServerConnection
 from pyrite.ids import BlockRef
 from pyrite.remote.errors import BlockGone
 
@@ -25,11 +25,11 @@ class PartReader:
     Not longer: a segment's memory is free when it is removed and nobody maps it any more.
     """
 
-    def __init__(self, visit: Visit) -> None:
+    def __init__(self, visit: ServerConnection) -> None:
         self.place: Place = visit.place
         self.files = SegmentReader(visit.folders) if visit.direct else None
 
-    def parts(self, stretches: Sequence[Stretch]) -> Iterator[memoryview | str]:
+    def parts(self, stretches: Sequence[PartRef]) -> Iterator[memoryview | str]:
         """Each stretch's bytes, or what is wrong with it."""
         read = self._map(stretches) if self.files is not None else self._fetch(stretches)
         for stretch, view in zip(stretches, read, strict=True):
@@ -40,7 +40,7 @@ class PartReader:
             else:
                 yield view
 
-    def _map(self, stretches: Sequence[Stretch]) -> Iterator[memoryview | None]:
+    def _map(self, stretches: Sequence[PartRef]) -> Iterator[memoryview | None]:
         assert self.files is not None
         for segment, offset, length, _, medium in stretches:
             try:
@@ -53,20 +53,20 @@ class PartReader:
                     raise TooManyFiles(segment) from None
                 raise
 
-    def _fetch(self, stretches: Sequence[Stretch]) -> Iterator[memoryview | None]:
+    def _fetch(self, stretches: Sequence[PartRef]) -> Iterator[memoryview | None]:
         for batch in batches(stretches):
             views = iter(self._fetched([each for each in batch if each.length]))
             for stretch in batch:
                 view = next(views) if stretch.length else NOTHING
                 yield view if isinstance(view, memoryview) else None
 
-    def _fetched(self, stretches: Sequence[Stretch]) -> list[memoryview | BlockGone]:
+    def _fetched(self, stretches: Sequence[PartRef]) -> list[memoryview | BlockGone]:
         return VISITS.move_bytes(self.place, lambda visit: visit.fetch(stretches))
 
 
-def batches(stretches: Sequence[Stretch]) -> Iterator[list[Stretch]]:
+def batches(stretches: Sequence[PartRef]) -> Iterator[list[PartRef]]:
     """The stretches in their order, some at a time."""
-    batch: list[Stretch] = []
+    batch: list[PartRef] = []
     size = 0
     for stretch in stretches:
         if batch and size + stretch.length > BATCH_BYTES:

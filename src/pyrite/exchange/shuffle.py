@@ -12,9 +12,9 @@ from zlib import crc32
 
 from pyrite.errors import UserError
 from pyrite.exchange.errors import ExchangeFull, NotInShuffle, PartLost
-from pyrite.exchange.outputs import PADDING, Stretch, aligned
+from pyrite.exchange.outputs import PADDING, PartRef, aligned
 from pyrite.exchange.reader import PartReader
-from pyrite.exchange.visit import VISITS, Place, Visit
+from pyrite.exchange.serverconnection import VISITS, Place, ServerConnection
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Shuffle:
         buffers, ends, checks = self._laid_out(map, parts)
         size = ends[-1]
 
-        def write(visit: Visit) -> bool:
+        def write(visit: ServerConnection) -> bool:
             try:
                 ref = visit.write(buffers, size)
             except OSError as error:
@@ -161,16 +161,16 @@ class Shuffle:
                 words = ("find", self.id, reducer, map, left_s)
                 found = visit.ask(*words, wait_s=left_s)[1]
                 waited_s += monotonic() - asked_s
-            stretches = [Stretch(*each) for each in found]
+            stretches = [PartRef(*each) for each in found]
             for stretch, part in zip(stretches, reader.parts(stretches), strict=True):
                 if isinstance(part, str):
-                    self._tell_lost(map, reducer, stretch, part)
+                    self._report_lost(map, reducer, stretch, part)
                     # It was put anew since, and lies elsewhere now.
                     break
                 map += 1
                 yield part
 
-    def _tell_lost(self, map: int, reducer: int, stretch: Stretch, reason: str) -> None:
+    def _report_lost(self, map: int, reducer: int, stretch: PartRef, reason: str) -> None:
         with VISITS.visit(self._place) as visit:
             words = ("lost", self.id, map, reducer, stretch.segment, stretch.offset)
             if visit.ask(*words)[1]:

@@ -12,7 +12,7 @@ from pyrite.execute.keeper import Keeper, KeepPlan
 from pyrite.execute.operators import Operators
 from pyrite.ids import BlockRef, Partition, RddId, ShuffleId
 from pyrite.plan.program import NarrowInput, ShuffleInput
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.rdd.fuse import Step, run_steps
 from pyrite.rdd.narrow import RecordOp, Union
 from pyrite.rdd.op import Input
@@ -29,7 +29,7 @@ class Evaluator:
         shuffles: dict[ShuffleId, list[BlockRef]],
         keeper: Keeper,
         space: Space,
-        parcels: dict[ShuffleId, list[str]],
+        prefetched: dict[ShuffleId, list[str]],
     ) -> None:
         self.steps = operators.layout.steps
         self.ops = operators.of
@@ -37,7 +37,7 @@ class Evaluator:
         self.shuffles = shuffles
         self.keeper = keeper
         self.space = space
-        self.parcels = parcels
+        self.prefetched = prefetched
         # Of a task that does a piece of a reducer's work: which maps of which shuffle it reads.
         self.maps: dict[ShuffleId, range] = {}
         # What pieces have made of the RDD at a place.
@@ -130,11 +130,11 @@ class Evaluator:
             return Parents(self, each.step, each.mapping.parents(index))
         snapshot = self.shuffles.get(each.shuffle)
         if snapshot is None:
-            rare("kept rows are gone that hid a shuffle")
+            probe("kept rows are gone that hid a shuffle")
             raise MissingMapOutput(each.shuffle, [], "they have not been computed")
-        parcels = self.parcels.get(each.shuffle, ())
+        prefetched = self.prefetched.get(each.shuffle, ())
         maps = self.maps.get(each.shuffle)
-        return ShuffleRows(each.shuffle, snapshot, index, self.keeper.reader, parcels, maps)
+        return ShuffleRows(each.shuffle, snapshot, index, self.keeper.reader, prefetched, maps)
 
 
 class Batches:

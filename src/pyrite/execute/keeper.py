@@ -17,7 +17,7 @@ from pyrite.bounded.chunks import Chunks
 from pyrite.bounded.large import RowTooLarge
 from pyrite.bounded.space import Space
 from pyrite.ids import BlockRef, Partition, RddId
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.storagelevel import StorageLevel
 
 ANY_PRIORITY = sys.maxsize
@@ -92,7 +92,7 @@ class Keeper:
             frames = self.reader.rows(ref)
             first = next(frames, [])
         except (OSError, CorruptBlock):
-            rare("a kept block can't be read")
+            probe("a kept block can't be read")
             self.lost.append((partition, ref))
             return None
         self.found[self._where(ref)] += 1
@@ -110,7 +110,7 @@ class Keeper:
         try:
             yield from frames
         except (OSError, CorruptBlock):
-            rare("a kept block ends in the middle")
+            probe("a kept block ends in the middle")
             self.lost.append((partition, ref))
             raise KeptBlockLost from None
 
@@ -135,7 +135,7 @@ class Keeper:
                     return self._keep_encoded(partition, chain(held, rows), level)
                 size += estimate_bytes(chunk)
                 if not self._make_room(partition, size, plan, space):
-                    rare("live rows find no room")
+                    probe("live rows find no room")
                     rest = chain(held, rows)
                     if not level.useDisk:
                         return rest
@@ -158,11 +158,11 @@ class Keeper:
         return True
 
     def _evict(self, partition: Partition) -> None:
-        rare("live rows are evicted")
+        probe("live rows are evicted")
         entry = self.live.remove(partition)
         self.dropped.append(partition)
         if entry.level.useDisk and partition not in self.blocks:
-            rare("evicted rows go to disk")
+            probe("evicted rows go to disk")
             # A group larger than memory can't be encoded: it is computed again when it is wanted.
             with contextlib.suppress(RowTooLarge):
                 self._encode_all(partition, entry.rows, StorageLevel.DISK_ONLY)

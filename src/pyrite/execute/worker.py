@@ -27,7 +27,7 @@ from pyrite.execute.traces import hint, pickle_error, summary, user_traceback
 from pyrite.ids import BlockRef, ExecutorId, Medium, NodeId, Partition, RddId, ShuffleId
 from pyrite.place.sizes import encode as encode_sizes
 from pyrite.plan.program import ProgramLayout
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.rdd.partitioner import Router, ToOne
 from pyrite.rdd.stops import cause_of_stop
 from pyrite.remote.errors import PeerLost
@@ -52,7 +52,7 @@ class Channel(Protocol):
     def receive(self, interruptible: bool = False) -> tuple[Any, ...]: ...
 
 
-class Limits(NamedTuple):
+class WorkerLimits(NamedTuple):
     """What an executor may use; `spill_bytes` is where its tasks begin to move rows to disk."""
 
     memory_bytes: int
@@ -123,7 +123,7 @@ class Task(NamedTuple):
     inputs: list[ShuffleId]
     blocks: list[tuple[int, int, NodeId, str, int, int, Medium]]
     # The segments on this node with parts of shuffles that were fetched ahead.
-    parcels: list[tuple[ShuffleId, list[str]]]
+    prefetched: list[tuple[ShuffleId, list[str]]]
     # Where it does a piece of a heavy reducer's work, or the whole after its pieces.
     divided: tuple[int, ShuffleId, tuple[int, int] | None, list[Any]] | None
     # For each of its partitions, pickled: what operators have for it alone. None where none has.
@@ -134,7 +134,7 @@ class Worker:
     """The executor's state between tasks, and its loop."""
 
     def __init__(
-        self, executor: ExecutorId, channel: Channel, store: Store, limits: Limits
+        self, executor: ExecutorId, channel: Channel, store: Store, limits: WorkerLimits
     ) -> None:
         self.channel = channel
         self.store = store
@@ -155,9 +155,9 @@ class Worker:
         """Handles messages until the driver goes away."""
         while True:
             try:
-                self.hear(self.channel.receive())
+                self.handle(self.channel.receive())
             except TaskInterrupted:
-                rare("a running task is cancelled")
+                probe("a running task is cancelled")
                 self._remove_unreported()
                 self._answer(("cancelled", self.interrupted))
 
@@ -167,7 +167,7 @@ class Worker:
             self.running, self.interrupted = None, attempt
             raise TaskInterrupted
 
-    def hear(self, message: tuple[Any, ...]) -> None:
+    def handle(self, message: tuple[Any, ...]) -> None:
         """Does what a message says."""
         match message:
             case ("task", *order):
@@ -188,7 +188,7 @@ class Worker:
                 Broadcast._loaded.pop(id, None)
             case ("space" | "barrier", *_):
                 # The answer to a task that was cancelled while it waited.
-                rare("an answer comes after its question was given up")
+                probe("an answer comes after its question was given up")
             case ("nodes", secret, addresses):
                 self.store.meet(secret, addresses, self.limits.memory_bytes)
             case ("stop",):
@@ -266,8 +266,8 @@ class Worker:
                 for rdd, index, node, segment, offset, length, medium in task.blocks
             }
         )
-        plans, parcels = stage.header.plans, dict(task.parcels)
-        evaluator = Evaluator(operators, plans, shuffles, self.keeper, space, parcels)
+        plans, prefetched = stage.header.plans, dict(task.prefetched)
+        evaluator = Evaluator(operators, plans, shuffles, self.keeper, space, prefetched)
         if task.divided is not None:
             place, shuffle, maps, blocks = task.divided
             if maps is not None:
@@ -356,7 +356,7 @@ class Worker:
             message = self.channel.receive(interruptible=True)
             if message[:2] == (kind, about):
                 return message[2]
-            self.hear(message)
+            self.handle(message)
 
     def _load_broadcast(self, ref: BlockRef) -> list[Any]:
         try:

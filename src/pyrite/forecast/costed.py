@@ -17,9 +17,9 @@ from pyrite.cluster.timers import Timers
 from pyrite.errors import EngineError
 from pyrite.forecast.costs import CostModel, NodeKind
 from pyrite.forecast.digest import Digest
+from pyrite.forecast.fetches import ForecastFetches
 from pyrite.forecast.machines import CostedExecutor, CostedNode
 from pyrite.forecast.network import Network, Sources, Transfer
-from pyrite.forecast.parcels import Parcels
 from pyrite.forecast.tally import Tally
 from pyrite.forecast.taskrun import TaskRun
 from pyrite.forecast.workload import Workload
@@ -75,7 +75,7 @@ class CostedCluster:
         self._checked: dict[ShuffleId, int] = {}
         self._tried: set[tuple[int, int]] = set()
         self._shares = shares_by_shuffle(workload, self.specs)
-        self.parcels = Parcels(self)
+        self.prefetched = ForecastFetches(self)
         for number, kind in enumerate(kinds):
             node = CostedNode(NodeId(f"node-{number}"), kind, model, self.timeline)
             self.nodes[node.id] = node
@@ -119,7 +119,7 @@ class CostedCluster:
             self.persisted.pop(event.rdd, None)
         self._inbox.append((self.timeline.now_s, event))
 
-    def say(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
         """Tells the driver of something that happened on a node."""
         self._inbox.append((self.timeline.now_s, event))
 
@@ -136,7 +136,7 @@ class CostedCluster:
             case do.MoveSegment():
                 self._move(command)
             case do.FetchParts():
-                self.parcels.fetch(command)
+                self.prefetched.fetch(command)
             case do.KillExecutor():
                 if command.executor in self.executors:
                     self.lose_executor(self.executors[command.executor], command.reason)
@@ -147,14 +147,14 @@ class CostedCluster:
                     executor.forget(command.rdd)
             case do.DropShuffle():
                 self._digests.pop(command.shuffle, None)
-                self.parcels.forget_shuffle(command.shuffle)
+                self.prefetched.forget_shuffle(command.shuffle)
             case do.SetTimer():
                 self._timers.set(command)
                 self.timeline.at(command.at_s, self._fire_timers)
             case do.DropSegments():
                 for segment in command.segments:
                     self.lives.pop(segment, None)
-                    self.parcels.drop(segment)
+                    self.prefetched.drop(segment)
             case do.ClearExecutor() | do.DropBroadcast() | do.ForgetStage():
                 pass
             case do.ReleaseBarrier() | do.ReleaseNode():
@@ -178,7 +178,7 @@ class CostedCluster:
 
     def _fire_timers(self) -> None:
         for fired in self._timers.take_due(self.timeline.now_s):
-            self.say(fired)
+            self.emit(fired)
 
     # Tasks
 
@@ -210,7 +210,7 @@ class CostedCluster:
         if executor.run.command.attempt == command.attempt:
             executor.run.stop()
             executor.run = None
-            self.say(ev.TaskCancelled(command.attempt))
+            self.emit(ev.TaskCancelled(command.attempt))
 
     def digest(self, snapshot: Snapshot) -> Digest:
         """The snapshot added up by node; once for all tasks that read it."""
@@ -244,7 +244,7 @@ class CostedCluster:
         node = self.nodes[ref.node]
         if node.alive and self.lives.get(ref.segment) == node.life:
             return True
-        self.say(ev.BlockLost(partition, ref))
+        self.emit(ev.BlockLost(partition, ref))
         return False
 
     def _move(self, command: do.MoveSegment) -> None:
@@ -265,15 +265,15 @@ class CostedCluster:
         node, target = self.nodes[command.node], self.nodes[command.target]
         if (node.life, target.life) == lives and node.alive and target.alive:
             self.lives[command.new_segment] = target.life
-            self.say(ev.SegmentMoved(command.move))
+            self.emit(ev.SegmentMoved(command.move))
         else:
-            self.say(ev.SegmentNotMoved(command.move, "a node went down"))
+            self.emit(ev.SegmentNotMoved(command.move, "a node went down"))
 
     # Nodes and executors
 
     def _start_node(self, node: CostedNode) -> None:
         node.alive = True
-        self.say(ev.NodeJoined(node.id, node.kind.pool_bytes))
+        self.emit(ev.NodeJoined(node.id, node.kind.pool_bytes))
         for _ in range(node.kind.cores):
             self._start_executor(node, node.life)
 
@@ -283,7 +283,7 @@ class CostedCluster:
         executor = CostedExecutor(ExecutorId(self._next_executor), node)
         self._next_executor += 1
         self.executors[executor.id] = node.executors[executor.id] = executor
-        self.say(ev.ExecutorJoined(executor.id, node.id))
+        self.emit(ev.ExecutorJoined(executor.id, node.id))
 
     def _replace(self, node: CostedNode) -> None:
         self.timeline.after(self.model.executor_start_s, self._start_executor, node, node.life)
@@ -312,7 +312,7 @@ class CostedCluster:
         node.life += 1
         self._losses += 1
         self.tally.nodes_lost += 1
-        self.parcels.lose_node(node.id)
+        self.prefetched.lose_node(node.id)
         for executor in node.executors.values():
             self._end_executor(executor)
         node.executors.clear()
@@ -320,7 +320,7 @@ class CostedCluster:
             if executor.run is not None:
                 executor.run.lose_source(node.id)
         notice_s = self.model.node_notice_s
-        self.timeline.after(notice_s, self.say, ev.NodeLost(node.id, "it went down"))
+        self.timeline.after(notice_s, self.emit, ev.NodeLost(node.id, "it went down"))
         self.timeline.after(notice_s + self.failures.repair_s, self._repair, node)
 
     def _repair(self, node: CostedNode) -> None:
@@ -334,7 +334,7 @@ class CostedCluster:
         del executor.node.executors[executor.id]
         self._end_executor(executor)
         lost = ev.ExecutorLost(executor.id, reason)
-        self.timeline.after(self.model.executor_notice_s, self.say, lost)
+        self.timeline.after(self.model.executor_notice_s, self.emit, lost)
 
     def _end_executor(self, executor: CostedExecutor) -> None:
         del self.executors[executor.id]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pyrite.forecast.fetches import ForecastFetches
 from pyrite.forecast.machines import CostedNode
 from pyrite.forecast.network import Sources
-from pyrite.forecast.parcels import Parcels
 from pyrite.ids import BlockRef, NodeId
 from pyrite.schedule.commands import Snapshot
 
@@ -32,7 +32,7 @@ class Digest:
         self.on_disk = Sources(on_disk)
         self._lives = {node: nodes[node].life for node in everywhere}
         self._outputs: dict[NodeId, list[int]] = {}
-        self._in_parcels: dict[str, tuple[dict[NodeId, float], dict[NodeId, float]]] = {}
+        self._in_fetched: dict[str, tuple[dict[NodeId, float], dict[NodeId, float]]] = {}
 
     def lost_nodes(self, nodes: dict[NodeId, CostedNode]) -> list[NodeId]:
         """Those that went, with their outputs, since the snapshot was taken."""
@@ -49,8 +49,8 @@ class Digest:
             self._outputs[node] = [index for index, ref in enumerate(refs) if ref.node == node]
         return self._outputs[node]
 
-    def rest(self, parcels: Parcels, segments: Sequence[str]) -> tuple[Sources, Sources]:
-        """What is not in these parcels: all of it, and what of it lies on disks.
+    def rest(self, prefetched: ForecastFetches, segments: Sequence[str]) -> tuple[Sources, Sources]:
+        """What is not in these prefetched segments: all of it, and what of it lies on disks.
 
         An output may have been made again elsewhere since it was fetched: where it lies now, it
         need not be read.
@@ -60,10 +60,10 @@ class Digest:
         taken: dict[NodeId, float] = {}
         from_disk: dict[NodeId, float] = {}
         for segment in segments:
-            found = self._in_parcels.get(segment)
+            found = self._in_fetched.get(segment)
             if found is None:
-                found = added_up(self.snapshot.refs[index] for index in parcels.maps_in(segment))
-                self._in_parcels[segment] = found
+                found = added_up(self.snapshot.refs[index] for index in prefetched.maps_in(segment))
+                self._in_fetched[segment] = found
             for sums, more in zip((taken, from_disk), found, strict=True):
                 for node, size in more.items():
                     sums[node] = sums.get(node, 0.0) + size

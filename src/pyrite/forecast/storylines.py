@@ -9,7 +9,7 @@ from typing import Any
 
 from pyrite.errors import UserError
 from pyrite.ids import RddId, ShuffleId
-from pyrite.plan.program import NarrowInput, ShuffleInput, StageInput, Step
+from pyrite.plan.program import NarrowInput, PlanStep, ShuffleInput, StageInput
 from pyrite.rdd import dependency
 
 Line = dict[str, Any]
@@ -48,7 +48,7 @@ def story_lines(path: str | os.PathLike[str]) -> Iterator[Line]:
         ) from None
 
 
-def node_of(told: Line) -> Step:
+def node_of(told: Line) -> PlanStep:
     """An RDD of a stage, as the story tells it."""
     inputs: list[StageInput] = []
     for each in told["inputs"]:
@@ -59,7 +59,7 @@ def node_of(told: Line) -> Step:
         kind = each.get("mapping")
         mapping = getattr(dependency, kind)(**fields) if kind in MAPPINGS else dependency.SAME
         inputs.append(NarrowInput(each["place"], mapping))
-    return Step(RddId(told["id"]), tuple(inputs), told["partitions"])
+    return PlanStep(RddId(told["id"]), tuple(inputs), told["partitions"])
 
 
 def size_of(told: Any) -> float:

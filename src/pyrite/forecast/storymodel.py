@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyrite.forecast.benches import Bench, Launched, Ran
 from pyrite.forecast.costs import CostModel
+from pyrite.forecast.executortimes import ExecutorTimes, Launched, Ran
 from pyrite.forecast.storylines import (
     HOW_TO_MAKE,
     BadStory,
@@ -69,7 +69,7 @@ def follow(learner: Learner, path: str | os.PathLike[str]) -> None:
     """Has somebody hear a whole story, as far as it has been written."""
     for number, line in enumerate(story_lines(path), start=1):
         try:
-            learner.hear(line)
+            learner.read(line)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise BadStory(
                 f"{str(path)!r}, line {number}: not as Pyrite writes stories "
@@ -86,8 +86,8 @@ class Learner:
         self.shapes: dict[int, Shape] = {}
         self.jobs: dict[int, SubmittedJob] = {}
         self.before: list[DriverEvent] = []
-        self.executors: dict[int, Bench] = {}
-        self.benches: dict[str, Bench] = {}
+        self.executors: dict[int, ExecutorTimes] = {}
+        self.benches: dict[str, ExecutorTimes] = {}
         self.most_executors = 0
         self.first_executor_s = 0.0
         self.running: dict[int, Launched] = {}
@@ -101,12 +101,12 @@ class Learner:
         self.places: dict[RddId, str] = {}
         self.parts: dict[ShuffleId, int] = {}
 
-    def hear(self, line: Line) -> None:
+    def read(self, line: Line) -> None:
         at_s = float(line["at_s"])
         event = line["event"]
         match event["kind"]:
             case "JobSubmitted":
-                self._hear_job(at_s, event["job"], line["stages"])
+                self._read_job(at_s, event["job"], line["stages"])
             case "ExecutorJoined":
                 self._join(at_s, event["executor"], event["node"])
             case "ExecutorLost":
@@ -123,12 +123,12 @@ class Learner:
             case "ShuffleForgotten":
                 self.before.append(ShuffleForgotten(ShuffleId(event["shuffle"])))
             case "TaskSucceeded":
-                self._hear_success(at_s, event)
+                self._read_success(at_s, event)
             case "TaskFailed" | "TaskCancelled" | "FetchFailed":
                 self._end(at_s, event["attempt"])
         for command in line["commands"]:
             if command["kind"] == "LaunchTask":
-                self._hear_launch(at_s, command)
+                self._read_launch(at_s, command)
             elif command["kind"] == "FinishJob" and command["job"] in self.jobs:
                 self.jobs[command["job"]].ended_s = at_s
                 self.jobs[command["job"]].error = command["error"]
@@ -136,7 +136,7 @@ class Learner:
     def _join(self, at_s: float, executor: int, node: str) -> None:
         if not self.most_executors:
             self.first_executor_s = at_s
-        bench = self.benches.setdefault(node, Bench(at_s=at_s))
+        bench = self.benches.setdefault(node, ExecutorTimes(at_s=at_s))
         bench.advance(at_s, self.model)
         bench.executors[executor] = None
         self.executors[executor] = bench
@@ -163,7 +163,7 @@ class Learner:
         launched.bench.busy -= 1
         return launched, work_s
 
-    def _hear_job(self, at_s: float, job: Line, stages: list[Line]) -> None:
+    def _read_job(self, at_s: float, job: Line, stages: list[Line]) -> None:
         for stage in stages:
             self.stages[stage["id"]] = stage
             shape = self.shapes[stage["id"]] = Shape([node_of(each) for each in stage["rdds"]])
@@ -174,7 +174,7 @@ class Learner:
         self.jobs[job["id"]] = SubmittedJob(job["id"], job["stage"]["id"], at_s, tuple(self.before))
         self.before.clear()
 
-    def _hear_launch(self, at_s: float, command: Line) -> None:
+    def _read_launch(self, at_s: float, command: Line) -> None:
         stage, executor = command["stage"], command["executor"]
         if stage not in self.shapes:
             return
@@ -216,12 +216,12 @@ class Learner:
                 found += self.sizes.get(each, 0.0)
         return found
 
-    def _hear_success(self, at_s: float, event: Line) -> None:
+    def _read_success(self, at_s: float, event: Line) -> None:
         ended = self._end(at_s, event["attempt"])
         if ended is None:
             return
         launched, work_s = ended
-        self._hear_kept(event["kept"], launched)
+        self._read_kept(event["kept"], launched)
         outputs = made_bytes(event)
         outputs[0] += launched.written_bytes
         model = self.model
@@ -238,16 +238,16 @@ class Learner:
             if key not in self.ran:
                 self.ran[key] = Ran(own_s, output, missing)
 
-    def _hear_kept(self, kept: list[Any], launched: Launched) -> None:
+    def _read_kept(self, kept: list[Any], launched: Launched) -> None:
         stored, dropped, *_ = kept
         for where, ref, size in stored:
             partition = Partition(RddId(where[0]), where[1])
-            self._hear_stored(partition, ref, size, launched)
+            self._read_stored(partition, ref, size, launched)
         for where in dropped:
             holders = self.holders.get(Partition(RddId(where[0]), where[1]), {})
             holders.pop(launched.executor, None)
 
-    def _hear_stored(self, partition: Partition, ref: Any, size: int, launched: Launched) -> None:
+    def _read_stored(self, partition: Partition, ref: Any, size: int, launched: Launched) -> None:
         holder = launched.executor if ref is None else None
         self.holders.setdefault(partition, {})[holder] = None
         self.sizes.setdefault(partition, float(size))

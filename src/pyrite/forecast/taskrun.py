@@ -44,7 +44,7 @@ class TaskRun:
         # Of several partitions, which are computed one after another, the one that is its turn.
         self._partition = command.partitions[0]
         self._turn_s = 0.0
-        self._made: list[ev.Made] = []
+        self._made: list[ev.TaskOutput] = []
         self.pulls: list[tuple[Digest, Sources]] = []
         self._doing: Transfer | SharedWork | None = None
         self._stopped = False
@@ -138,7 +138,7 @@ class TaskRun:
         snapshots = {each.shuffle: each for each in self.command.inputs}
         for shuffle, index in reads.parts:
             digest = cluster.digest(snapshots[shuffle])
-            rest, on_disk = digest.rest(cluster.parcels, self._parcels(shuffle, index))
+            rest, on_disk = digest.rest(cluster.prefetched, self._prefetched(shuffle, index))
             if (lost := cluster.lost_source(digest, rest)) is not None:
                 self._fail_fetch(digest, lost)
                 return None
@@ -149,14 +149,17 @@ class TaskRun:
             cluster.tally.found_bytes += (digest.sources.total - rest.total) * share
         return decoded
 
-    def _parcels(self, shuffle: ShuffleId, index: int) -> list[str]:
-        """The parcels that the task was told of, as far as they are there and hold its part."""
+    def _prefetched(self, shuffle: ShuffleId, index: int) -> list[str]:
+        """The prefetched segments that the task was told of, as far as they are there and hold its
+        part."""
         node = self.executor.node
         return [
             segment
-            for told in self.command.parcels
+            for told in self.command.prefetched
             if told.shuffle == shuffle
-            for segment in self.cluster.parcels.lying_on(node.id, node.life, told.segments, index)
+            for segment in self.cluster.prefetched.lying_on(
+                node.id, node.life, told.segments, index
+            )
         ]
 
     def _read_part(
@@ -264,7 +267,7 @@ class TaskRun:
         else:
             self._segment, length = self.executor.new_segment(size)
             wanted = ev.SpaceWanted(node, writer, self._segment, length)
-        self.cluster.say(wanted)
+        self.cluster.emit(wanted)
 
     def granted(self, segment: str, place: NodeId | None) -> None:
         """The answer about a segment."""
@@ -322,14 +325,14 @@ class TaskRun:
         news = ev.KeptNews(tuple(self._stored), tuple(self._dropped))
         self._end(ev.TaskSucceeded(self.command.attempt, tuple(self._made), news))
 
-    def _what_was_made(self) -> ev.Made:
+    def _what_was_made(self) -> ev.TaskOutput:
         if self.stage.writes is None:
-            return ev.Made(self._output or RESULT)
+            return ev.TaskOutput(self._output or RESULT)
         assert self._output is not None, "a map task has written"
-        sizes = self.cluster.parcels.put(ShuffleId(self.stage.writes), self._output)
-        return ev.Made(None, self._output, None, sizes)
+        sizes = self.cluster.prefetched.put(ShuffleId(self.stage.writes), self._output)
+        return ev.TaskOutput(None, self._output, None, sizes)
 
     def _end(self, event: ev.Event) -> None:
         self.executor.run = None
         self.cluster.tally.busy_s += self.cluster.timeline.now_s - self.began_s
-        self.cluster.say(event)
+        self.cluster.emit(event)

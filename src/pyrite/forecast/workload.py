@@ -9,7 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from pyrite.ids import JobId, Partition, RddId, ShuffleId, StageId
-from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
+from pyrite.plan.program import NarrowInput, PlanStep, Shape, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule.events import RddForgotten, RddPersisted, ShuffleForgotten
@@ -35,7 +35,7 @@ class StageModel:
     output_bytes: Sequence[float] = ()
     shares: Sequence[float] = ()
     input_bytes: Sequence[float] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
     barrier: bool = False
 
     @property
@@ -82,7 +82,7 @@ class Workload:
         for model in sorted(self.stages.values(), key=lambda each: each.id):
             parents = [made[each] for each in model.parents]
             shuffles = {each.writes: each for each in parents if each.writes is not None}
-            source = Step(RddId(model.id), tuple(map(ShuffleInput, shuffles)), model.tasks)
+            source = PlanStep(RddId(model.id), tuple(map(ShuffleInput, shuffles)), model.tasks)
             made[model.id] = StageSpec(
                 StageId(model.id),
                 model.name or f"stage {model.id}",
@@ -167,7 +167,7 @@ def scaled(workload: Workload, factor: int) -> Workload:
 
 def scaled_stage(stage: StageModel, factor: int) -> StageModel:
     steps = [
-        Step(
+        PlanStep(
             step.rdd,
             tuple(
                 NarrowInput(each.step, SAME) if isinstance(each, NarrowInput) else each

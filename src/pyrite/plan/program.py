@@ -37,7 +37,7 @@ class ShuffleInput(NamedTuple):
 StageInput = NarrowInput | ShuffleInput
 
 
-class Step(NamedTuple):
+class PlanStep(NamedTuple):
     """One RDD of the stage, or a pipeline of several; parents come before children.
 
     `rdd` is its last one if that can be kept; None where it was pickled for one job or child only,
@@ -69,7 +69,7 @@ class Step(NamedTuple):
 class Shape:
     """The stage's RDDs without their functions: enough to place tasks and find parents."""
 
-    def __init__(self, steps: list[Step]) -> None:
+    def __init__(self, steps: list[PlanStep]) -> None:
         self.steps = steps
         self.partitions = {step.rdd: step.partitions for step in steps if step.rdd is not None}
         self.rdds = self.partitions.keys()
@@ -169,7 +169,7 @@ class OperatorRun(NamedTuple):
 class ProgramLayout(NamedTuple):
     """A program without its functions: what an executor loads once for a stage."""
 
-    steps: list[Step]
+    steps: list[PlanStep]
     runs: list[OperatorRun]
 
 
@@ -180,7 +180,9 @@ class Program:
     is done with the stage's rows as well.
     """
 
-    def __init__(self, steps: list[Step], runs: list[OperatorRun], frozen: list[Frozen]) -> None:
+    def __init__(
+        self, steps: list[PlanStep], runs: list[OperatorRun], frozen: list[Frozen]
+    ) -> None:
         self.steps = steps
         self.runs = runs
         self.links = [each.pickled for each in frozen]
@@ -233,7 +235,7 @@ def flatten(last: Frozen) -> tuple[Program, dict[ShuffleId, ShuffleDependency]]:
     """The program of the stage that ends with a pipeline, and the shuffles that it reads."""
     # By identity: what is frozen is replaced in place by a checkpoint.
     places: dict[int, int] = {}
-    steps: list[Step] = []
+    steps: list[PlanStep] = []
     runs: list[OperatorRun] = []
     links: list[Frozen] = []
     shuffles: dict[ShuffleId, ShuffleDependency] = {}
@@ -259,13 +261,13 @@ def flatten(last: Frozen) -> tuple[Program, dict[ShuffleId, ShuffleDependency]]:
             union = ops[0].index if isinstance(ops[0], Union) else None
             partitions = count_of(current, steps, read)
             locations = preferred_locations(ops[0], partitions)
-            steps.append(Step(current.rdd, tuple(read), partitions, union, locations))
+            steps.append(PlanStep(current.rdd, tuple(read), partitions, union, locations))
             runs.append(OperatorRun(len(links), 0, len(ops)))
         links.append(current)
     return Program(steps, runs, links), shuffles
 
 
-def count_of(frozen: Frozen, steps: list[Step], inputs: list[StageInput]) -> int:
+def count_of(frozen: Frozen, steps: list[PlanStep], inputs: list[StageInput]) -> int:
     """How many partitions a pipeline has: what its first operator says, or else its parent has."""
     count = frozen.pipeline.ops[0].partitions()
     if count is not None:

@@ -9,7 +9,7 @@ from itertools import islice
 from pyrite.blocks.codec import CorruptBlock
 from pyrite.blocks.parts import LongPart, find_part, select
 from pyrite.ids import BlockRef, NodeId
-from pyrite.remote.asking import Stretch
+from pyrite.remote.asking import ByteRange
 from pyrite.remote.errors import BlockGone, BlockSpoilt
 from pyrite.remote.neighbours import Neighbours
 
@@ -29,9 +29,9 @@ class PartsAhead:
     ) -> None:
         self.neighbours = neighbours
         self.part = part
-        self.wanted: dict[NodeId, deque[Stretch]] = {}
+        self.wanted: dict[NodeId, deque[ByteRange]] = {}
         for node, segment, offset, length, medium in refs:
-            block = Stretch(segment, offset, length, medium)
+            block = ByteRange(segment, offset, length, medium)
             self.wanted.setdefault(node, deque()).append(block)
         # How many are offered to a node, which sends those that there is room for.
         self.offers = dict.fromkeys(self.wanted, AHEAD_BLOCKS)
@@ -67,7 +67,7 @@ class PartsAhead:
         self.found[node] = deque(found)
         return self.found[node]
 
-    def _open_long(self, node: NodeId, block: Stretch) -> InStretches:
+    def _open_long(self, node: NodeId, block: ByteRange) -> InStretches:
         whole = BlockRef(node, *block)
 
         def read(start: int, size: int) -> memoryview:

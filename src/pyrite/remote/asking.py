@@ -15,7 +15,7 @@ WINDOW = 32
 WINDOW_BYTES = 32 << 10
 
 
-class Stretch(NamedTuple):
+class ByteRange(NamedTuple):
     """Which bytes of a segment are wanted."""
 
     segment: str
@@ -36,7 +36,7 @@ class Asking:
 
     def __init__(
         self,
-        blocks: Sequence[Stretch],
+        blocks: Sequence[ByteRange],
         parts: Sequence[int],
         most_bytes: int,
         longest_bytes: int = MOST_BYTES,
@@ -72,7 +72,7 @@ class Asking:
             self.asked += 1
         return requests
 
-    def _may_ask(self, block: Stretch) -> bool:
+    def _may_ask(self, block: ByteRange) -> bool:
         if self.asked == 0:
             return True
         each = self.most_of(block)
@@ -81,7 +81,7 @@ class Asking:
         expected = (self.asked - self.answered + 1) * each
         return self.came_bytes + expected <= self.most_bytes
 
-    def most_of(self, block: Stretch) -> int:
+    def most_of(self, block: ByteRange) -> int:
         """What a selection of the block has at most."""
         return self.header_bytes + block.length
 

@@ -9,11 +9,11 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from pyrite.ids import Medium
-from pyrite.remote.asking import WINDOW, Asking, Enough, Stretch
+from pyrite.remote.asking import WINDOW, Asking, ByteRange, Enough
 from pyrite.remote.buffers import WarmBuffers
 from pyrite.remote.errors import Address, BlockGone, BlockRefused, BlockSpoilt, PeerLost
 from pyrite.remote.handshake import check_secret
-from pyrite.remote.link import Broken, Link
+from pyrite.remote.link import Broken, PeerLink
 from pyrite.remote.neighbours import TIMEOUT_S
 from pyrite.remote.protocol import (
     MEANING,
@@ -40,9 +40,9 @@ class BlockClient:
         self.secret = check_secret(secret)
         self.timeout_s = timeout_s
         self.buffers = WarmBuffers()
-        self.links: dict[Address, Link] = {}
+        self.links: dict[Address, PeerLink] = {}
         self.process = os.getpid()
-        self.talking: Link | None = None
+        self.talking: PeerLink | None = None
         self.has_hung_up = False
 
     def read(
@@ -57,21 +57,21 @@ class BlockClient:
         view = self.buffers.take(length)
         reply = self._exchange(address, lambda link: link.ask([header], view))
         if reply.status is not Status.OK:
-            raise failure(reply, address, Stretch(segment, offset, length, medium))
+            raise failure(reply, address, ByteRange(segment, offset, length, medium))
         return view.toreadonly()
 
     def read_many(
         self, address: Address, wanted: Iterable[tuple[str, int, int, Medium]]
     ) -> list[memoryview | BlockGone]:
         """All the stretches, in their order, in few round trips; those that are gone as errors."""
-        stretches = [Stretch(*each) for each in wanted]
+        stretches = [ByteRange(*each) for each in wanted]
         headers = [pack_request(Kind.READ, *each) for each in stretches]
         return self._exchange(address, lambda link: self._read(link, stretches, headers))
 
     def gather(
         self,
         address: Address,
-        blocks: Sequence[Stretch],
+        blocks: Sequence[ByteRange],
         parts: Sequence[int],
         most_bytes: int = MOST_BYTES,
         longest_bytes: int = MOST_BYTES,
@@ -84,7 +84,7 @@ class BlockClient:
         asking = Asking(blocks, parts, most_bytes, longest_bytes)
         found: list[memoryview | BlockGone] = []
 
-        def talk(link: Link) -> None:
+        def talk(link: PeerLink) -> None:
             # Over a new connection the rest is asked for.
             asking.restart(len(found))
             self._gather(link, asking, found)
@@ -94,7 +94,7 @@ class BlockClient:
         return found
 
     def gather_into(
-        self, address: Address, block: Stretch, parts: Sequence[int], view: memoryview
+        self, address: Address, block: ByteRange, parts: Sequence[int], view: memoryview
     ) -> int:
         """Receives the selection of a map output at the start of the view; gives its length.
 
@@ -111,7 +111,7 @@ class BlockClient:
                 )
             return view[:length]
 
-        def talk(link: Link) -> Reply:
+        def talk(link: PeerLink) -> Reply:
             link.send(request)
             return link.receive_any(fit)[0]
 
@@ -143,7 +143,7 @@ class BlockClient:
         header = pack_request(Kind.WRITE, segment, offset, length, medium, total)
         reply = self._exchange(address, lambda link: link.ask([header, *pieces]))
         if reply.status is not Status.OK:
-            raise failure(reply, address, Stretch(segment, offset, length, medium))
+            raise failure(reply, address, ByteRange(segment, offset, length, medium))
 
     def ping(self, address: Address) -> None:
         """Returns when the node has answered; raises PeerLost if it does not."""
@@ -164,7 +164,7 @@ class BlockClient:
             link.hang_up()
 
     def _read(
-        self, link: Link, stretches: list[Stretch], headers: list[bytes]
+        self, link: PeerLink, stretches: list[ByteRange], headers: list[bytes]
     ) -> list[memoryview | BlockGone]:
         found: list[memoryview | BlockGone] = []
         unsent = iter(headers)
@@ -187,7 +187,7 @@ class BlockClient:
             found.append(error)
         return found
 
-    def _gather(self, link: Link, asking: Asking, found: list[memoryview | BlockGone]) -> None:
+    def _gather(self, link: PeerLink, asking: Asking, found: list[memoryview | BlockGone]) -> None:
         while len(found) < len(asking.blocks):
             if requests := asking.next_requests():
                 link.send(requests)
@@ -206,7 +206,7 @@ class BlockClient:
                 raise error
             found.append(error)
 
-    def _exchange(self, address: Address, talk: Callable[[Link], T]) -> T:
+    def _exchange(self, address: Address, talk: Callable[[PeerLink], T]) -> T:
         """Talks over the kept connection; over a new one, once, where that has broken."""
         self._check_process()
         link = self.links.pop(address, None)
@@ -216,7 +216,7 @@ class BlockClient:
             except Broken:
                 pass
         try:
-            return self._talk(Link(address, self.timeout_s), talk, is_new=True)
+            return self._talk(PeerLink(address, self.timeout_s), talk, is_new=True)
         except Broken as error:
             raise PeerLost(address, str(error)) from None
 
@@ -227,7 +227,7 @@ class BlockClient:
             self.close()
             self.process = os.getpid()
 
-    def _talk(self, link: Link, talk: Callable[[Link], T], is_new: bool = False) -> T:
+    def _talk(self, link: PeerLink, talk: Callable[[PeerLink], T], is_new: bool = False) -> T:
         # Whoever is interrupted, even by a signal, leaves a connection in the middle of a word:
         # it is kept only when all has been said.
         try:
@@ -249,7 +249,7 @@ class BlockClient:
         return result
 
 
-def failure(reply: Reply, address: Address, stretch: Stretch) -> BlockGone | BlockRefused:
+def failure(reply: Reply, address: Address, stretch: ByteRange) -> BlockGone | BlockRefused:
     """What a reply that is not OK means for who asked."""
     if reply.status is Status.GONE:
         kind = BlockSpoilt if reply.reason is Reason.SPOILT else BlockGone

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pyrite.blocks.codec import CorruptBlock
 from pyrite.blocks.parts import select
-from pyrite.remote.files import OpenFile, OpenFiles, Refused, Write, WrittenSegments
+from pyrite.remote.files import OpenFile, OpenFiles, Write, WriteRefused, WrittenSegments
 from pyrite.remote.handshake import ANSWER_BYTES, counter_proof, fresh_nonce
 from pyrite.remote.protocol import (
     PART_BYTES,
@@ -271,7 +271,7 @@ class Connection:
             if self.write.is_first:
                 # One of the same name may have been removed a moment ago.
                 self.service.files.forget([name])
-        except Refused as refused:
+        except WriteRefused as refused:
             self.refusal = refused.reason
             if offset + length > total:
                 # Not even worth being received.
@@ -301,7 +301,7 @@ class Connection:
             return
         try:
             self.write.add(piece)
-        except Refused as refused:
+        except WriteRefused as refused:
             # What comes is received all the same: the client reads replies when it has sent all.
             self.refusal = refused.reason
             self.service.written.abandon(self.write)

@@ -1,4 +1,5 @@
-"""Fetching parts of map outputs ahead of the reducers that will read them, into parcels.
+"""Fetching parts of map outputs ahead of the reducers that will read them, into prefetched
+segments.
 
 SCache 4.1: what a reducer needs is brought to its node while maps still run. What is fetched
 where is decided elsewhere; here its bytes come.
@@ -12,11 +13,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from pyrite.blocks.codec import CorruptBlock
-from pyrite.blocks.parcel import Entry, aligned, directory_bytes, entry_behind, pack_directory
+from pyrite.blocks.fetched import (
+    SelectionEntry,
+    aligned,
+    directory_bytes,
+    entry_behind,
+    pack_directory,
+)
 from pyrite.blocks.parts import select
 from pyrite.blocks.segments import Folders
 from pyrite.ids import Medium
-from pyrite.remote.asking import Stretch
+from pyrite.remote.asking import ByteRange
 from pyrite.remote.errors import Address, BlockGone, unpacked
 from pyrite.remote.files import open_segment
 from pyrite.remote.orders import Hand, NotDone, Orders
@@ -43,11 +50,11 @@ class FetchOrder(NamedTuple):
     address: Address | None
     parts: tuple[int, ...]
     maps: tuple[int, ...]
-    blocks: tuple[Stretch, ...]
+    blocks: tuple[ByteRange, ...]
 
 
 class Fetcher(Orders[FetchOrder]):
-    """Makes parcels out of parts of map outputs, from several sources at once."""
+    """Makes prefetched segments out of parts of map outputs, from several sources at once."""
 
     name = "fetcher"
     # So many sources are pulled from at once.
@@ -58,7 +65,7 @@ class Fetcher(Orders[FetchOrder]):
 
 
 class Puller(Hand[FetchOrder]):
-    """Makes one parcel after another."""
+    """Makes one prefetched segment after another."""
 
     kept_bytes = KEPT_BYTES
 
@@ -86,7 +93,8 @@ class Puller(Hand[FetchOrder]):
         os.ftruncate(target, packing.finish())
 
     def _pull_some(self, packing: Packing, order: FetchOrder) -> None:
-        """Lays the selections of one or more of the next map outputs into the parcel."""
+        """Lays the selections of one or more of the next map outputs into the prefetched
+        segment."""
         done = len(packing.entries)
         if order.address is None:
             with OwnOutput(self.folders, order.blocks[done], self.check_open) as own:
@@ -106,18 +114,19 @@ class Puller(Hand[FetchOrder]):
 
 
 class Packing:
-    """A parcel that is being made: selections one behind another, and the directory at last."""
+    """A prefetched segment that is being made: selections one behind another, and the directory at
+    last."""
 
-    def __init__(self, parcel: memoryview, order: FetchOrder) -> None:
-        self.parcel = parcel
+    def __init__(self, fetched: memoryview, order: FetchOrder) -> None:
+        self.fetched = fetched
         self.order = order
-        self.entries: list[Entry] = []
+        self.entries: list[SelectionEntry] = []
         self.end = directory_bytes(len(order.maps))
 
     @property
     def room(self) -> memoryview:
         """Where the next selection begins, and what lies behind."""
-        return self.parcel[aligned(self.end) :]
+        return self.fetched[aligned(self.end) :]
 
     def add(self, length: int) -> None:
         """The next selection is there, at the start of the room."""
@@ -135,14 +144,14 @@ class Packing:
     def finish(self) -> int:
         """Writes the directory, last, so that what is not complete can't be read; the length."""
         directory = pack_directory(self.entries)
-        self.parcel[: len(directory)] = directory
+        self.fetched[: len(directory)] = directory
         return self.end
 
 
 class OwnOutput:
     """A map output in a file of the own node, which may be cut or removed while it is read."""
 
-    def __init__(self, folders: Folders, block: Stretch, check_open: Callable[[], None]) -> None:
+    def __init__(self, folders: Folders, block: ByteRange, check_open: Callable[[], None]) -> None:
         self.segment, self.offset, self.length, medium = block
         self.check_open = check_open
         self.fd = open_segment(folders, self.segment, medium)
@@ -202,6 +211,6 @@ def _too_small(order: FetchOrder) -> NotDone:
 def unpacked_order(words: Sequence[Any]) -> FetchOrder:
     """The order after a way through JSON, which makes lists of tuples."""
     id, target, medium, size_bytes, address, parts, maps, blocks = words
-    lies = tuple(Stretch(*block) for block in blocks)
+    lies = tuple(ByteRange(*block) for block in blocks)
     peer = unpacked(address)
     return FetchOrder(id, target, medium, size_bytes, peer, tuple(parts), tuple(maps), lies)

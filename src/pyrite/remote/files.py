@@ -96,7 +96,7 @@ class OpenFiles:
         self.files.clear()
 
 
-class Refused(Exception):
+class WriteRefused(Exception):
     """A write that can't be."""
 
     def __init__(self, reason: Reason) -> None:
@@ -105,7 +105,7 @@ class Refused(Exception):
 
 
 @dataclass(slots=True)
-class Segment:
+class WrittenSegment:
     """A segment that other nodes fill from its start to its end."""
 
     medium: Medium
@@ -119,7 +119,7 @@ class Write:
     """One block on its way into a segment."""
 
     def __init__(
-        self, name: str, segment: Segment, file: OpenFile, offset: int, is_first: bool
+        self, name: str, segment: WrittenSegment, file: OpenFile, offset: int, is_first: bool
     ) -> None:
         self.name = name
         self.segment = segment
@@ -129,13 +129,13 @@ class Write:
         self.is_first = is_first
 
     def add(self, piece: memoryview) -> None:
-        """Writes the next bytes; raises Refused where there is no room."""
+        """Writes the next bytes; raises WriteRefused where there is no room."""
         try:
             # Not received into a map of the file: its page faults cost more than this copy out
             # of a small warm buffer, and a full disk would be a signal instead of an error.
             self.position += write_all(self.file.fd, [piece], self.position)
         except OSError:
-            raise Refused(Reason.NO_ROOM) from None
+            raise WriteRefused(Reason.NO_ROOM) from None
 
 
 class WrittenSegments:
@@ -154,33 +154,33 @@ class WrittenSegments:
         self.disk_bytes = disk_bytes
         self.forgotten = forgotten
         self.most = most
-        self.segments: OrderedDict[str, Segment] = OrderedDict()
+        self.segments: OrderedDict[str, WrittenSegment] = OrderedDict()
 
     def begin(self, name: str, offset: int, length: int, medium: Medium, total: int) -> Write:
-        """Opens the segment for a block, and makes it for the first; raises Refused."""
+        """Opens the segment for a block, and makes it for the first; raises WriteRefused."""
         limit = self.disk_bytes if medium == "disk" else self.memory_bytes
         if total > limit or offset + length > total:
-            raise Refused(Reason.TOO_LARGE)
+            raise WriteRefused(Reason.TOO_LARGE)
         if name in self.forgotten:
             # Whoever asked may have died since, and the request have waited in a buffer.
-            raise Refused(Reason.FORGOTTEN)
+            raise WriteRefused(Reason.FORGOTTEN)
         segment = self.segments.get(name)
         file = self._append(name, segment.medium) if segment is not None else None
         if segment is None or file is None:
             if offset > 0:
                 # Begun on a server that has ended since: nobody would ever remove it here.
-                raise Refused(Reason.UNKNOWN)
+                raise WriteRefused(Reason.UNKNOWN)
             file = self._make(name, medium, total)
-            segment = self.segments[name] = Segment(medium, total, offset, offset, busy=True)
+            segment = self.segments[name] = WrittenSegment(medium, total, offset, offset, busy=True)
             self._limit()
             return Write(name, segment, file, offset, is_first=True)
         if segment.busy:
-            raise Refused(Reason.BUSY)
+            raise WriteRefused(Reason.BUSY)
         if (segment.medium, segment.total) != (medium, total):
-            raise Refused(Reason.EXISTS)
+            raise WriteRefused(Reason.EXISTS)
         # Who did not hear the reply may write the last block again.
         if offset < segment.end and (offset, offset + length) != (segment.last, segment.end):
-            raise Refused(Reason.WRITTEN)
+            raise WriteRefused(Reason.WRITTEN)
         segment.busy = True
         return Write(name, segment, file, offset, is_first=False)
 
@@ -195,15 +195,15 @@ class WrittenSegments:
         try:
             file = OpenFile(os.open(path, _MAKE, 0o600), medium)
         except FileExistsError:
-            raise Refused(Reason.EXISTS) from None
+            raise WriteRefused(Reason.EXISTS) from None
         except OSError:
-            raise Refused(Reason.NO_ROOM) from None
+            raise WriteRefused(Reason.NO_ROOM) from None
         try:
             # Sparse: pages come into being when they are written.
             os.ftruncate(file.fd, total)
         except OSError:
             os.unlink(path)
-            raise Refused(Reason.NO_ROOM) from None
+            raise WriteRefused(Reason.NO_ROOM) from None
         return file
 
     def _limit(self) -> None:

@@ -28,7 +28,7 @@ class Broken(Exception):
     """The connection ended, though the server may live."""
 
 
-class Link:
+class PeerLink:
     """Sends requests and receives replies, waiting as long as the server makes progress."""
 
     def __init__(self, address: Address, timeout_s: float) -> None:

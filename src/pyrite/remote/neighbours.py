@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyrite.ids import BlockRef, Medium, NodeId
 
 if TYPE_CHECKING:
-    from pyrite.remote.asking import Stretch
+    from pyrite.remote.asking import ByteRange
     from pyrite.remote.client import BlockClient
     from pyrite.remote.errors import Address, BlockGone
 
@@ -45,7 +45,7 @@ class Neighbours:
     def gather(
         self,
         node: NodeId,
-        blocks: Sequence[Stretch],
+        blocks: Sequence[ByteRange],
         parts: Sequence[int],
         most_bytes: int,
         longest_bytes: int,

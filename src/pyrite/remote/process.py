@@ -13,13 +13,13 @@ from itertools import islice
 from pyrite.blocks.segments import Folders
 from pyrite.descriptors import hold_standard_descriptors
 from pyrite.errors import ClusterError
+from pyrite.remote.controlsocket import ControlSocket, Done, Fetched, Moved
 from pyrite.remote.ending import wait_or_kill
 from pyrite.remote.errors import Address, unpacked
 from pyrite.remote.fetcher import FetchOrder
 from pyrite.remote.handshake import check_secret
 from pyrite.remote.mover import MoveOrder
-from pyrite.remote.server import Limits
-from pyrite.remote.words import Done, Fetched, Moved, Words
+from pyrite.remote.server import ServerLimits
 
 # The kernel chooses a port.
 LOOPBACK = ("127.0.0.1", 0)
@@ -66,7 +66,7 @@ class ServerProcess:
                 raise
         # Not the socket itself: this has news as well when there is room for what is unsent.
         self.control = select.epoll()
-        self.words = Words(ours, self.control)
+        self.words = ControlSocket(ours, self.control)
 
     @classmethod
     def start(
@@ -74,12 +74,12 @@ class ServerProcess:
         folders: Folders,
         secret: bytes,
         address: Address = LOOPBACK,
-        limits: Limits | None = None,
+        limits: ServerLimits | None = None,
     ) -> ServerProcess:
         """Starts a server and waits until it listens."""
         server = cls(folders, secret)
         try:
-            server.open(address, limits or Limits())
+            server.open(address, limits or ServerLimits())
             server.wait()
         except BaseException:
             server.process.kill()
@@ -87,10 +87,10 @@ class ServerProcess:
             raise
         return server
 
-    def open(self, address: Address, limits: Limits) -> None:
+    def open(self, address: Address, limits: ServerLimits) -> None:
         """Tells the server where to listen, once the folders are there."""
         # Through a socket, since others can read command lines.
-        self.words.say(self.folders, self.secret.hex(), address, limits, self.listener_fd)
+        self.words.send(self.folders, self.secret.hex(), address, limits, self.listener_fd)
 
     def wait(self, timeout_s: float = START_S) -> Address:
         """Where the server listens, as soon as it does."""
@@ -98,7 +98,7 @@ class ServerProcess:
         while self.address is None:
             if not self.control.poll(max(0.0, end_s - time.monotonic())):
                 raise ServerNotStarted(f"the block server did not listen within {timeout_s:g} s")
-            self.hear()
+            self.receive()
             if self.closed:
                 raise ServerNotStarted(self.problem)
         return self.address
@@ -107,25 +107,26 @@ class ServerProcess:
         """Tells the server that these segments are removed: it holds their memory otherwise."""
         unsaid = iter(segments)
         while names := list(islice(unsaid, NAMES_A_LINE)):
-            self.words.say("forget", names)
+            self.words.send("forget", names)
 
     def move(self, order: MoveOrder) -> None:
         """Tells the server to copy a segment; `hear` says when it has, or why it could not."""
-        self.words.say("move", *order)
+        self.words.send("move", *order)
 
     def fetch(self, order: FetchOrder) -> None:
-        """Tells the server to fetch a parcel; `hear` says when it has, or why it could not."""
-        self.words.say("fetch", *order)
+        """Tells the server to fetch a prefetched segment; `hear` says when it has, or why it could
+        not."""
+        self.words.send("fetch", *order)
 
     def ping(self) -> None:
         """Asks for an answer: `control` will have input, of which `hear` says nothing."""
-        self.words.say("ping")
+        self.words.send("ping")
 
-    def hear(self) -> list[Done]:
+    def receive(self) -> list[Done]:
         """The orders that are done: their ids, each with None or why it was not possible."""
         self.words.outbox.flush()
         done: list[Done] = []
-        for line in self.words.hear():
+        for line in self.words.receive():
             match line:
                 case ["listens", address]:
                     self.address = unpacked(address)

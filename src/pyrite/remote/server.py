@@ -1,8 +1,7 @@
 """The block server: a process of its own that reads and writes a node's segments for others.
 
-One loop, and threads only for segments that move away and parcels that are fetched: executors on
-the node are never asked, and a slow client waits alone.
-"""
+One loop, and threads only for segments that move away and prefetched segments that are fetched:
+executors on the node are never asked, and a slow client waits alone."""
 
 from __future__ import annotations
 
@@ -24,6 +23,7 @@ from typing import Any, NamedTuple
 
 from pyrite.blocks.segments import Folders, remove_folders, remove_segments
 from pyrite.remote.connection import SCRATCH_BYTES, Connection, Phase, Service
+from pyrite.remote.controlsocket import ControlSocket
 from pyrite.remote.door import REST_S, Door
 from pyrite.remote.errors import Address, shown, unpacked
 from pyrite.remote.fetcher import Fetcher, unpacked_order
@@ -32,7 +32,6 @@ from pyrite.remote.forgotten import Forgotten
 from pyrite.remote.handshake import check_secret
 from pyrite.remote.mover import MoveOrder, Mover
 from pyrite.remote.rate import TokenBucket
-from pyrite.remote.words import Words
 
 PR_SET_PDEATHSIG = 1
 BACKLOG = 128
@@ -41,7 +40,7 @@ KNOWN_SEGMENTS = 1 << 16
 REASON_CHARS = 500
 
 
-class Limits(NamedTuple):
+class ServerLimits(NamedTuple):
     """What a server grants its clients before it closes them."""
 
     connections: int = 1024
@@ -62,10 +61,10 @@ class BlockServer:
     """Serves the segments in a node's folders to who knows the secret."""
 
     def __init__(
-        self, folders: Folders, secret: bytes, address: Address, limits: Limits | None = None
+        self, folders: Folders, secret: bytes, address: Address, limits: ServerLimits | None = None
     ) -> None:
         self.address = address
-        self.limits = limits or Limits()
+        self.limits = limits or ServerLimits()
         self.folders = folders
         self.files = OpenFiles(folders, self.limits.files)
         self.forgotten = Forgotten(KNOWN_SEGMENTS)
@@ -116,7 +115,7 @@ class BlockServer:
 
     def serve(self, control: socket.socket) -> None:
         """Answers until the parent's end of the control socket closes."""
-        words = Words(control, self.epoll)
+        words = ControlSocket(control, self.epoll)
         self.epoll.register(self.wake, select.EPOLLIN)
         while not words.closed:
             timeout_s = self.limits.tick_s if self.connections or self.files.files else -1
@@ -137,10 +136,10 @@ class BlockServer:
                 elif fd == self.door.fileno():
                     self._accept(now_s)
                 elif fd == self.wake:
-                    self._tell_done(words)
+                    self._report_done(words)
                 elif fd == control.fileno():
                     words.outbox.flush()
-                    self._hear(words)
+                    self._receive(words)
             self._release_held(now_s)
             for fd in self.door.tend(now_s):
                 self._close(self.connections[fd])
@@ -219,15 +218,15 @@ class BlockServer:
             self._close(min(idle, key=lambda c: c.touched_s))
         return bool(idle)
 
-    def _hear(self, words: Words) -> None:
-        for line in words.hear():
+    def _receive(self, words: ControlSocket) -> None:
+        for line in words.receive():
             match line:
                 case ["forget", segments]:
                     self._forget(segments)
                 case ["move", id, segment, target, medium, address]:
                     self.mover.take(MoveOrder(id, segment, target, medium, unpacked(address)))
                 case ["ping"]:
-                    words.say("pong")
+                    words.send("pong")
                 case ["fetch", *order]:
                     self.fetcher.take(unpacked_order(order))
                 case _:
@@ -247,11 +246,11 @@ class BlockServer:
         self.done.append((word, id, reason))
         os.eventfd_write(self.wake, 1)
 
-    def _tell_done(self, words: Words) -> None:
+    def _report_done(self, words: ControlSocket) -> None:
         os.eventfd_read(self.wake)
         while self.done:
             word, id, reason = self.done.popleft()
-            words.say(word, id, reason and reason[:REASON_CHARS])
+            words.send(word, id, reason and reason[:REASON_CHARS])
 
     def _sweep(self, now_s: float) -> None:
         self.swept_s = now_s
@@ -317,7 +316,7 @@ def live(
     """Serves as it was told, or says why it can't."""
     told = unpacked(address)
     assert told is not None
-    server = BlockServer(Folders(*folders), bytes.fromhex(secret), told, Limits(*limits))
+    server = BlockServer(Folders(*folders), bytes.fromhex(secret), told, ServerLimits(*limits))
     listener = None if listener_fd is None else socket.socket(fileno=listener_fd)
     try:
         said = ["listens", server.open(listener)]

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from pyrite.forecast.benches import Launched, Ran
 from pyrite.forecast.costs import CostModel
+from pyrite.forecast.executortimes import Launched, Ran
 from pyrite.forecast.storylines import BadStory, Line, made_bytes
 from pyrite.forecast.storymodel import Learner, Told, follow
 from pyrite.forecast.workload import scaled
@@ -101,20 +101,20 @@ class Follower(Learner):
         self.taken: dict[int, list[tuple[float, float]]] = {}
         self._last: tuple[Launched, float] | None = None
 
-    def hear(self, line: Line) -> None:
+    def read(self, line: Line) -> None:
         self.last_s = float(line["at_s"])
         self.first_s = self.first_s or self.last_s
         event = line["event"]
         if event["kind"] == "JobSubmitted":
             self.asked[event["job"]["id"]] = event["job"]["partitions"]
-        super().hear(line)
+        super().read(line)
 
     def _end(self, at_s: float, attempt: int) -> tuple[Launched, float] | None:
         self._last = super()._end(at_s, attempt)
         return self._last
 
-    def _hear_success(self, at_s: float, event: Line) -> None:
-        super()._hear_success(at_s, event)
+    def _read_success(self, at_s: float, event: Line) -> None:
+        super()._read_success(at_s, event)
         if self._last is not None:
             launched, work_s = self._last
             written_bytes = sum(made_bytes(event)) + launched.written_bytes

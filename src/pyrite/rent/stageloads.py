@@ -124,14 +124,14 @@ class Replay:
             if spec.writes is not None:
                 self.writers[spec.writes] = id
         for job in self.workload.jobs:
-            self._hear(job)
+            self._add(job)
             idle_s = max(0.0, job.gap_s)
             for id in self._missing_stages(job.stage):
                 partitions = job.partitions if id == job.stage else ()
                 yield replace(self._run_stage(self.workload.stages[id], partitions), idle_s=idle_s)
                 idle_s = 0.0
 
-    def _hear(self, job: JobModel) -> None:
+    def _add(self, job: JobModel) -> None:
         for event in job.before:
             if isinstance(event, RddPersisted):
                 self.persisted[event.rdd] = None

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition, TaskKey
-from pyrite.rare import rare
-from pyrite.schedule.commands import CancelTask, KillExecutor, Parcels
+from pyrite.probe import probe
+from pyrite.schedule.commands import CancelTask, KillExecutor, Prefetched
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.timer import CancelGrace
 from pyrite.schedule.turn import Turn
@@ -31,7 +31,7 @@ class Attempt:
     # The kept partitions that it was told to read.
     blocks: tuple[tuple[Partition, BlockRef], ...] = ()
     # What was prefetched for it.
-    parcels: tuple[Parcels, ...] = ()
+    prefetched: tuple[Prefetched, ...] = ()
     # Those of its tasks that no copy has done meanwhile.
     wanted: list[TaskKey] = field(init=False)
     # Whether its pool's load counts it: of the copies of a partition one does.
@@ -42,10 +42,10 @@ class Attempt:
 
     def segments(self) -> list[str]:
         """Those that it was told to read."""
-        if not self.blocks and not self.parcels:
+        if not self.blocks and not self.prefetched:
             return []
         named = [ref.segment for _, ref in self.blocks]
-        return named + [name for each in self.parcels for name in each.segments]
+        return named + [name for each in self.prefetched for name in each.segments]
 
 
 class Attempts:
@@ -86,5 +86,5 @@ class Attempts:
         """A cancelled attempt that still runs is ended with its executor."""
         found = self._attempts.get(timer.attempt)
         if found is not None:
-            rare("a cancelled task does not react")
+            probe("a cancelled task does not react")
             self.turn.add(KillExecutor(found.executor, "its task did not react to cancellation"))

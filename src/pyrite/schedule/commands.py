@@ -29,7 +29,7 @@ class Snapshot(NamedTuple):
     refs: tuple[BlockRef, ...]
 
 
-class Parcels(NamedTuple):
+class Prefetched(NamedTuple):
     """The segments in the memory of the task's own node that hold parts of a shuffle which were
     fetched ahead."""
 
@@ -58,7 +58,7 @@ class LaunchTask(NamedTuple):
     job: JobId
     inputs: tuple[Snapshot, ...] = ()
     blocks: tuple[tuple[Partition, BlockRef], ...] = ()
-    parcels: tuple[Parcels, ...] = ()
+    prefetched: tuple[Prefetched, ...] = ()
     # Where it does a piece of a heavy reducer's work, or the whole after its pieces.
     divided: Divided | None = None
 
@@ -130,7 +130,8 @@ class MoveSegment(NamedTuple):
 
 class FetchParts(NamedTuple):
     """Have a node fetch the same parts of several map outputs that lie on one node, by their
-    maps and places, into a parcel: a new segment of its own of at most so many bytes."""
+    maps and places, into a prefetched segment: a new segment of its own of at most so many
+    bytes."""
 
     fetch: int
     node: NodeId
@@ -140,7 +141,7 @@ class FetchParts(NamedTuple):
     parts: tuple[int, ...]
     maps: tuple[int, ...]
     refs: tuple[BlockRef, ...]
-    # Where the parcel shall lie.
+    # Where the prefetched segment shall lie.
     medium: Medium
 
 

@@ -8,11 +8,11 @@ from math import ceil
 
 from pyrite.ids import NodeId, PieceId, ShuffleId, TaskKey, partition_of
 from pyrite.place.sizes import decode
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.schedule import events as ev
 from pyrite.schedule.attempts import Attempt, Attempts
 from pyrite.schedule.commands import CountAccumulators, Divided, ReducerDivided
-from pyrite.schedule.division import Division, Piece
+from pyrite.schedule.division import DividedReducer, Piece
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.outputs import Outputs, ShuffleOutputs
 from pyrite.schedule.prefetch.forecasts import Forecasts
@@ -79,7 +79,7 @@ class Divider:
             if not ranges:
                 found.append(index)
                 continue
-            rare("a heavy reducer is divided")
+            probe("a heavy reducer is divided")
             found += self._into_pieces(run, index, ranges)
             self.turn.add(ReducerDivided(run.spec.id, index, size, share, len(ranges)))
         return found
@@ -116,7 +116,7 @@ class Divider:
             PieceId(index, number): Piece(*each) for number, each in enumerate(ranges, run.pieces)
         }
         run.pieces += len(pieces)
-        run.divisions[index] = Division(pieces)
+        run.divisions[index] = DividedReducer(pieces)
         return pieces
 
     def divided(self, run: StageRun, task: TaskKey) -> Divided | None:
@@ -130,10 +130,12 @@ class Divider:
             return Divided(*divisible, (piece.first, piece.last))
         return Divided(*divisible, None, tuple(division.blocks()))
 
-    def piece_done(self, run: StageRun, tasks: TaskSet, piece: PieceId, made: ev.Made) -> None:
+    def piece_done(
+        self, run: StageRun, tasks: TaskSet, piece: PieceId, made: ev.TaskOutput
+    ) -> None:
         division = run.divisions.get(piece.partition)
         if division is None or division.pieces[piece].made is not None:
-            rare("a piece is done that nobody needs")
+            probe("a piece is done that nobody needs")
             self.storage.release(made.blocks())
             return
         division.pieces[piece].made = made
@@ -156,7 +158,7 @@ class Divider:
         index = partition_of(task)
         division = run.divisions.pop(index, None)
         if division is not None:
-            rare("a division is given up")
+            probe("a division is given up")
             # Also a copy of the whole: what the pieces added would not count with it.
             keys: list[TaskKey] = [index, *division.pieces]
             for each in keys:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyrite.ids import BlockRef, PieceId
-from pyrite.schedule.events import Made
+from pyrite.schedule.events import TaskOutput
 
 
 @dataclass(slots=True, eq=False)
@@ -14,11 +14,11 @@ class Piece:
 
     first: int
     last: int
-    made: Made | None = None
+    made: TaskOutput | None = None
 
 
 @dataclass(slots=True, eq=False)
-class Division:
+class DividedReducer:
     """A reducer whose work is done in pieces."""
 
     pieces: dict[PieceId, Piece]

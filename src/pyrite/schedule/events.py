@@ -61,7 +61,7 @@ class CancelRequested(NamedTuple):
     future: bool = False
 
 
-class Made(NamedTuple):
+class TaskOutput(NamedTuple):
     """What was made of one partition: a small result, or where the large one or the map output
     lies, and what was added to accumulators."""
 
@@ -81,7 +81,7 @@ class TaskSucceeded(NamedTuple):
     launch."""
 
     attempt: AttemptId
-    made: tuple[Made, ...]
+    made: tuple[TaskOutput, ...]
     kept: KeptNews = KeptNews()
 
     def blocks(self) -> list[BlockRef]:
@@ -89,7 +89,7 @@ class TaskSucceeded(NamedTuple):
         return [ref for each in self.made for ref in each.blocks()]
 
 
-class TaskFailed(NamedTuple):
+class TaskRaised(NamedTuple):
     attempt: AttemptId
     failure: Failure
     kept: KeptNews = KeptNews()
@@ -188,13 +188,13 @@ class SegmentNotMoved(NamedTuple):
 
 
 class PartsFetched(NamedTuple):
-    """A parcel lies where it was wanted, complete."""
+    """A prefetched segment lies where it was wanted, complete."""
 
     fetch: int
 
 
 class PartsNotFetched(NamedTuple):
-    """A parcel could not be fetched; nothing of it is left."""
+    """A prefetched segment could not be fetched; nothing of it is left."""
 
     fetch: int
     reason: str
@@ -255,7 +255,7 @@ Event = (
     JobSubmitted
     | CancelRequested
     | TaskSucceeded
-    | TaskFailed
+    | TaskRaised
     | TaskCancelled
     | FetchFailed
     | BlockLost

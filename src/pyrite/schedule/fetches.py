@@ -38,7 +38,7 @@ class Fetches:
         segment in which they will lie."""
         self._last += 1
         name = fetched_name(self._last)
-        segment = self.ledger.begin_parcel(target, name, size, medium)
+        segment = self.ledger.begin_fetched(target, name, size, medium)
         maps, refs = tuple(blocks), tuple(blocks.values())
         self.turn.add(FetchParts(self._last, target, name, size, source, parts, maps, refs, medium))
         return self._last, segment

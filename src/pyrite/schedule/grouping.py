@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyrite.ids import NodeId, PieceId, TaskKey
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.schedule.commands import ReducersGrouped
 from pyrite.schedule.fleet import Executor, Fleet
 from pyrite.schedule.outputs import Outputs
@@ -72,7 +72,7 @@ class Grouping:
         slot = executor.slot if own else None
         found = first, *tasks.queue.take_more(slot, most - 1, group.takes)
         if len(found) > 1 and not tasks.together.is_told:
-            rare("tiny reducers are computed as one task")
+            probe("tiny reducers are computed as one task")
             tasks.together.is_told = True
             self.turn.add(
                 ReducersGrouped(

@@ -23,7 +23,7 @@ def check(state: Scheduler) -> None:
     check_blocks(state)
     check_copies(state)
     check_divisions(state)
-    check_parcels(state)
+    check_prefetched(state)
 
 
 def check_executors(state: Scheduler) -> None:
@@ -177,7 +177,9 @@ def check_copies(state: Scheduler) -> None:
     for fetch, backup in state.replication._orders.items():
         segment = backup.segment
         assert state.storage.ledger.segments[segment.name] is segment
-        assert fetch not in state.segments._by_fetch, f"fetch {fetch} is a copy and a parcel"
+        assert fetch not in state.segments._by_fetch, (
+            f"fetch {fetch} is a copy and a prefetched segment"
+        )
         assert segment.live == 1 and not segment.sealed, f"copies of fetch {fetch} are half here"
         assert segment.place != backup.source and len(backup.maps) == len(backup.refs) > 0
     for name, segment in state.storage.ledger.segments.items():
@@ -234,27 +236,29 @@ def check_room(state: Scheduler) -> None:
         )
 
 
-def check_parcels(state: Scheduler) -> None:
+def check_prefetched(state: Scheduler) -> None:
     """What was prefetched, and what is in flight, is told alike everywhere."""
     plans = [run.plan for run in state.plans if run.plan]
     units = [unit for plan in plans for unit in plan.units]
     on_way: dict[NodeId, int] = {}
     sent: dict[NodeId, int] = {}
-    for fetch, parcel in state.segments._by_fetch.items():
-        assert parcel.fetch == fetch and parcel.unit.on_node[parcel.node][fetch] is parcel
-        assert state.storage.ledger.segments[parcel.segment.name] is parcel.segment
-        assert parcel.segment.live == 1 and parcel.segment.sealed == parcel.is_here
-        assert parcel.unwanted or parcel.unit in units, f"parcel {fetch} is nobody's"
-        assert not (parcel.unwanted and parcel.is_here), f"parcel {fetch} should have gone"
-        is_busy = state.segments._busy.get((parcel.source, parcel.node)) == fetch
-        assert is_busy is not parcel.is_here, f"parcel {fetch} is half here"
-        if not parcel.is_here:
-            on_way[parcel.node] = on_way.get(parcel.node, 0) + parcel.segment.bytes
-            sent[parcel.source] = sent.get(parcel.source, 0) + parcel.segment.bytes
+    for fetch, ahead in state.segments._by_fetch.items():
+        assert ahead.fetch == fetch and ahead.unit.on_node[ahead.node][fetch] is ahead
+        assert state.storage.ledger.segments[ahead.segment.name] is ahead.segment
+        assert ahead.segment.live == 1 and ahead.segment.sealed == ahead.is_here
+        assert ahead.unwanted or ahead.unit in units, f"prefetched segment {fetch} is nobody's"
+        assert not (ahead.unwanted and ahead.is_here), (
+            f"prefetched segment {fetch} should have gone"
+        )
+        is_busy = state.segments._busy.get((ahead.source, ahead.node)) == fetch
+        assert is_busy is not ahead.is_here, f"prefetched segment {fetch} is half here"
+        if not ahead.is_here:
+            on_way[ahead.node] = on_way.get(ahead.node, 0) + ahead.segment.bytes
+            sent[ahead.source] = sent.get(ahead.source, 0) + ahead.segment.bytes
     for unit in units:
         fetched: dict[NodeId, int] = {}
-        for parcel in unit.segments:
-            fetched[parcel.node] = fetched.get(parcel.node, 0) + parcel.segment.bytes
+        for ahead in unit.segments:
+            fetched[ahead.node] = fetched.get(ahead.node, 0) + ahead.segment.bytes
         assert fetched == {node: size for node, size in unit.fetched_bytes.items() if size}
         check_unit(unit)
     assert on_way == {node: size for node, size in state.segments._to_node.items() if size}
@@ -271,7 +275,7 @@ def check_parcels(state: Scheduler) -> None:
 
 def check_unit(unit: Unit) -> None:
     """Nothing is there twice for reducers that run in one round, nor for nobody."""
-    wanted = [parcel for parcel in unit.segments if not parcel.unwanted]
+    wanted = [ahead for ahead in unit.segments if not ahead.unwanted]
     assert unit.unfinished or not wanted, f"round {unit.number} is over and has {wanted}"
     assert unit.admitted or not wanted, f"round {unit.number} was given up and has {wanted}"
     there: dict[tuple[NodeId, ShuffleId, int], set[int]] = {}

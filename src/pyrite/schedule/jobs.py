@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pyrite.errors import JobCancelled
 from pyrite.ids import JobId, ShuffleId
 from pyrite.plan.stages import StageSpec
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.schedule import events as ev
 from pyrite.schedule import reports
 from pyrite.schedule.attempts import Attempts
@@ -144,7 +144,7 @@ class Jobs:
                     self.outputs.of(spec.parents[shuffle]).foreseen = False
             for shuffle in missing:
                 if self.outputs.of(spec.parents[shuffle]).torn:
-                    rare("a job needs what can't be made alike")
+                    probe("a job needs what can't be made alike")
                     self.end(job, reports.torn(spec.parents[shuffle], "it was lost before"))
                     return
             if missing:

@@ -213,7 +213,7 @@ class Launcher:
         partitions = tuple(map(partition_of, keys))
         attempt.blocks = self._kept_blocks(run.spec, partitions[0])
         if run.plan is not None:
-            attempt.parcels = self.prefetcher.prefetched_for(run, partitions[0], executor.node)
+            attempt.prefetched = self.prefetcher.prefetched_for(run, partitions[0], executor.node)
             for index in partitions:
                 self.prefetcher.reducer_launched(run, index)
         for segment in attempt.segments():
@@ -229,7 +229,7 @@ class Launcher:
                 run.job,
                 self.outputs.snapshots(run.spec.shape.shuffles),
                 attempt.blocks,
-                attempt.parcels,
+                attempt.prefetched,
                 divided,
             )
         )

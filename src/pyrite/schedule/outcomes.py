@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyrite.ids import PieceId, ShuffleId, TaskKey, partition_of
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.schedule import events as ev
 from pyrite.schedule import reports
 from pyrite.schedule.attempts import Attempt, Attempts
@@ -66,12 +66,12 @@ class Outcomes:
         self.jobs = jobs
 
     def _end_attempt(
-        self, event: ev.TaskSucceeded | ev.TaskFailed | ev.TaskCancelled | ev.FetchFailed
+        self, event: ev.TaskSucceeded | ev.TaskRaised | ev.TaskCancelled | ev.FetchFailed
     ) -> tuple[Attempt, StageRun, TaskSet] | None:
         """Frees the executor and takes in what it kept; None where nobody waits for the task."""
         attempt = self.attempts.remove(event.attempt)
         if attempt is None:
-            rare("an attempt speaks that nobody waits for")
+            probe("an attempt speaks that nobody waits for")
             return None
         executor = self.fleet.get(attempt.executor)
         assert executor is not None, "an attempt of an executor that is lost"
@@ -99,7 +99,7 @@ class Outcomes:
             return
         attempt, run, tasks = ended
         for copy in tasks.succeed(attempt, self.turn.now_s):
-            rare("a copy of a done task is cancelled")
+            probe("a copy of a done task is cancelled")
             self.attempts.cancel(copy)
         succeeded = self._wanted_of(attempt, event)
         if run.spec.barrier:
@@ -119,23 +119,23 @@ class Outcomes:
                 self._deliver(run, task, each)
         self.jobs.go_on(run, tasks)
 
-    def _wanted_of(self, attempt: Attempt, event: ev.TaskSucceeded) -> dict[TaskKey, ev.Made]:
+    def _wanted_of(self, attempt: Attempt, event: ev.TaskSucceeded) -> dict[TaskKey, ev.TaskOutput]:
         """What was made of the tasks that no copy has done meanwhile."""
         made = dict(zip(attempt.keys, event.made, strict=True))
         if len(made) == len(attempt.wanted):
             return made
         wanted = {task: made.pop(task) for task in attempt.wanted}
         for late in made.values():
-            rare("a partition of a group was done by a copy")
+            probe("a partition of a group was done by a copy")
             self.storage.release(late.blocks())
         return wanted
 
-    def _keep_output(self, run: StageRun, partition: int, made: ev.Made) -> None:
+    def _keep_output(self, run: StageRun, partition: int, made: ev.TaskOutput) -> None:
         assert made.output is not None
         outputs = self.outputs.of(run.spec)
         if outputs.refs[partition] is not None:
             # The shuffle was cut anew meanwhile, and another job has made it.
-            rare("a shuffle is made by two stages at once")
+            probe("a shuffle is made by two stages at once")
             self.storage.release([made.output])
             return
         self.divider.whole_done(run, partition, counts=partition not in outputs.counted)
@@ -147,7 +147,7 @@ class Outcomes:
             self.turn.add(CountAccumulators(run.job, made.accumulators))
         outputs.counted.add(partition)
 
-    def _deliver(self, run: StageRun, partition: int, made: ev.Made) -> None:
+    def _deliver(self, run: StageRun, partition: int, made: ev.TaskOutput) -> None:
         job = run.jobs[run.job]
         del job.unfinished[partition]
         self.divider.whole_done(run, partition, counts=True)
@@ -155,14 +155,14 @@ class Outcomes:
             self.turn.add(CountAccumulators(job.spec.id, made.accumulators))
         self.turn.add(DeliverResult(job.spec.id, partition, made.result))
 
-    def on_failed(self, event: ev.TaskFailed) -> None:
+    def on_failed(self, event: ev.TaskRaised) -> None:
         ended = self._end_attempt(event)
         if ended is None:
             return
         attempt, run, tasks = ended
         if not self.divider.is_whole(run, attempt):
             # Each is tried alone now, and as a whole: the one that is to blame fails again.
-            rare("a task of several tiny reducers, or of a piece of one, fails")
+            probe("a task of several tiny reducers, or of a piece of one, fails")
             self.retry(run, tasks, attempt)
             return
         partition = partition_of(attempt.keys[0])
@@ -170,7 +170,7 @@ class Outcomes:
         count = tasks.failures.get(partition, 0) + 1
         tasks.failures[partition] = count
         if count >= self.rules.max_failures:
-            rare("a task fails for good")
+            probe("a task fails for good")
             report = reports.task_failed(
                 run.spec, partition, attempt.executor, count, event.failure
             )
@@ -236,7 +236,7 @@ class Outcomes:
             rounds = run.fetch_failures.get((event.shuffle, index), 0) + 1
             run.fetch_failures[event.shuffle, index] = rounds
             if rounds >= self.rules.max_fetch_failures:
-                rare("a stage loses its input too often")
+                probe("a stage loses its input too often")
                 report = reports.fetch_failed(run.spec, rounds, event.message)
                 self.jobs.fail(run, report)
                 return
@@ -253,7 +253,7 @@ class Outcomes:
         # Late words speak of an output that was made again since, or is known to be lost.
         found = [index for index, ref in event.lost if outputs.refs[index] == ref]
         if len(found) < len(event.lost):
-            rare("an output that could not be read was made again since")
+            probe("an output that could not be read was made again since")
         lost = list(dict.fromkeys(found))
         for index in lost:
             self.storage.release(outputs.distrust(index) + outputs.lose(index))

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from pyrite.ids import BlockRef, Medium, NodeId, ShuffleId
 from pyrite.plan.stages import StageSpec
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import DropShuffle, Snapshot
 from pyrite.schedule.storage import Storage
 from pyrite.schedule.turn import Turn
 
 
-class Place(NamedTuple):
+class OutputPlace(NamedTuple):
     """A node's memory, or its disk."""
 
     node: NodeId
@@ -42,7 +42,7 @@ class ShuffleOutputs:
         self.doubted: dict[int, None] = {}
         self.epoch = 0
         # Maps in the order in which their outputs appeared, by where; lost ones included.
-        self.came: dict[Place, list[int]] = {}
+        self.came: dict[OutputPlace, list[int]] = {}
         # Whether those that wait for the shuffle have been placed by the outputs so far.
         self.foreseen = False
         self.counted: set[int] = set()
@@ -77,7 +77,7 @@ class ShuffleOutputs:
         found: dict[NodeId, float] = {}
         for place, blocks in self.came.items():
             if place.medium == "memory":
-                on_disk = len(self.came.get(Place(place.node, "disk"), ()))
+                on_disk = len(self.came.get(OutputPlace(place.node, "disk"), ()))
                 found[place.node] = len(blocks) / (len(blocks) + on_disk)
         return found
 
@@ -103,7 +103,7 @@ class ShuffleOutputs:
         return [ref for ref in self.refs if ref is not None]
 
     def _note(self, index: int, ref: BlockRef) -> None:
-        self.came.setdefault(Place(ref.node, ref.medium), []).append(index)
+        self.came.setdefault(OutputPlace(ref.node, ref.medium), []).append(index)
 
     def distrust(self, index: int) -> list[BlockRef]:
         """An output could not be read; gives its copy, where that is not to be read instead.
@@ -122,11 +122,11 @@ class ShuffleOutputs:
         if ref is None:
             return []
         if index in self.replicas:
-            rare("a copy takes the place of a lost output")
+            probe("a copy takes the place of a lost output")
             self._replace(index, self.replicas.pop(index))
             return [ref]
         if self.together:
-            rare("outputs of a barrier are lost together")
+            probe("outputs of a barrier are lost together")
         lost = list(range(len(self.refs))) if self.together else [index]
         blocks = [ref for each in lost if (ref := self.refs[each]) is not None]
         self.absent += len(blocks)
@@ -137,7 +137,7 @@ class ShuffleOutputs:
         self.epoch += 1
         self._snapshot = None
         if self.was_read and not self.replayable:
-            rare("an output is lost that can't be made alike")
+            probe("an output is lost that can't be made alike")
             self.torn = True
         return blocks
 

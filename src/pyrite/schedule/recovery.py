@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyrite.ids import NodeId, partition_of
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.schedule import events as ev
 from pyrite.schedule import reports
 from pyrite.schedule.attempts import Attempt, Attempts
@@ -73,7 +73,7 @@ class Recovery:
     def on_node_joined(self, event: ev.NodeJoined) -> None:
         # It may have gone and come back before anyone noticed.
         if event.node in self.ledger.pools:
-            rare("a node is back before its loss was noticed")
+            probe("a node is back before its loss was noticed")
         self._lose_node(event.node, "the node started anew")
         self.ledger.join(event.node, event.pool_bytes, event.lends, event.storage_only)
         for outputs in self.outputs:
@@ -116,14 +116,14 @@ class Recovery:
             self.divider.lose_node(run, run.tasks, node)
         made = [ref for event in run.together.values() for ref in event.blocks()]
         if run.tasks is not None and any(ref.node == node for ref in made):
-            rare("a node goes with what some tasks of a barrier made")
+            probe("a node goes with what some tasks of a barrier made")
             self.outcomes.restart_barrier(run, run.tasks)
         if run not in self.stages:
             return
         if self.jobs.redo_inputs(run):
-            rare("a stage's inputs go with a node")
+            probe("a stage's inputs go with a node")
         elif run.tasks is not None and not run.tasks.paused:
-            rare("a stage goes on after a node was lost")
+            probe("a stage goes on after a node was lost")
             self.jobs.start(run)
 
     # Executors
@@ -154,7 +154,7 @@ class Recovery:
 
     def _replace(self, start: StartExecutor, reason: str) -> None:
         if not self.starts.replace(start):
-            rare("executors don't start")
+            probe("executors don't start")
             self.jobs.fail_all(reports.cannot_start(reason))
 
     def _forget_executor(self, executor: Executor) -> None:
@@ -179,14 +179,14 @@ class Recovery:
             return
         if not self.divider.is_whole(run, attempt):
             # Each is tried alone now, and as a whole: who is to blame ends an executor again.
-            rare("an executor dies with a task of several tiny reducers, or of a piece of one")
+            probe("an executor dies with a task of several tiny reducers, or of a piece of one")
             self.outcomes.retry(run, tasks, attempt)
             return
         partition = partition_of(attempt.keys[0])
         deaths = tasks.deaths.get(partition, 0) + blamed
         tasks.deaths[partition] = deaths
         if deaths >= self.rules.max_deaths:
-            rare("a partition ends too many executors")
+            probe("a partition ends too many executors")
             report = reports.executor_died(run.spec, partition, attempt.executor, deaths, reason)
             self.jobs.fail(run, report)
         else:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyrite.blocks.parcel import lay_out, parcel_bytes
+from pyrite.blocks.fetched import fetched_bytes, lay_out
 from pyrite.blocks.parts import selection_bytes
 from pyrite.blocks.pool import Segment
 from pyrite.ids import BlockRef, NodeId, ShuffleId
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.schedule.fetches import Fetches
 from pyrite.schedule.outputs import Outputs, ShuffleOutputs
 from pyrite.schedule.rules import Rules
@@ -114,7 +114,7 @@ class Replication:
         blocks: dict[int, BlockRef],
     ) -> None:
         maps, refs = tuple(blocks), tuple(blocks.values())
-        size = parcel_bytes(len(maps), parts, sum(ref.length for ref in refs))
+        size = fetched_bytes(len(maps), parts, sum(ref.length for ref in refs))
         every = tuple(range(parts))
         fetch, segment = self.fetches.order(source, target, "disk", size, every, blocks)
         lengths = tuple(self._copy_bytes(ref, parts) for ref in refs)
@@ -145,7 +145,7 @@ class Replication:
                     live += 1
         elif outputs is not None:
             self._try_again(outputs, order)
-        self.storage.drop(self.ledger.end_parcel(order.segment, live))
+        self.storage.drop(self.ledger.end_fetched(order.segment, live))
 
     def _try_again(self, outputs: ShuffleOutputs, order: ReplicaOrder) -> None:
         """An order has failed: its outputs go to another node, if there is one, one by one."""
@@ -153,7 +153,7 @@ class Replication:
             tries = outputs.not_copied.get(index, 0) + 1
             outputs.not_copied[index] = tries
             if tries < MOST_TRIES and outputs.refs[index] == ref:
-                rare("an output that could not be copied is tried again")
+                probe("an output that could not be copied is tried again")
                 self.want(outputs, index, ref)
 
     def renew(self, outputs: ShuffleOutputs) -> None:
@@ -174,7 +174,7 @@ class Replication:
             if ref is None or index in outputs.replicas or ref in on_way:
                 continue
             if (ref.node, index) not in waiting:
-                rare("an output is copied again")
+                probe("an output is copied again")
                 self.want(outputs, index, ref)
 
     def lose_node(self, node: NodeId) -> None:
@@ -185,5 +185,5 @@ class Replication:
         for outputs in self.outputs:
             outputs.replicas = {i: ref for i, ref in outputs.replicas.items() if ref.node != node}
         if any(source == node for _, source in self._wanted):
-            rare("outputs are lost before they are copied")
+            probe("outputs are lost before they are copied")
             self._wanted = {key: maps for key, maps in self._wanted.items() if key[1] != node}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyrite.blocks.ledger import Move
-from pyrite.blocks.placement import Eviction, Knowledge, Place, Placement, Request
+from pyrite.blocks.placement import Eviction, Knowledge, Place, Placement, RoomRequest
 from pyrite.blocks.pool import Pool, Segment
 from pyrite.ids import DRIVER, ExecutorId, Medium, NodeId
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import GrantSpace, MoveSegment, ReleaseNode
 from pyrite.schedule.fleet import Fleet
@@ -60,7 +60,7 @@ class Room:
     def on_wanted(self, wanted: ev.SpaceWanted) -> None:
         if not self.is_alive(wanted.writer):
             # Late words: nobody would ever give the segment back.
-            rare("a lost executor wants space")
+            probe("a lost executor wants space")
             self._answer(wanted, None)
             return
         if wanted.packs:
@@ -76,7 +76,7 @@ class Room:
         self.eviction.make_room(wanted.node, wanted.bytes)
         place = self._choose_place(wanted) if tries < MOST_TRIES else Place(None)
         if place.node is None:
-            rare("the pool is full")
+            probe("the pool is full")
             if wanted.rdd is not None and wanted.to_disk and not wanted.packs:
                 self.storage.book.spilled_bytes += wanted.bytes
             self._answer(wanted, None)
@@ -86,7 +86,7 @@ class Room:
         if not waiting:
             self.grant(wanted, place.node)
             return
-        rare("a writer waits for room")
+        probe("a writer waits for room")
         pool = self.ledger.pools[place.node]
         pool.promised_bytes += wanted.bytes
         self._waiting.append(Waiting(wanted, pool, waiting, tries + 1))
@@ -94,7 +94,7 @@ class Room:
     def _choose_place(self, wanted: ev.SpaceWanted) -> Place:
         if wanted.node not in self.ledger.pools:
             return Place(None)
-        request = Request(wanted.node, wanted.bytes, wanted.rdd, wanted.is_copy)
+        request = RoomRequest(wanted.node, wanted.bytes, wanted.rdd, wanted.is_copy)
         return Placement(self.ledger, request, self._knowledge()).decide()
 
     def _knowledge(self) -> Knowledge:
@@ -108,7 +108,7 @@ class Room:
 
     def grant(self, wanted: ev.SpaceWanted, place: NodeId) -> None:
         if place != wanted.node:
-            rare("a partition goes to another node's pool")
+            probe("a partition goes to another node's pool")
         segment = Segment(
             wanted.segment,
             place,
@@ -142,7 +142,7 @@ class Room:
             elif is_there and any(move in self.ledger.moves for move in each.moves):
                 self._waiting.append(each)
             else:
-                rare("room did not become free")
+                probe("room did not become free")
                 pool.promised_bytes -= each.wanted.bytes
                 self.find_room(each.wanted, each.tries)
 
@@ -163,10 +163,10 @@ class Room:
         """Begins to move a segment; gives up what may neither move nor go to disk."""
         segment, target = eviction
         if target is not None:
-            rare("a segment moves to another pool")
+            probe("a segment moves to another pool")
             return self._move(segment, target, "memory")
         if segment.to_disk:
-            rare("a segment moves to disk")
+            probe("a segment moves to disk")
             return self._move(segment, self._disk_for(segment), "disk")
         self.give_up(segment)
         return None
@@ -188,7 +188,7 @@ class Room:
 
     def give_up(self, segment: Segment) -> None:
         """Forgets the partitions in a segment; they are computed again when they are read."""
-        rare("kept partitions are given up for others")
+        probe("kept partitions are given up for others")
         self.storage.book.dropped_bytes += segment.kept_bytes
         for partition, ref in self.storage.kept.drop_segment(segment.name):
             self.storage.release([ref], partition.rdd)
@@ -197,7 +197,7 @@ class Room:
         move = self.ledger.moves.get(event.move)
         if move is None:
             # Its node was given up meanwhile.
-            rare("a segment arrives that nobody waits for")
+            probe("a segment arrives that nobody waits for")
             return
         source, target = move.source, move.target
         if target.in_memory:
@@ -211,7 +211,7 @@ class Room:
         move = self.ledger.moves.get(event.move)
         if move is None:
             return
-        rare("a segment can't be moved")
+        probe("a segment can't be moved")
         source = move.source
         self.storage.drop(self.ledger.fail(move))
         pool = self.ledger.pools.get(source.place)
@@ -245,6 +245,6 @@ class Room:
         return [each for each in self.ledger.segments.values() if each.place == node]
 
     def _move_away(self, segment: Segment) -> None:
-        request = Request(segment.place, segment.bytes, None)
+        request = RoomRequest(segment.place, segment.bytes, None)
         placement = Placement(self.ledger, request, self._knowledge())
         self._evict(placement.away(segment))

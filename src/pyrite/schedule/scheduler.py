@@ -189,7 +189,7 @@ class Scheduler:
             ev.JobSubmitted: self.jobs.on_submitted,
             ev.CancelRequested: self.jobs.on_cancel_requested,
             ev.TaskSucceeded: self.outcomes.on_succeeded,
-            ev.TaskFailed: self.outcomes.on_failed,
+            ev.TaskRaised: self.outcomes.on_failed,
             ev.TaskCancelled: self.outcomes.on_cancelled,
             ev.FetchFailed: self.outcomes.on_fetch_failed,
             ev.BarrierReached: self.outcomes.on_barrier_reached,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from pyrite.ids import AttemptId, JobId, Partition, ShuffleId, StageId, TaskKey
 from pyrite.plan.stages import JobSpec, StageSpec
-from pyrite.schedule.division import Division
-from pyrite.schedule.events import Made
+from pyrite.schedule.division import DividedReducer
+from pyrite.schedule.events import TaskOutput
 from pyrite.schedule.outputs import Outputs
 from pyrite.schedule.prefetch.plan import ReducePlan
 from pyrite.schedule.taskset import TaskSet
@@ -42,10 +42,10 @@ class StageRun:
     # Where its reducers go, and what is prefetched for them, once sizes are predicted.
     plan: ReducePlan | None = None
     # Reducers whose work is done in pieces, and how many pieces there were.
-    divisions: dict[int, Division] = field(default_factory=dict)
+    divisions: dict[int, DividedReducer] = field(default_factory=dict)
     pieces: int = 0
     # Of a barrier stage: what the tasks made that succeeded, until all have.
-    together: dict[TaskKey, Made] = field(default_factory=dict)
+    together: dict[TaskKey, TaskOutput] = field(default_factory=dict)
 
     @property
     def job(self) -> JobId:

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Sequence
 
 from pyrite.blocks.ledger import Drop, Ledger
 from pyrite.ids import DRIVER, BlockRef, ExecutorId, NodeId, Partition, RddId
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import DropRdd, DropSegments, TellMemory
 from pyrite.schedule.kept import Kept
-from pyrite.schedule.memorybook import MemoryBook
+from pyrite.schedule.memorycounts import MemoryCounts
 from pyrite.schedule.turn import Turn
 
 
@@ -21,7 +21,7 @@ class Storage:
         self.turn = turn
         self.ledger = Ledger()
         self.kept = Kept()
-        self.book = MemoryBook()
+        self.book = MemoryCounts()
         self._persisted: set[RddId] = set()
         # Whether something has gone since prefetching last looked for room.
         self._has_freed_room = False
@@ -74,7 +74,7 @@ class Storage:
 
     def on_block_lost(self, event: ev.BlockLost) -> None:
         if self.kept.drop_block(event.partition, event.ref):
-            rare("a kept block is lost")
+            probe("a kept block is lost")
             self.release([event.ref], event.partition.rdd)
 
     def learn(self, executor: ExecutorId, news: ev.KeptNews) -> None:
@@ -90,12 +90,12 @@ class Storage:
     def _keep(self, partition: Partition, ref: BlockRef | None, executor: ExecutorId) -> None:
         if ref is not None:
             if not self.ledger.holds(ref):
-                rare("a kept block is lost before it was told of")
+                probe("a kept block is lost before it was told of")
                 return
             self.ledger.pin(ref, executor, partition.rdd)
         if partition.rdd not in self._persisted:
             # Forgotten while the task ran.
-            rare("a partition is kept of an RDD that was forgotten")
+            probe("a partition is kept of an RDD that was forgotten")
             self.turn.add(DropRdd(partition.rdd))
         elif ref is None:
             self.kept.add_live(partition, executor)
@@ -103,7 +103,7 @@ class Storage:
         elif self.kept.set_block(partition, ref):
             return
         if ref is not None:
-            rare("a kept block is of no use")
+            probe("a kept block is of no use")
             self.release([ref], partition.rdd)
 
     # Other blocks, and questions

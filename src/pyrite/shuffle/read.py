@@ -7,11 +7,11 @@ from itertools import chain
 from typing import Any
 
 from pyrite.blocks.codec import CorruptBlock, check_frames, decode_frames, read_frames
-from pyrite.blocks.parcel import unpack_directory
+from pyrite.blocks.fetched import unpack_directory
 from pyrite.blocks.parts import LongPart, find_part
 from pyrite.blocks.segments import SegmentReader
 from pyrite.ids import BlockRef, ShuffleId
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.remote.errors import PeerLost
 
 
@@ -31,9 +31,8 @@ class MissingMapOutput(BaseException):
 class ShuffleRows:
     """What one reduce partition reads of one shuffle, in the order of the maps.
 
-    The parcels are segments of the own node that hold its part of some of the maps' outputs.
-    Where maps are named, it is the outputs of these only.
-    """
+    The prefetched segments are segments of the own node that hold its part of some of the maps'
+    outputs. Where maps are named, it is the outputs of these only."""
 
     def __init__(
         self,
@@ -41,32 +40,32 @@ class ShuffleRows:
         outputs: Sequence[BlockRef],
         part: int,
         reader: SegmentReader,
-        parcels: Sequence[str] = (),
+        prefetched: Sequence[str] = (),
         maps: range | None = None,
     ) -> None:
         self.shuffle = shuffle
         self.outputs = outputs
         self.part = part
         self.reader = reader
-        self.parcels = parcels
+        self.prefetched = prefetched
         self.maps = maps
 
     def rows(self) -> Iterator[Any]:
         return chain.from_iterable(self.batches())
 
     def batches(self) -> Iterator[list[Any]]:
-        parcelled = self._open_parcels()
+        prefetched = self._open_prefetched()
         maps = range(len(self.outputs)) if self.maps is None else self.maps
-        others = [self.outputs[index] for index in maps if index not in parcelled]
+        others = [self.outputs[index] for index in maps if index not in prefetched]
         parts = self.reader.parts(others, self.part)
         for index in maps:
             ref = self.outputs[index]
             found: memoryview | LongPart | None
             try:
-                if index not in parcelled:
+                if index not in prefetched:
                     found = next(parts)
                 else:
-                    is_whole, found = self._from_parcel(parcelled.pop(index))
+                    is_whole, found = self._from_prefetched(prefetched.pop(index))
                     if not is_whole:
                         found = next(self.reader.parts([ref], self.part))
                 # Reducers may add arrays in place, as they do with PySpark.
@@ -79,19 +78,19 @@ class ShuffleRows:
                 lost = self._lost_with(ref, error) if isinstance(error, OSError) else [(index, ref)]
                 raise MissingMapOutput(self.shuffle, lost, reason) from None
 
-    def _open_parcels(self) -> dict[int, memoryview]:
+    def _open_prefetched(self) -> dict[int, memoryview]:
         """The selections of map outputs that were fetched ahead, by map."""
         found: dict[int, memoryview] = {}
-        for segment in self.parcels:
+        for segment in self.prefetched:
             try:
-                parcel = self.reader.whole(segment, "memory")
-                for entry in unpack_directory(parcel):
-                    found[entry.map] = parcel[entry.offset : entry.offset + entry.length]
+                fetched = self.reader.whole(segment, "memory")
+                for entry in unpack_directory(fetched):
+                    found[entry.map] = fetched[entry.offset : entry.offset + entry.length]
             except (OSError, CorruptBlock):
-                rare("a parcel can't be read")
+                probe("a prefetched segment can't be read")
         return found
 
-    def _from_parcel(self, selection: memoryview) -> tuple[bool, memoryview | None]:
+    def _from_prefetched(self, selection: memoryview) -> tuple[bool, memoryview | None]:
         """Whether the part can be read from there, and its frames.
 
         They are looked at before the first is read: an output that was made again since has the
@@ -102,7 +101,7 @@ class ShuffleRows:
             if view is not None:
                 check_frames(view)
         except CorruptBlock:
-            rare("a part in a parcel can't be read")
+            probe("a part in a prefetched segment can't be read")
             return False, None
         return True, view
 

@@ -15,7 +15,7 @@ from pyrite.bounded.large import encode_rows
 from pyrite.bounded.space import Space
 from pyrite.bounded.spill import SpillFailed, SpillFile
 from pyrite.ids import BlockRef
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.rdd.partitioner import Router
 
 
@@ -112,7 +112,7 @@ class MapOutput:
     def spill_frames(self) -> None:
         """Moves the frames to disk."""
         if self.spill is None:
-            rare("a map output spills")
+            probe("a map output spills")
             self.spill = FrameSpill(self.space)
         for part, frames in enumerate(self.frames):
             if frames:

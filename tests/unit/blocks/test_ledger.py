@@ -377,9 +377,9 @@ class TestMedia:
 
     def test_what_a_fetch_makes_is_known_as_such_and_has_no_writer(self) -> None:
         ledger = ledger_of(a=100)
-        parcel = ledger.begin_parcel(A, "fetched-1", 40, "memory")
-        copies = ledger.begin_parcel(A, "fetched-2", 400, "disk")
-        assert parcel.fetched and copies.fetched and not want(ledger, E0, 1).fetched
+        fetched = ledger.begin_fetched(A, "fetched-1", 40, "memory")
+        copies = ledger.begin_fetched(A, "fetched-2", 400, "disk")
+        assert fetched.fetched and copies.fetched and not want(ledger, E0, 1).fetched
         assert ledger.written_by(A, E0) == ("e0-1",)
         assert quantities(ledger, A) == (70, 70, 0)
 

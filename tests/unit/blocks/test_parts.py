@@ -1,4 +1,5 @@
-"""Map outputs, selections of them and parcels hold what was put in, and nothing is guessed."""
+"""Map outputs, selections of them and prefetched segments hold what was put in, and nothing is
+guessed."""
 
 import struct
 
@@ -8,9 +9,9 @@ from hypothesis import strategies as st
 
 from pyrite.blocks import parts as parts_module
 from pyrite.blocks.codec import CorruptBlock
-from pyrite.blocks.parcel import (
+from pyrite.blocks.fetched import (
     ALIGNMENT,
-    Entry,
+    SelectionEntry,
     directory_bytes,
     pack_directory,
     unpack_directory,
@@ -172,8 +173,8 @@ def test_which_parts_an_order_wants_is_packed_once_for_all_its_outputs() -> None
     assert parts_module._remembered_numbers.cache_info()[:2] == (4, 1)
 
 
-def test_a_parcels_directory() -> None:
-    entries = [Entry(7, 128, 40), Entry(3, 192, 1 << 40)]
+def test_a_prefetched_segments_directory() -> None:
+    entries = [SelectionEntry(7, 128, 40), SelectionEntry(3, 192, 1 << 40)]
     packed = pack_directory(entries)
     assert len(packed) <= directory_bytes(2) and directory_bytes(2) % ALIGNMENT == 0
     assert unpack_directory(memoryview(packed + bytes(100))) == entries

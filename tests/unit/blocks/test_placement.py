@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from pyrite.blocks.ledger import Ledger
-from pyrite.blocks.placement import Eviction, Knowledge, Place, Placement, Request
+from pyrite.blocks.placement import Eviction, Knowledge, Place, Placement, RoomRequest
 from pyrite.blocks.pool import Segment
 from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId
 
@@ -64,7 +64,7 @@ class Cluster:
         is_copy: bool = False,
     ) -> Place:
         before = [(each.name, each.bytes) for each in self.ledger.segments.values()]
-        request = Request(node, size, rdd, is_copy)
+        request = RoomRequest(node, size, rdd, is_copy)
         place = Placement(self.ledger, request, knowledge).decide()
         assert before == [(each.name, each.bytes) for each in self.ledger.segments.values()]
         return place

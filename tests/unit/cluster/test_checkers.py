@@ -8,7 +8,7 @@ import pytest
 
 from pyrite import SparkConf, SparkContext
 from pyrite.cluster.sim.checkers import Checker, CheckFailed
-from pyrite.cluster.sim.checkers.blocks import Blocks
+from pyrite.cluster.sim.checkers.blocks import NeededBlocks
 from pyrite.cluster.sim.checkers.counting import Counting
 from pyrite.cluster.sim.checkers.delivery import Delivery
 from pyrite.cluster.sim.checkers.economy import Economy
@@ -76,7 +76,7 @@ def reduce_task(attempt: int, epoch: int, *refs: BlockRef) -> Chapter:
 
 def done(attempt: int, output: BlockRef | None = None) -> ev.TaskSucceeded:
     return ev.TaskSucceeded(
-        AttemptId(attempt), (ev.Made(output=output, accumulators=COUNT.updates),)
+        AttemptId(attempt), (ev.TaskOutput(output=output, accumulators=COUNT.updates),)
     )
 
 
@@ -140,7 +140,7 @@ def test_counting_bites_where_no_task_brought_the_updates(chapter: Chapter) -> N
 GROUP = launch(0)._replace(partitions=(0, 1, 2))
 OTHERS = [do.CountAccumulators(JobId(0), word) for word in (b"one", b"two")]
 GROUP_DONE = ev.TaskSucceeded(
-    AttemptId(0), tuple(ev.Made(None, None, each.updates) for each in (COUNT, *OTHERS))
+    AttemptId(0), tuple(ev.TaskOutput(None, None, each.updates) for each in (COUNT, *OTHERS))
 )
 
 
@@ -202,7 +202,7 @@ def test_snapshots_bite_where_an_epoch_goes_back() -> None:
     "ended",
     [
         done(0),
-        ev.TaskFailed(AttemptId(0), ev.Failure("E", "")),
+        ev.TaskRaised(AttemptId(0), ev.Failure("E", "")),
         ev.TaskCancelled(AttemptId(0)),
         unread(0, REF),
     ],
@@ -227,7 +227,7 @@ def test_executors_bite_on_two_tasks_at_once_and_on_old_numbers() -> None:
         tell(Executors(), *JOINED, (TICK, [launch(0), launch(0, executor=1)]))
 
 
-# Blocks
+# NeededBlocks
 
 
 def holding(**held: Any) -> Any:
@@ -262,16 +262,16 @@ DROP: Chapter = TICK, [do.DropSegments(NODE, (REF.segment,))]
 )
 def test_blocks_bite_where_a_needed_segment_goes(scheduler: Any, what: str) -> None:
     with pytest.raises(CheckFailed, match=f"e0-1 of node-0 is dropped with {what}"):
-        tell(Blocks(scheduler), DROP)
+        tell(NeededBlocks(scheduler), DROP)
     with pytest.raises(CheckFailed, match=what):
-        tell(Blocks(scheduler), (TICK, [do.ReleaseNode(NODE)]))
-    tell(Blocks(scheduler), (TICK, [do.DropSegments(NODE, ("e0-2",))]))
-    tell(Blocks(scheduler), (TICK, [do.DropSegments(OTHER, (REF.segment,))]))
-    tell(Blocks(scheduler), (TICK, [do.ReleaseNode(OTHER)]))
+        tell(NeededBlocks(scheduler), (TICK, [do.ReleaseNode(NODE)]))
+    tell(NeededBlocks(scheduler), (TICK, [do.DropSegments(NODE, ("e0-2",))]))
+    tell(NeededBlocks(scheduler), (TICK, [do.DropSegments(OTHER, (REF.segment,))]))
+    tell(NeededBlocks(scheduler), (TICK, [do.ReleaseNode(OTHER)]))
 
 
 def test_blocks_say_nothing_of_what_an_attempt_can_not_find_any_more() -> None:
-    tell(Blocks(holding(read={})), DROP)
+    tell(NeededBlocks(holding(read={})), DROP)
 
 
 @pytest.mark.parametrize(
@@ -279,11 +279,11 @@ def test_blocks_say_nothing_of_what_an_attempt_can_not_find_any_more() -> None:
 )
 def test_blocks_bite_where_the_driver_s_own_go(held: ev.Event | Chapter) -> None:
     with pytest.raises(CheckFailed, match="a block of the driver's"):
-        tell(Blocks(holding()), held, DROP)
+        tell(NeededBlocks(holding()), held, DROP)
     with pytest.raises(CheckFailed, match="a block of the driver's"):
-        tell(Blocks(holding()), held, held, ev.BlocksReleased((REF,)), DROP)
-    tell(Blocks(holding()), held, ev.BlocksReleased((REF,)), DROP)
-    tell(Blocks(holding()), held, NODE_LOST, DROP)
+        tell(NeededBlocks(holding()), held, held, ev.BlocksReleased((REF,)), DROP)
+    tell(NeededBlocks(holding()), held, ev.BlocksReleased((REF,)), DROP)
+    tell(NeededBlocks(holding()), held, NODE_LOST, DROP)
 
 
 # Economy

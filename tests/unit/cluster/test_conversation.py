@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from pyrite.cluster.conversation import Conversation, Message, Peer, heard
+from pyrite.cluster.conversation import Conversation, Message, Peer, decode
 from pyrite.execute.worker import Task
 from pyrite.ids import (
     DRIVER,
@@ -24,7 +24,7 @@ from pyrite.ids import (
     ShuffleId,
     StageId,
 )
-from pyrite.plan.program import OperatorRun, Program, ProgramLayout, Step
+from pyrite.plan.program import OperatorRun, PlanStep, Program, ProgramLayout
 from pyrite.rdd.frozen import Frozen, Pipeline
 from pyrite.rdd.sources import Slices
 from pyrite.schedule import commands as do
@@ -61,7 +61,7 @@ class Source:
 
     def program(self, stage: StageId) -> Program:
         frozen = Frozen(Pipeline((SLICES,), ()), f"link {stage}".encode())
-        return Program([Step(RddId(4), (), 7)], [OperatorRun(0, 0, 1)], [frozen])
+        return Program([PlanStep(RddId(4), (), 7)], [OperatorRun(0, 0, 1)], [frozen])
 
     def header(self, stage: StageId, job: JobId) -> bytes:
         return f"header {stage} {job}".encode()
@@ -118,14 +118,16 @@ def words(peer: Listener) -> list[str]:
 def test_a_task_comes_with_all_that_it_needs(
     conversation: Conversation, peers: list[Listener]
 ) -> None:
-    assert conversation.tell(launch(7))
+    assert conversation.send(launch(7))
     layout, slices = peers[0].told[0][2], peers[0].told[-1][-1][0]
     assert peers[0].told == [
         ("stage", 3, layout, [b"link 3"], b"header 3 0"),
         ("snapshot", 9, [tuple(REF)]),
         ("task", 7, 3, (2,), 1, [9], [(4, 2, *OTHER_REF)], [], None, [slices]),
     ]
-    assert pickle.loads(layout) == ProgramLayout([Step(RddId(4), (), 7)], [OperatorRun(0, 0, 1)])
+    assert pickle.loads(layout) == ProgramLayout(
+        [PlanStep(RddId(4), (), 7)], [OperatorRun(0, 0, 1)]
+    )
     assert pickle.loads(slices) == {0: {0: {2: b"two"}}}
     assert peers[0].flushed == 3
     assert peers[1].told == []
@@ -134,7 +136,7 @@ def test_a_task_comes_with_all_that_it_needs(
 def test_partitions_that_are_computed_together_are_told_together(
     conversation: Conversation, peers: list[Listener]
 ) -> None:
-    conversation.tell(launch(7)._replace(partitions=(2, 4, 6)))
+    conversation.send(launch(7)._replace(partitions=(2, 4, 6)))
     *first, partitions, _ = peers[0].told[-1][:5]
     rest = peers[0].told[-1]
     assert (*first, partitions) == ("task", 7, 3, (2, 4, 6))
@@ -149,7 +151,7 @@ def test_stages_and_snapshots_are_told_once_to_each(
     conversation: Conversation, peers: list[Listener]
 ) -> None:
     for attempt, executor in enumerate((0, 0, 1, 1)):
-        conversation.tell(launch(attempt, executor))
+        conversation.send(launch(attempt, executor))
     for peer in peers:
         assert words(peer) == ["stage", "snapshot", "task", "task"]
 
@@ -157,33 +159,33 @@ def test_stages_and_snapshots_are_told_once_to_each(
 def test_a_snapshot_of_another_epoch_is_told_again(
     conversation: Conversation, peers: list[Listener]
 ) -> None:
-    conversation.tell(launch(0, epoch=0))
+    conversation.send(launch(0, epoch=0))
     peers[0].take()
-    conversation.tell(launch(1, epoch=1))
-    conversation.tell(launch(2, epoch=1))
+    conversation.send(launch(1, epoch=1))
+    conversation.send(launch(2, epoch=1))
     assert words(peers[0]) == ["snapshot", "task", "task"]
 
 
 def test_a_stage_is_told_again_for_another_job(
     conversation: Conversation, peers: list[Listener]
 ) -> None:
-    conversation.tell(launch(0))
+    conversation.send(launch(0))
     peers[0].take()
-    conversation.tell(launch(1, job=1))
+    conversation.send(launch(1, job=1))
     assert words(peers[0]) == ["stage", "task"]
 
 
 def test_only_who_knows_a_stage_or_a_shuffle_hears_of_its_end(
     conversation: Conversation, peers: list[Listener]
 ) -> None:
-    conversation.tell(launch(0))
+    conversation.send(launch(0))
     peers[0].take()
     for _ in range(2):
-        assert conversation.tell(do.ForgetStage(StageId(3)))
-        assert conversation.tell(do.DropShuffle(ShuffleId(9)))
+        assert conversation.send(do.ForgetStage(StageId(3)))
+        assert conversation.send(do.DropShuffle(ShuffleId(9)))
     assert peers[0].take() == [("end", 3), ("end_shuffle", 9)]
     assert peers[1].told == []
-    conversation.tell(launch(1))
+    conversation.send(launch(1))
     assert words(peers[0]) == ["stage", "snapshot", "task"]
 
 
@@ -198,7 +200,7 @@ def test_only_who_knows_a_stage_or_a_shuffle_hears_of_its_end(
 def test_what_all_are_told(
     conversation: Conversation, peers: list[Listener], command: do.Command, message: Message
 ) -> None:
-    assert conversation.tell(command)
+    assert conversation.send(command)
     assert [peer.told for peer in peers] == [[message], [message]]
 
 
@@ -213,7 +215,7 @@ def test_a_ref_travels_with_its_medium(
         blocks=((Partition(RddId(4), 2), ref),),
         divided=do.Divided(0, ShuffleId(9), None, (ref,)),
     )
-    assert conversation.tell(told)
+    assert conversation.send(told)
     _, snapshot, task = marshal.loads(marshal.dumps(peers[0].take()))
     assert [BlockRef(*each) for each in snapshot[2]] == [ref]
     heard_task = Task(*task[1:])
@@ -223,24 +225,24 @@ def test_a_ref_travels_with_its_medium(
     words = ("ok", 5, [(tuple(ref), tuple(ref), None, None)], [((4, 1), tuple(ref), 40)])
     report = [[], [((6, 3), tuple(ref))], [0, 0, 0, 0], []]
     answer = marshal.loads(marshal.dumps((*words, *report)))
-    lost, done = heard(peers[0], answer)
+    lost, done = decode(peers[0], answer)
     assert isinstance(lost, ev.BlockLost) and lost.ref == ref
     assert isinstance(done, ev.TaskSucceeded) and done.kept.stored[0].ref == ref
-    assert done.made == (ev.Made(ref, ref),)
+    assert done.made == (ev.TaskOutput(ref, ref),)
 
 
 def test_no_executor_hears_what_is_granted_to_the_driver(
     conversation: Conversation, peers: list[Listener]
 ) -> None:
-    assert conversation.tell(do.GrantSpace(DRIVER, "driver-1", NODE))
+    assert conversation.send(do.GrantSpace(DRIVER, "driver-1", NODE))
     assert [peer.told for peer in peers] == [[], []]
 
 
 def test_answers_go_to_who_asked(conversation: Conversation, peers: list[Listener]) -> None:
-    assert conversation.tell(do.GrantSpace(ExecutorId(1), "e1-4", NODE))
+    assert conversation.send(do.GrantSpace(ExecutorId(1), "e1-4", NODE))
     assert (peers[0].told, peers[1].take()) == ([], [("space", "e1-4", NODE)])
     together = ((AttemptId(5), ExecutorId(0)), (AttemptId(6), ExecutorId(1)))
-    assert conversation.tell(do.ReleaseBarrier(together, ("a", "b")))
+    assert conversation.send(do.ReleaseBarrier(together, ("a", "b")))
     assert [peer.take() for peer in peers] == [
         [("barrier", 5, ["a", "b"])],
         [("barrier", 6, ["a", "b"])],
@@ -259,7 +261,7 @@ def test_answers_go_to_who_asked(conversation: Conversation, peers: list[Listene
 def test_words_to_who_is_not_there_are_dropped(
     conversation: Conversation, peers: list[Listener], command: do.Command
 ) -> None:
-    assert conversation.tell(command)
+    assert conversation.send(command)
     assert [peer.told for peer in peers] == [[], []]
 
 
@@ -276,7 +278,7 @@ def test_words_to_who_is_not_there_are_dropped(
 def test_what_is_not_for_executors(
     conversation: Conversation, peers: list[Listener], command: do.Command
 ) -> None:
-    assert not conversation.tell(command)
+    assert not conversation.send(command)
     assert [peer.told for peer in peers] == [[], []]
 
 
@@ -298,16 +300,16 @@ def test_what_is_not_for_executors(
             ("ok", 5, [(b"rows", None, None, b"counts")], *REPORT),
             [
                 BLOCK_LOST,
-                ev.TaskSucceeded(AttemptId(5), (ev.Made(b"rows", None, b"counts"),), NEWS),
+                ev.TaskSucceeded(AttemptId(5), (ev.TaskOutput(b"rows", None, b"counts"),), NEWS),
             ],
         ),
         (
             ("ok", 5, [(tuple(REF), None, None, None)], *NOTHING),
-            [ev.TaskSucceeded(AttemptId(5), (ev.Made(REF),))],
+            [ev.TaskSucceeded(AttemptId(5), (ev.TaskOutput(REF),))],
         ),
         (
             ("ok", 5, [(None, tuple(REF), b"sizes", None)], *NOTHING),
-            [ev.TaskSucceeded(AttemptId(5), (ev.Made(None, REF, sizes=b"sizes"),))],
+            [ev.TaskSucceeded(AttemptId(5), (ev.TaskOutput(None, REF, sizes=b"sizes"),))],
         ),
         (
             (
@@ -323,9 +325,9 @@ def test_what_is_not_for_executors(
                 ev.TaskSucceeded(
                     AttemptId(5),
                     (
-                        ev.Made(b"rows"),
-                        ev.Made(REF, None, b"counts"),
-                        ev.Made(None, REF, None, b"sizes"),
+                        ev.TaskOutput(b"rows"),
+                        ev.TaskOutput(REF, None, b"counts"),
+                        ev.TaskOutput(None, REF, None, b"sizes"),
                     ),
                 )
             ],
@@ -334,7 +336,7 @@ def test_what_is_not_for_executors(
             ("failed", 5, "KeyError", "KeyError: 1", "in f", b"pickled", *REPORT),
             [
                 BLOCK_LOST,
-                ev.TaskFailed(
+                ev.TaskRaised(
                     AttemptId(5),
                     ev.Failure("KeyError", "KeyError: 1", "in f", b"pickled"),
                     NEWS,
@@ -356,7 +358,7 @@ def test_what_is_not_for_executors(
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
 def test_what_is_heard(peers: list[Listener], message: Message, events: list[ev.Event]) -> None:
-    found = list(heard(peers[0], message))
+    found = list(decode(peers[0], message))
     assert found == events
     # Tuples are equal whatever their names are.
     assert list(map(type, found)) == list(map(type, events))
@@ -364,4 +366,4 @@ def test_what_is_heard(peers: list[Listener], message: Message, events: list[ev.
 
 def test_an_unknown_word_is_an_error(peers: list[Listener]) -> None:
     with pytest.raises(AssertionError, match="unknown message"):
-        list(heard(peers[0], ("hum",)))
+        list(decode(peers[0], ("hum",)))

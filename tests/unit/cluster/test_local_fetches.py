@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyrite import SparkConf
-from pyrite.blocks.parcel import parcel_bytes, unpack_directory
+from pyrite.blocks.fetched import fetched_bytes, unpack_directory
 from pyrite.blocks.parts import find_part, pack_header
 from pyrite.cluster.local.cluster import LocalCluster
 from pyrite.cluster.local.node import NodeShape
@@ -74,7 +74,7 @@ def fetch(
     number: int, source: NodeId, refs: Sequence[BlockRef], parts: tuple[int, ...] = (0, 2)
 ) -> do.FetchParts:
     frames = sum(len(output[part]) for output in OUTPUTS for part in parts)
-    size = parcel_bytes(len(refs), len(parts), frames)
+    size = fetched_bytes(len(refs), len(parts), frames)
     maps = tuple(range(4, 4 + len(refs)))
     return do.FetchParts(
         number, HERE, f"fetched-{number}", size, source, parts, maps, tuple(refs), "memory"
@@ -88,15 +88,15 @@ def in_memory(cluster: LocalCluster) -> list[str]:
 
 @pytest.mark.parametrize("source", [HERE, THERE])
 @pytest.mark.parametrize("medium", ["memory", "disk"])
-def test_parts_become_a_parcel(start: Start, source: NodeId, medium: Medium) -> None:
+def test_parts_become_a_prefetched_segment(start: Start, source: NodeId, medium: Medium) -> None:
     cluster = start()
     refs = lay(cluster, source, "e0-1", medium)
     cluster.perform(fetch(7, source, refs))
     assert cluster.wait_event() == ev.PartsFetched(7)
-    parcel = memoryview(Path(cluster.nodes[HERE].folders.path("fetched-7", "memory")).read_bytes())
+    fetched = memoryview(Path(cluster.nodes[HERE].folders.path("fetched-7", "memory")).read_bytes())
     found = {}
-    for entry in unpack_directory(parcel):
-        selection = parcel[entry.offset : entry.offset + entry.length]
+    for entry in unpack_directory(fetched):
+        selection = fetched[entry.offset : entry.offset + entry.length]
         found[entry.map] = [find_part(selection, part) for part in (0, 2)]
     assert found == {4: [b"one", b"three"], 5: [b"four", bytes(100_000)]}
     cluster.perform(do.DropSegments(HERE, ("fetched-7",)))

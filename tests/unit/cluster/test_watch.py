@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrite.cluster.local.watch import Asked, Watch
+from pyrite.cluster.local.watch import Probed, Watch
 
 EXECUTOR, SERVER = 10, 20
 
@@ -19,7 +19,7 @@ class Players:
         self.pings += 1
 
     def tend(self, now_s: float) -> list[int]:
-        return self.watch.tend(lambda: {SERVER: Asked("the server", self.ping)}, now_s)
+        return self.watch.tend(lambda: {SERVER: Probed("the server", self.ping)}, now_s)
 
     def tend_until(self, end_s: float, answers: bool = False) -> list[int]:
         """Tends whenever it is time to; gives who is given up first, with when."""
@@ -28,7 +28,7 @@ class Players:
             if due := self.tend(now_s):
                 return [*due, int(now_s)]
             if answers:
-                self.watch.hears(SERVER)
+                self.watch.mark_alive(SERVER)
             now_s = self.watch.next_s()
         return []
 
@@ -41,7 +41,7 @@ def test_a_stopped_executor_is_given_up_after_the_timeout() -> None:
         "executor 3 (pid 10) is stopped; it is given up after 120 s (spark.network.timeout) "
         "unless it continues"
     ]
-    players.watch.hears(SERVER)
+    players.watch.mark_alive(SERVER)
     assert players.tend(120.9) == [] and players.tend(121.0) == [EXECUTOR]
     assert players.watch.end_of(EXECUTOR, "killed by SIGKILL") == (
         "killed by SIGKILL, since it was stopped or silent for 120 s"
@@ -76,7 +76,7 @@ def test_nobody_is_silent_while_the_driver_stands_still() -> None:
     assert players.tend(0.0) == []
     # The driver was stopped for an hour, and looks before the answer has come.
     assert players.tend(3600.0) == []
-    players.watch.hears(SERVER)
+    players.watch.mark_alive(SERVER)
     assert players.tend(3605.0) == [] and players.said == []
 
 

@@ -18,7 +18,7 @@ from pyrite.driver.log.journal import HEADLINE, Journal, plain, restore, whole
 from pyrite.driver.log.records import BadJournal, StageTeller
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, NodeId, RddId, ShuffleId, StageId
 from pyrite.place.predict import Sample
-from pyrite.plan.program import Shape, ShuffleInput, Step
+from pyrite.plan.program import PlanStep, Shape, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command, LaunchTask
@@ -44,7 +44,7 @@ class Driver:
     def tell(self, event: ev.Event) -> list[Command]:
         self.now_s += 1.0
         commands = self.scheduler.handle(event, self.now_s)
-        self.journal.tell(self.now_s, event, commands)
+        self.journal.record(self.now_s, event, commands)
         return commands
 
     def submit(self, stage: StageSpec) -> list[AttemptId]:
@@ -59,7 +59,7 @@ def is_launch(command: Command) -> bool:
 
 def make_stage(id: int, *parents: StageSpec, writes: bool = False) -> StageSpec:
     shuffles = {each.writes: each for each in parents if each.writes is not None}
-    node = Step(RddId(id), tuple(map(ShuffleInput, shuffles)), 2)
+    node = PlanStep(RddId(id), tuple(map(ShuffleInput, shuffles)), 2)
     shuffle = ShuffleId(id) if writes else None
     return StageSpec(StageId(id), f"stage {id}", 2, Shape([node]), shuffles, shuffle)
 
@@ -72,12 +72,12 @@ def test_running_jobs_and_their_outputs_are_restored(tmp_path: Path) -> None:
     driver = Driver(tmp_path)
     maps = make_stage(0, writes=True)
     first, second = driver.submit(make_stage(1, maps))
-    driver.tell(ev.TaskSucceeded(first, (ev.Made(output=ref(0)),)))
+    driver.tell(ev.TaskSucceeded(first, (ev.TaskOutput(output=ref(0)),)))
     scheduler, at_s = restore(str(tmp_path / "app.journal"))
     assert at_s == driver.now_s
     assert scheduler.outputs._shuffles[ShuffleId(0)].refs == [ref(0), None]
     assert list(scheduler.attempts._attempts) == [second]
-    answer = scheduler.handle(ev.TaskSucceeded(second, (ev.Made(output=ref(1)),)), at_s + 1)
+    answer = scheduler.handle(ev.TaskSucceeded(second, (ev.TaskOutput(output=ref(1)),)), at_s + 1)
     assert [each.stage for each in answer if is_launch(each)] == [1, 1]
 
 
@@ -140,7 +140,7 @@ def test_a_torn_tail_is_passed_over(tmp_path: Path) -> None:
     driver = Driver(tmp_path)
     attempt, _ = driver.submit(make_stage(0))
     whole = driver.path.read_bytes()
-    driver.tell(ev.TaskSucceeded(attempt, (ev.Made(),)))
+    driver.tell(ev.TaskSucceeded(attempt, (ev.TaskOutput(),)))
     longer = driver.path.read_bytes()
     for length in range(len(whole), len(longer)):
         driver.path.write_bytes(longer[:length])
@@ -236,25 +236,27 @@ def test_one_that_cannot_be_written_is_given_up(
 def test_each_field_of_an_event_is_told() -> None:
     block = ref(7)
     news = ev.KeptNews(found=(1, 0, 0, 0))
-    more = (ev.Made(b"rows", block, b"updates", b"sizes"),)
+    more = (ev.TaskOutput(b"rows", block, b"updates", b"sizes"),)
     event = ev.TaskSucceeded(
-        AttemptId(1), (ev.Made(b"rows", block, b"updates", b"sizes"), *more), news
+        AttemptId(1), (ev.TaskOutput(b"rows", block, b"updates", b"sizes"), *more), news
     )
     for each in (event, *event.made):
         assert all(
             value != each._field_defaults.get(name) for name, value in each._asdict().items()
         )
     assert whole(*plain(event, [])) == event
-    assert whole(*plain(ev.TaskSucceeded(AttemptId(1), (ev.Made(),)), [])) == ev.TaskSucceeded(
-        AttemptId(1), (ev.Made(),)
-    )
+    assert whole(
+        *plain(ev.TaskSucceeded(AttemptId(1), (ev.TaskOutput(),)), [])
+    ) == ev.TaskSucceeded(AttemptId(1), (ev.TaskOutput(),))
 
 
 def test_what_was_delivered_is_not_in_it(tmp_path: Path) -> None:
     driver = Driver(tmp_path)
     first, second = driver.submit(make_stage(0))
-    driver.tell(ev.TaskSucceeded(first, (ev.Made(b"secret rows", accumulators=b"secret sum"),)))
-    driver.tell(ev.TaskFailed(second, ev.Failure("KeyError", "'user'", error=b"secret error")))
+    driver.tell(
+        ev.TaskSucceeded(first, (ev.TaskOutput(b"secret rows", accumulators=b"secret sum"),))
+    )
+    driver.tell(ev.TaskRaised(second, ev.Failure("KeyError", "'user'", error=b"secret error")))
     assert b"secret" not in driver.path.read_bytes()
     assert list(restore(str(tmp_path / "app.journal"))[0].jobs._jobs[JobId(0)].unfinished) == [1]
 
@@ -262,9 +264,9 @@ def test_what_was_delivered_is_not_in_it(tmp_path: Path) -> None:
 def test_what_a_barrier_still_holds_is_in_it(tmp_path: Path) -> None:
     driver = Driver(tmp_path)
     first, second = driver.submit(replace(make_stage(0), barrier=True))
-    driver.tell(ev.TaskSucceeded(first, (ev.Made(b"of the first"),)))
+    driver.tell(ev.TaskSucceeded(first, (ev.TaskOutput(b"of the first"),)))
     scheduler, at_s = restore(str(tmp_path / "app.journal"))
-    event = ev.TaskSucceeded(second, (ev.Made(b"of the second"),))
+    event = ev.TaskSucceeded(second, (ev.TaskOutput(b"of the second"),))
     lost = driver.tell(event)
     assert scheduler.handle(event, at_s + 1) == lost
     assert b"of the second" not in driver.path.read_bytes()

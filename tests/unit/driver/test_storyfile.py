@@ -14,7 +14,7 @@ from pyrite.ids import (
     ShuffleId,
     StageId,
 )
-from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
+from pyrite.plan.program import NarrowInput, PlanStep, Shape, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME, Groups
 from pyrite.schedule import commands as do
@@ -25,11 +25,11 @@ from pyrite.schedule.timer import SpeculationCheck
 def test_lines_are_json_with_names_and_sizes(tmp_path: Path) -> None:
     story = StoryFile(str(tmp_path / "stories"), "app-1")
     stage = StageSpec(StageId(3), "map at x.py:1", 2, Shape([]), {})
-    story.tell(1.5, ev.JobSubmitted(JobSpec(JobId(0), stage, (0, 1))), [])
+    story.record(1.5, ev.JobSubmitted(JobSpec(JobId(0), stage, (0, 1))), [])
     done = ev.TaskSucceeded(
-        AttemptId(1), (ev.Made(b"secret rows", BlockRef(NodeId("node-0"), "e0-1", 0, 8)),)
+        AttemptId(1), (ev.TaskOutput(b"secret rows", BlockRef(NodeId("node-0"), "e0-1", 0, 8)),)
     )
-    story.tell(2.0, done, [do.FinishJob(JobId(0), ValueError("bad"))])
+    story.record(2.0, done, [do.FinishJob(JobId(0), ValueError("bad"))])
     story.close()
     text = (tmp_path / "stories" / "app-1.story").read_text()
     submitted, succeeded = map(json.loads, text.splitlines())
@@ -43,12 +43,12 @@ def test_lines_are_json_with_names_and_sizes(tmp_path: Path) -> None:
 
 
 def test_each_stage_behind_a_job_is_told_whole_and_once(tmp_path: Path) -> None:
-    source = Step(RddId(0), (), 4)
+    source = PlanStep(RddId(0), (), 4)
     first = StageSpec(StageId(0), "first", 4, Shape([source]), {}, ShuffleId(0))
     nodes = [
-        Step(RddId(1), (ShuffleInput(ShuffleId(0)),), 4),
-        Step(RddId(2), (NarrowInput(0, Groups([0, 2, 4])),), 2),
-        Step(RddId(3), (NarrowInput(1, SAME),), 2),
+        PlanStep(RddId(1), (ShuffleInput(ShuffleId(0)),), 4),
+        PlanStep(RddId(2), (NarrowInput(0, Groups([0, 2, 4])),), 2),
+        PlanStep(RddId(3), (NarrowInput(1, SAME),), 2),
     ]
     parents = {ShuffleId(0): first}
     second = StageSpec(StageId(1), "second", 2, Shape(nodes), parents, ShuffleId(1))
@@ -56,7 +56,7 @@ def test_each_stage_behind_a_job_is_told_whole_and_once(tmp_path: Path) -> None:
     other = StageSpec(StageId(3), "other", 2, Shape([]), {ShuffleId(1): second})
     story = StoryFile(str(tmp_path), "app-1")
     for id, stage in enumerate((last, other)):
-        story.tell(0.0, ev.JobSubmitted(JobSpec(JobId(id), stage, (0, 1))), [])
+        story.record(0.0, ev.JobSubmitted(JobSpec(JobId(id), stage, (0, 1))), [])
     story.close()
     lines = [json.loads(line) for line in Path(story.path).read_text().splitlines()]
     assert [[each["id"] for each in line["stages"]] for line in lines] == [[0, 1, 2], [3]]
@@ -87,7 +87,7 @@ def test_a_launch_tells_of_its_inputs_in_short(tmp_path: Path) -> None:
         AttemptId(0), ExecutorId(0), StageId(1), (0,), 0, JobId(0),
         (do.Snapshot(ShuffleId(0), 2, refs),),
     )  # fmt: skip
-    story.tell(0.0, ev.TimerFired(SpeculationCheck()), [launch])
+    story.record(0.0, ev.TimerFired(SpeculationCheck()), [launch])
     story.close()
     [line] = Path(story.path).read_text().splitlines()
     [told] = json.loads(line)["commands"]

@@ -12,10 +12,10 @@ from typing import Any
 from pyrite.blocks.segments import Folders, write_all
 from pyrite.blocks.writer import DiskBlock, OpenSegment
 from pyrite.exchange import Exchange, Shuffle
-from pyrite.exchange.visit import VISITS, Visit
+from pyrite.exchange.serverconnection import VISITS, ServerConnection
 from pyrite.exchange.writer import OutputWriter
 from pyrite.ids import BlockRef
-from pyrite.remote.link import Link
+from pyrite.remote.link import PeerLink
 from pyrite.remote.protocol import Kind, is_segment, pack_request
 
 LONGEST_S = 60.0
@@ -69,7 +69,7 @@ def put_and_stop(shuffle: Shuffle, map: int, size: int, moment: str, told: Conne
             fd = os.open(writer.folders.path(segment.name, "memory"), os.O_WRONLY)
             write_all(fd, [half], segment.offset)
         else:
-            link = Link(next(iter(writer.neighbours.addresses.values())), LONGEST_S)
+            link = PeerLink(next(iter(writer.neighbours.addresses.values())), LONGEST_S)
             link.connect(shuffle.secret)
             where = segment.name, segment.offset, size, "memory", segment.length
             link.send([pack_request(Kind.WRITE, *where), half])
@@ -79,12 +79,12 @@ def put_and_stop(shuffle: Shuffle, map: int, size: int, moment: str, told: Conne
         stop()
         raise AssertionError
 
-    def stop_before_word(visit: Visit, *words: Any, **options: Any) -> Any:
+    def stop_before_word(visit: ServerConnection, *words: Any, **options: Any) -> Any:
         if words[0] == "put":
             stop()
         return ask(visit, *words, **options)
 
-    ask = Visit.ask
+    ask = ServerConnection.ask
     match moment:
         case "half of it is written":
             OutputWriter._fill = stop_half_way  # type: ignore[method-assign]
@@ -92,5 +92,5 @@ def put_and_stop(shuffle: Shuffle, map: int, size: int, moment: str, told: Conne
         case "a file on disk is written":
             DiskBlock.finish = stop_on_disk  # type: ignore[method-assign]
         case "all is written":
-            Visit.ask = stop_before_word  # type: ignore[method-assign, assignment]
+            ServerConnection.ask = stop_before_word  # type: ignore[method-assign, assignment]
     shuffle.put(map, [bytes(size)])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from pyrite.blocks.names import segment_name
-from pyrite.exchange.book import NODE, PAGE_BYTES, Answer, Book, Command, GuestId, Remove
+from pyrite.exchange.book import NODE, PAGE_BYTES, Command, GuestId, Remove, SendAnswer, ShuffleBook
 from pyrite.exchange.outputs import aligned
 from pyrite.ids import Medium
 
@@ -47,7 +47,7 @@ class BookMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.book = Book(CAPACITY_BYTES, SEGMENT_BYTES)
+        self.book = ShuffleBook(CAPACITY_BYTES, SEGMENT_BYTES)
         self.now_s = 0.0
         self.number = 0
         self.shuffles: dict[int, dict[int, tuple[int, int]]] = {}
@@ -62,13 +62,13 @@ class BookMachine(RuleBasedStateMachine):
 
     def tell(self, guest: GuestId, *words: Any) -> list[Any] | None:
         """The guest's answer, or None where it waits; the others' are checked."""
-        return self.take(self.book.hear(guest, list(words), self.now_s)).get(guest)
+        return self.take(self.book.handle(guest, list(words), self.now_s)).get(guest)
 
     def take(self, commands: list[Command]) -> dict[GuestId, list[Any]]:
         answers: dict[GuestId, list[Any]] = {}
         for command in commands:
             match command:
-                case Answer(guest, words):
+                case SendAnswer(guest, words):
                     assert guest not in answers, "answered twice"
                     answers[guest] = words
                 case Remove(segments):
@@ -87,7 +87,7 @@ class BookMachine(RuleBasedStateMachine):
     @rule()
     def register(self) -> None:
         id = self.book.next_shuffle + 1
-        answers = self.take(self.book.hear(OWNER, ["register", 3, 2], self.now_s))
+        answers = self.take(self.book.handle(OWNER, ["register", 3, 2], self.now_s))
         assert answers == {OWNER: ["registered", id]}
         self.shuffles[id] = {}
 
@@ -135,7 +135,7 @@ class BookMachine(RuleBasedStateMachine):
         waiting = [g for g, w in self.waits.items() if w[:2] == (shuffle, map)]
         place = [block.segment, block.offset, block.ends[-1], block.medium]
         words = ["put", shuffle, map, place, block.ends, list(block.content), replace]
-        answers = self.take(self.book.hear(guest, words, self.now_s))
+        answers = self.take(self.book.handle(guest, words, self.now_s))
         if known is None or replace:
             assert answers.pop(guest) == ["put", True]
             self.shuffles[shuffle][map] = block.content
@@ -191,7 +191,7 @@ class BookMachine(RuleBasedStateMachine):
         shuffle, map = there[one % len(there)]
         segment, offset, *_ = self.book.shuffles[shuffle].outputs[map].stretch(1)
         place = ("e9-1", 0) if stale else (segment, offset)
-        answers = self.take(self.book.hear(READER, ["lost", shuffle, map, 1, *place], self.now_s))
+        answers = self.take(self.book.handle(READER, ["lost", shuffle, map, 1, *place], self.now_s))
         assert answers == {READER: ["lost", not stale]}
         if not stale:
             del self.shuffles[shuffle][map]
@@ -201,7 +201,7 @@ class BookMachine(RuleBasedStateMachine):
     def forget(self, one: int) -> None:
         shuffle = list(self.shuffles)[one % len(self.shuffles)]
         del self.shuffles[shuffle]
-        answers = self.take(self.book.hear(OWNER, ["forget", shuffle], self.now_s))
+        answers = self.take(self.book.handle(OWNER, ["forget", shuffle], self.now_s))
         assert answers.pop(OWNER) == ["forgotten"]
         waiting = [guest for guest, wait in self.waits.items() if wait[0] == shuffle]
         assert answers == {g: ["refused", "UnknownShuffle", shuffle] for g in waiting}

@@ -29,9 +29,9 @@ from exchange_players import (
 )
 
 from pyrite.exchange import Exchange, ExchangeLost, Shuffle
+from pyrite.exchange.clientconnection import pack
 from pyrite.exchange.exchange import OPEN
-from pyrite.exchange.guest import pack
-from pyrite.exchange.visit import VISITS, Visit
+from pyrite.exchange.serverconnection import VISITS, ServerConnection
 
 OWNER = """
 import os, pickle, sys
@@ -254,7 +254,7 @@ def test_what_is_tried_again_is_tried_with_a_new_visit(monkeypatch: pytest.Monke
 
 def test_who_comes_is_not_told_of_a_block_server_that_has_gone() -> None:
     with Exchange(memory="1m") as exchange:
-        visit = Visit((exchange.address, exchange.secret))
+        visit = ServerConnection((exchange.address, exchange.secret))
         desk = psutil.Process(exchange.desk.process.pid)
         [server] = desk.children()
         desk.suspend()
@@ -263,7 +263,7 @@ def test_who_comes_is_not_told_of_a_block_server_that_has_gone() -> None:
         server.kill()
         until(lambda: server.status() == psutil.STATUS_ZOMBIE)
         desk.resume()
-        words = visit._hear(LONGEST_S)
+        words = visit._receive(LONGEST_S)
         assert words[0] == "welcome" and tuple(words[4]) != visit.server
         visit.close()
 

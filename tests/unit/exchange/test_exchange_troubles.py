@@ -19,7 +19,7 @@ from pyrite.blocks.names import segment_name
 from pyrite.blocks.segments import SegmentReader
 from pyrite.errors import ClusterError
 from pyrite.exchange import Exchange, NotInShuffle, TooManyFiles
-from pyrite.exchange.visit import Visit
+from pyrite.exchange.serverconnection import ServerConnection
 from pyrite.remote.handshake import NONCE_BYTES
 
 
@@ -100,8 +100,8 @@ def test_a_file_that_can_not_be_removed_does_not_end_the_desk() -> None:
     with Exchange(memory="1m") as exchange:
         folders = folders_of(exchange)
         place = exchange.address, exchange.secret
-        other = Visit(place)
-        visit = Visit(place)
+        other = ServerConnection(place)
+        visit = ServerConnection(place)
         segment = segment_name(visit.writer.writer, 1)
         assert visit.ask("lease", 1, 1 << 20) == ["leased", 1 << 20]
         os.mkdir(folders.path(segment, "memory"))

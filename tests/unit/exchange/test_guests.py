@@ -9,9 +9,9 @@ from contextlib import ExitStack
 import pytest
 
 from pyrite.exchange import Exchange, ExchangeLost, Shuffle
-from pyrite.exchange.desk import MOST_HANDSHAKES
-from pyrite.exchange.guest import LENGTH, MOST_BYTES
-from pyrite.exchange.visit import Visit
+from pyrite.exchange.clientconnection import LENGTH, MOST_BYTES
+from pyrite.exchange.server import MOST_HANDSHAKES
+from pyrite.exchange.serverconnection import ServerConnection
 from pyrite.remote.handshake import ANSWER_BYTES, NONCE_BYTES
 
 
@@ -52,7 +52,7 @@ def test_too_many_strangers_are_sent_away_and_friends_let_in(shuffle: Shuffle) -
     with ExitStack() as stack:
         strangers = [stack.enter_context(knock(shuffle)) for _ in range(MOST_HANDSHAKES + 1)]
         assert is_closed(strangers[0])
-        visit = Visit((shuffle.address, shuffle.secret))
+        visit = ServerConnection((shuffle.address, shuffle.secret))
         assert visit.ask("missing", shuffle.id) == ["missing", [0]]
         visit.close()
 
@@ -70,7 +70,7 @@ def test_too_many_strangers_are_sent_away_and_friends_let_in(shuffle: Shuffle) -
     ],
 )
 def test_who_speaks_nonsense_is_sent_away(shuffle: Shuffle, said: bytes) -> None:
-    visit = Visit((shuffle.address, shuffle.secret))
+    visit = ServerConnection((shuffle.address, shuffle.secret))
     visit.link.sock.sendall(said)
     visit.link.sock.settimeout(60)
     # Of two requests, the first may be answered before the second is there.
@@ -80,7 +80,7 @@ def test_who_speaks_nonsense_is_sent_away(shuffle: Shuffle, said: bytes) -> None
 
 
 def test_words_that_come_in_pieces_are_heard(shuffle: Shuffle) -> None:
-    visit = Visit((shuffle.address, shuffle.secret))
+    visit = ServerConnection((shuffle.address, shuffle.secret))
     sock = visit.link.sock
     body = b'["missing",%d]' % shuffle.id
     for piece in (LENGTH.pack(len(body))[:2], LENGTH.pack(len(body))[2:], body[:4], body[4:]):

@@ -33,7 +33,7 @@ from pyrite.exchange import (
     UnknownShuffle,
 )
 from pyrite.exchange.book import MOST_PARTS
-from pyrite.exchange.visit import VISITS, Visit
+from pyrite.exchange.serverconnection import VISITS, ServerConnection
 from pyrite.ids import Medium
 from pyrite.remote.client import BlockClient
 from pyrite.remote.errors import BlockRefused
@@ -343,7 +343,7 @@ def test_who_can_not_enter_the_folders_goes_through_the_server(
     shuffle = exchange.register(maps=2, reducers=1)
     shuffle.put(0, [b"in place"])
     with monkeypatch.context() as patch:
-        patch.setattr("pyrite.exchange.visit.can_enter", lambda folder: False)
+        patch.setattr("pyrite.exchange.serverconnection.can_enter", lambda folder: False)
         VISITS.end((exchange.address, exchange.secret))
         shuffle.put(1, [b"through the server"])
         assert [bytes(each) for each in shuffle.get(0)] == [b"in place", b"through the server"]
@@ -374,11 +374,11 @@ def test_who_is_interrupted_hears_no_answer_to_an_older_question(
 ) -> None:
     shuffle = exchange.register(maps=1, reducers=1)
 
-    def interrupt(visit: Visit, timeout_s: float | None) -> list[Any]:
+    def interrupt(visit: ServerConnection, timeout_s: float | None) -> list[Any]:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Visit, "_hear", interrupt)
+        patch.setattr(ServerConnection, "_hear", interrupt)
         shuffle.missing()
     assert shuffle.sizes() == [0]
     shuffle.forget()
@@ -411,7 +411,7 @@ def test_a_client_holds_nothing_open_between_puts(lasting: dict[str, Exchange]) 
 
 def test_what_is_removed_is_not_written_again(lasting: dict[str, Exchange]) -> None:
     exchange = lasting["through the server"]
-    visit = Visit((exchange.address, exchange.secret))
+    visit = ServerConnection((exchange.address, exchange.secret))
     segment = segment_name(visit.writer.writer, 1)
     assert visit.ask("lease", 1, 100)[1] >= 100
     visit.close()

@@ -13,7 +13,7 @@ from exchange_players import until
 
 from pyrite.errors import UserError
 from pyrite.exchange import Exchange, ExchangeLost, MapsMissing, Shuffle
-from pyrite.exchange.visit import Visit
+from pyrite.exchange.serverconnection import ServerConnection
 
 
 def waited(shuffle: Shuffle, timeout_s: Any) -> list[bytes]:
@@ -41,8 +41,8 @@ def test_who_waits_very_long_ends_nothing(lasting: dict[str, Exchange], timeout_
 def test_a_desk_is_patient_with_who_waits_very_long(lasting: dict[str, Exchange]) -> None:
     exchange = lasting["in place"]
     shuffle = exchange.register(maps=1, reducers=1)
-    visit = Visit((exchange.address, exchange.secret))
-    asked = Visit((exchange.address, exchange.secret))
+    visit = ServerConnection((exchange.address, exchange.secret))
+    asked = ServerConnection((exchange.address, exchange.secret))
     with ThreadPoolExecutor(1) as waiter:
         found = waiter.submit(visit.ask, "find", shuffle.id, 0, 0, 3e6, wait_s=None)
         # When the third is answered, the desk has waited with the first.
@@ -77,7 +77,7 @@ def test_a_client_asks_the_kernel_again_for_a_long_wait(
     lasting: dict[str, Exchange], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # No wait of the kernel's is long enough.
-    monkeypatch.setattr("pyrite.exchange.visit.LONGEST_S", 0.0)
+    monkeypatch.setattr("pyrite.exchange.serverconnection.LONGEST_S", 0.0)
     shuffle = lasting["in place"].register(maps=1, reducers=1)
     for timeout_s in (600, None):
         with ThreadPoolExecutor(1) as waiter:
@@ -92,10 +92,10 @@ def test_a_desk_that_does_not_answer_is_lost(
 ) -> None:
     exchange = lasting["in place"]
     shuffle = exchange.register(maps=1, reducers=1)
-    visit = Visit((exchange.address, exchange.secret))
-    monkeypatch.setattr("pyrite.exchange.visit.LONGEST_S", 0.0)
+    visit = ServerConnection((exchange.address, exchange.secret))
+    monkeypatch.setattr("pyrite.exchange.serverconnection.LONGEST_S", 0.0)
     # Each look at the clock finds that ten minutes have passed.
-    monkeypatch.setattr("pyrite.exchange.visit.monotonic", count(0.0, 600.0).__next__)
+    monkeypatch.setattr("pyrite.exchange.serverconnection.monotonic", count(0.0, 600.0).__next__)
     with pytest.raises(ExchangeLost, match="it does not answer"):
         # The desk is told that it may take for ever.
         visit.ask("find", shuffle.id, 0, 0, None, wait_s=0.0)

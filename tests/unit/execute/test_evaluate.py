@@ -1,12 +1,13 @@
-"""A task reads its shuffles through the parcels that it was launched with, and makes pieces."""
+"""A task reads its shuffles through the prefetched segments that it was launched with, and makes
+pieces."""
 
 import pickle
 from pathlib import Path
 
 from one_frame import encode_bytes
 
+from pyrite.blocks.fetched import SelectionEntry, directory_bytes, pack_directory
 from pyrite.blocks.live import LiveStore
-from pyrite.blocks.parcel import Entry, directory_bytes, pack_directory
 from pyrite.blocks.parts import pack_header, select
 from pyrite.blocks.segments import Folders, SegmentReader
 from pyrite.blocks.writer import SegmentWriter
@@ -15,7 +16,7 @@ from pyrite.execute.evaluate import Evaluator
 from pyrite.execute.keeper import Keeper
 from pyrite.execute.operators import Operators
 from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId, ShuffleId
-from pyrite.plan.program import OperatorRun, ProgramLayout, ShuffleInput, Step
+from pyrite.plan.program import OperatorRun, PlanStep, ProgramLayout, ShuffleInput
 from pyrite.rdd.op import Op
 from pyrite.rdd.partitioner import ToOne
 from pyrite.rdd.wide import Shuffled
@@ -25,37 +26,38 @@ from pyrite.shuffle.write import write_map_output
 NODE = NodeId("node-0")
 
 
-def operators(node: Step, op: Op) -> Operators:
+def operators(node: PlanStep, op: Op) -> Operators:
     """A program of one operator."""
     return Operators(
         ProgramLayout([node], [OperatorRun(0, 0, 1)]), [pickle.dumps(((op,), None))], {}
     )
 
 
-def test_parcels_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:
+def test_prefetched_segments_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:
     folders = Folders(str(tmp_path), str(tmp_path), NODE)
     parts = [encode_bytes(["first"]), encode_bytes(["second"])]
     output = pack_header([len(part) for part in parts]) + b"".join(parts)
     head, [(start, size)] = select(lambda at, n: output[at : at + n], len(output), [1])
     selection = head + output[start : start + size]
-    directory = pack_directory([Entry(0, directory_bytes(1), len(selection))])
-    parcel = directory.ljust(directory_bytes(1), b"\0") + selection
-    Path(folders.path("f0-1", "memory")).write_bytes(parcel)
+    directory = pack_directory([SelectionEntry(0, directory_bytes(1), len(selection))])
+    fetched = directory.ljust(directory_bytes(1), b"\0") + selection
+    Path(folders.path("f0-1", "memory")).write_bytes(fetched)
     Path(folders.path("e0-1", "memory")).write_bytes(output)
 
-    # One's output is gone, the other's is there: each has a parcel, of which one is gone.
+    # One's output is gone, the other's is there: each has a prefetched segment, of which one is
+    # gone.
     gone = BlockRef(NODE, "e9-1", 0, len(output))
     there = BlockRef(NODE, "e0-1", 0, len(output))
     shuffles = {ShuffleId(4): [gone], ShuffleId(5): [there]}
-    parcels = {ShuffleId(4): ["f0-1"], ShuffleId(5): ["f9-1"]}
+    prefetched = {ShuffleId(4): ["f0-1"], ShuffleId(5): ["f9-1"]}
 
     reader = SegmentReader(folders)
     writer = SegmentWriter(folders, ExecutorId(7), lambda _want: NODE)
     keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
     space = Space(1 << 40, str(tmp_path))
     for shuffle in shuffles:
-        node = Step(RddId(1), (ShuffleInput(shuffle),), 2)
-        evaluator = Evaluator(operators(node, Shuffled(2)), {}, shuffles, keeper, space, parcels)
+        node = PlanStep(RddId(1), (ShuffleInput(shuffle),), 2)
+        evaluator = Evaluator(operators(node, Shuffled(2)), {}, shuffles, keeper, space, prefetched)
         assert list(evaluator.compute(1)) == ["second"]
     space.close()
 
@@ -71,7 +73,7 @@ def test_the_frames_of_a_piece_are_small(tmp_path: Path) -> None:
     writer = SegmentWriter(folders, ExecutorId(7), lambda _want: NODE)
     keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
     space = Space(1 << 40, str(tmp_path))
-    node = Step(RddId(1), (ShuffleInput(ShuffleId(4)),), 1)
+    node = PlanStep(RddId(1), (ShuffleInput(ShuffleId(4)),), 1)
     evaluator = Evaluator(operators(node, Shuffled(1)), {}, shuffles, keeper, space, {})
     rows = evaluator.compute_piece(0, ShuffleId(4), range(1), 0)
     piece, _ = write_map_output(rows, 0, ToOne(), 1, space, writer)

@@ -21,7 +21,7 @@ def story(tmp_path: Path) -> str:
     """The story of 32 maps and 32 reducers of about 2 s each."""
     file = StoryFile(str(tmp_path), "count")
     workload = two_stages(uneven(32, 2.0, 0.2, 1), uneven(32, 2.0, 0.2, 2), 20e6)
-    simulate(workload, [NodeKind(1, latency_s=0.0)], CostModel(), listeners=[file.tell])
+    simulate(workload, [NodeKind(1, latency_s=0.0)], CostModel(), listeners=[file.record])
     file.close()
     return file.path
 

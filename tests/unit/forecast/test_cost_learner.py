@@ -33,7 +33,7 @@ class Story:
         self.tell({"kind": "JobSubmitted", "job": job}, stages=[stage])
 
     def tell(self, event: dict[str, Any], *commands: dict[str, Any], **more: Any) -> None:
-        self.learner.hear({"at_s": self.at_s, "event": event, "commands": commands, **more})
+        self.learner.read({"at_s": self.at_s, "event": event, "commands": commands, **more})
 
     def run(
         self,

@@ -178,10 +178,10 @@ def kept_twice(place: str = "live", size: float = 1e6) -> Workload:
 
 
 def source_of(rdd: int) -> tuple[Any, ...]:
-    from pyrite.plan.program import NarrowInput, Step
+    from pyrite.plan.program import NarrowInput, PlanStep
     from pyrite.rdd.dependency import SAME
 
-    return Step(RddId(rdd), (), 2), Step(RddId(rdd + 1), (NarrowInput(0, SAME),), 2)
+    return PlanStep(RddId(rdd), (), 2), PlanStep(RddId(rdd + 1), (NarrowInput(0, SAME),), 2)
 
 
 def test_kept_rows_are_made_once() -> None:

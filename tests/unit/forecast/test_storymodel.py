@@ -21,7 +21,7 @@ from pyrite.forecast.workload import (
     uneven,
 )
 from pyrite.ids import RddId
-from pyrite.plan.program import NarrowInput, ShuffleInput, Step
+from pyrite.plan.program import NarrowInput, PlanStep, ShuffleInput
 from pyrite.rdd.dependency import SAME, Groups, UnionSlice
 from pyrite.rent.stageloads import loads_of
 from pyrite.schedule.events import RddPersisted
@@ -33,14 +33,14 @@ KIND = NodeKind(2, latency_s=0.0)
 def told_by(workload: Workload, folder: Path, *kinds: NodeKind) -> tuple[Path, float]:
     """The story of a simulated run, written as that of a real one is, and how long it took."""
     file = StoryFile(str(folder), "run")
-    outcome = simulate(workload, kinds or [KIND], MODEL, listeners=[file.tell])
+    outcome = simulate(workload, kinds or [KIND], MODEL, listeners=[file.record])
     file.close()
     assert outcome.errors == ()
     return Path(file.path), outcome.seconds
 
 
 def kept_workload(place: str) -> Workload:
-    nodes = Step(RddId(7), (), 4), Step(RddId(8), (NarrowInput(0, SAME),), 4)
+    nodes = PlanStep(RddId(7), (), 4), PlanStep(RddId(8), (NarrowInput(0, SAME),), 4)
     stages = {id: StageModel(id, [0.5 * (id > 0)] * 4, steps=nodes) for id in (0, 1)}
     jobs = (
         JobModel(0, 0, before=(RddPersisted(RddId(7)),)),
@@ -121,7 +121,7 @@ def test_mappings_between_partitions_are_told() -> None:
         NarrowInput(2, Groups([0, 2, 5])),
         ShuffleInput(4),  # type: ignore[arg-type]
     )
-    again = node_of(json.loads(json.dumps(rdd(Step(RddId(9), inputs, 5)))))
+    again = node_of(json.loads(json.dumps(rdd(PlanStep(RddId(9), inputs, 5)))))
     assert (again.rdd, again.partitions) == (9, 5)
     assert [each.mapping.parents(1) for each in again.inputs[:1]] == [(1,)]  # type: ignore[union-attr]
     assert [*again.inputs[1].mapping.parents(4)] == [2]  # type: ignore[union-attr]

@@ -1,7 +1,7 @@
 """The flat program of a stage, and what the scheduler reads off its shape."""
 
 from pyrite.ids import Partition, RddId, ShuffleId
-from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
+from pyrite.plan.program import NarrowInput, PlanStep, Shape, ShuffleInput
 from pyrite.rdd.dependency import SAME, Groups, UnionSlice
 
 
@@ -13,9 +13,11 @@ def shape() -> Shape:
     """RDD 3 is a union of RDD 1 (two partitions over shuffle 7) and RDD 2 (three, over 8)."""
     return Shape(
         [
-            Step(RddId(1), (ShuffleInput(ShuffleId(7)),), 2),
-            Step(RddId(2), (ShuffleInput(ShuffleId(8)),), 3),
-            Step(RddId(3), (NarrowInput(0, UnionSlice(0, 2)), NarrowInput(1, UnionSlice(2, 3))), 5),
+            PlanStep(RddId(1), (ShuffleInput(ShuffleId(7)),), 2),
+            PlanStep(RddId(2), (ShuffleInput(ShuffleId(8)),), 3),
+            PlanStep(
+                RddId(3), (NarrowInput(0, UnionSlice(0, 2)), NarrowInput(1, UnionSlice(2, 3))), 5
+            ),
         ]
     )
 
@@ -34,8 +36,8 @@ def test_kept_partitions_are_found_through_unions_and_groups() -> None:
     assert list(shape().kept_partitions(0, [RddId(2)], never)) == []
     nodes = [
         *shape().steps,
-        Step(RddId(4), (NarrowInput(2, Groups([0, 2, 5])),), 2),
-        Step(RddId(5), (NarrowInput(3, SAME),), 2),
+        PlanStep(RddId(4), (NarrowInput(2, Groups([0, 2, 5])),), 2),
+        PlanStep(RddId(5), (NarrowInput(3, SAME),), 2),
     ]
     found = set(Shape(nodes).kept_partitions(1, [RddId(2)], never))
     assert found == {Partition(RddId(2), index) for index in (0, 1, 2)}

@@ -11,7 +11,7 @@ from pyrite.blocks.segments import Folders, remove_segments
 from pyrite.ids import Medium, NodeId
 from pyrite.remote.client import BlockClient
 from pyrite.remote.process import LOOPBACK, ServerProcess
-from pyrite.remote.server import Limits
+from pyrite.remote.server import ServerLimits
 
 Start = Callable[..., ServerProcess]
 
@@ -77,7 +77,7 @@ def start(folders: Folders, secret: bytes) -> Iterator[Start]:
     started: list[ServerProcess] = []
 
     def start_one(**limits: float) -> ServerProcess:
-        server = ServerProcess.start(folders, secret, LOOPBACK, Limits(**limits))  # type: ignore[arg-type]
+        server = ServerProcess.start(folders, secret, LOOPBACK, ServerLimits(**limits))  # type: ignore[arg-type]
         started.append(server)
         return server
 

@@ -9,9 +9,9 @@ from peers import PATIENCE_S
 
 from pyrite.blocks.segments import Folders
 from pyrite.ids import Medium, NodeId
+from pyrite.remote.controlsocket import Done
 from pyrite.remote.process import LOOPBACK, ServerProcess
-from pyrite.remote.server import Limits
-from pyrite.remote.words import Done
+from pyrite.remote.server import ServerLimits
 
 
 class Node:
@@ -22,7 +22,7 @@ class Node:
         memory.mkdir()
         disk.mkdir()
         self.folders = Folders(str(memory), str(disk), NodeId(f"node-{number}"))
-        self.server = ServerProcess.start(self.folders, secret, LOOPBACK, Limits(**limits))
+        self.server = ServerProcess.start(self.folders, secret, LOOPBACK, ServerLimits(**limits))
 
     def fill(self, segment: str, size: int) -> bytes:
         data = os.urandom(min(size, 1 << 20)) * -(-size // (1 << 20))
@@ -40,7 +40,7 @@ class Node:
         found: list[Done] = []
         while len(found) < count and not self.server.closed:
             assert select.select([self.server.control], [], [], PATIENCE_S)[0]
-            found += self.server.hear()
+            found += self.server.receive()
         return found
 
     def signal(self, number: int) -> None:

@@ -1,15 +1,15 @@
-"""Map outputs made by hand, and parcels looked into."""
+"""Map outputs made by hand, and prefetched segments looked into."""
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from pyrite.blocks.parcel import ALIGNMENT, parcel_bytes, unpack_directory
+from pyrite.blocks.fetched import ALIGNMENT, fetched_bytes, unpack_directory
 from pyrite.blocks.parts import find_part, pack_header
 from pyrite.blocks.segments import Folders
 from pyrite.ids import Medium
-from pyrite.remote.asking import Stretch
+from pyrite.remote.asking import ByteRange
 
 Parts = list[bytes]
 
@@ -23,34 +23,34 @@ def random_parts(random: Random, count: int, most_bytes: int = 5000) -> Parts:
 
 def lay(
     folders: Folders, segment: str, outputs: Sequence[Parts], medium: Medium = "memory"
-) -> list[Stretch]:
+) -> list[ByteRange]:
     """Writes the outputs into one segment, one behind another; where each lies."""
     blocks, data = [], b""
     for parts in outputs:
         block = pack_header([len(part) for part in parts]) + b"".join(parts)
-        blocks.append(Stretch(segment, len(data), len(block), medium))
+        blocks.append(ByteRange(segment, len(data), len(block), medium))
         data += block
     Path(folders.path(segment, medium)).write_bytes(data)
     return blocks
 
 
 def room_for(outputs: Sequence[Parts], parts: Sequence[int]) -> int:
-    """How large a parcel is ordered that shall hold the parts of the outputs."""
+    """How large a prefetched segment is ordered that shall hold the parts of the outputs."""
     frames = sum(len(output[part]) for output in outputs for part in parts)
-    return parcel_bytes(len(outputs), len(parts), frames)
+    return fetched_bytes(len(outputs), len(parts), frames)
 
 
 def unpack(folders: Folders, segment: str, parts: Sequence[int]) -> dict[int, Parts]:
-    """What a parcel holds: of each map output, the parts."""
+    """What a prefetched segment holds: of each map output, the parts."""
     path = Path(folders.path(segment, "memory"))
     assert path.stat().st_mode & 0o777 == 0o600
-    parcel = memoryview(path.read_bytes())
+    fetched = memoryview(path.read_bytes())
     found, end = {}, 0
-    for map, offset, length in unpack_directory(parcel):
+    for map, offset, length in unpack_directory(fetched):
         assert offset % ALIGNMENT == 0 and offset >= end
-        selection, end = parcel[offset : offset + length], offset + length
+        selection, end = fetched[offset : offset + length], offset + length
         found[map] = [bytes(find_part(selection, part) or b"") for part in parts]
-    assert end == len(parcel)
+    assert end == len(fetched)
     return found
 
 

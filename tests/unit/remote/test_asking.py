@@ -2,12 +2,12 @@
 
 import pytest
 
-from pyrite.remote.asking import WINDOW, WINDOW_BYTES, Asking, Enough, Stretch
+from pyrite.remote.asking import WINDOW, WINDOW_BYTES, Asking, ByteRange, Enough
 from pyrite.remote.protocol import MOST_BYTES, MOST_PARTS
 
 
-def blocks_of(count: int, length: int = 1 << 20) -> list[Stretch]:
-    return [Stretch("e0-1", number * length, length) for number in range(count)]
+def blocks_of(count: int, length: int = 1 << 20) -> list[ByteRange]:
+    return [ByteRange("e0-1", number * length, length) for number in range(count)]
 
 
 def converse(asking: Asking, size: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""A fetcher in this process: parcels arrive whole, or nothing of them does."""
+"""A fetcher in this process: prefetched segments arrive whole, or nothing of them does."""
 
 import os
 import resource
@@ -14,12 +14,12 @@ from orderbench import OrderBench
 from outputs import lay, random_parts, room_for, segments, unpack
 from peers import PATIENCE_S, exactly
 
-from pyrite.blocks.parcel import directory_bytes
+from pyrite.blocks.fetched import directory_bytes
 from pyrite.blocks.segments import Folders
 from pyrite.ids import Medium
 from pyrite.remote import client as client_module
 from pyrite.remote import fetcher as module
-from pyrite.remote.asking import Stretch
+from pyrite.remote.asking import ByteRange
 from pyrite.remote.client import BlockClient
 from pyrite.remote.errors import Address
 from pyrite.remote.fetcher import Fetcher, FetchOrder
@@ -38,7 +38,7 @@ class Bench(OrderBench):
 
     def order(
         self,
-        blocks: Sequence[Stretch],
+        blocks: Sequence[ByteRange],
         parts: Sequence[int],
         size: int = 1 << 20,
         address: Address | None = None,
@@ -96,7 +96,7 @@ def test_parts_of_several_outputs(bench: Bench, source: Source, segment: str) ->
             assert got == [outputs[output][part] for part in parts]
 
 
-def test_a_large_parcel(bench: Bench, source: Source, segment: str) -> None:
+def test_a_large_prefetched_segment(bench: Bench, source: Source, segment: str) -> None:
     where, medium, address = source
     random = Random(4)
     outputs = [[random.randbytes(6 << 20), b"", random.randbytes(100), b"x"] for _ in range(2)]
@@ -113,8 +113,8 @@ def test_outputs_that_are_gone(bench: Bench, source: Source, segment: str) -> No
     where, medium, address = source
     good, other = lay(where, segment, [[b"one", b"two"], [b"three"]], medium)
     for lost, said in [
-        (Stretch(f"{segment}9", 0, 100, medium), "is gone"),
-        (Stretch(segment, other.offset, other.length + 1, medium), "is shorter than its block"),
+        (ByteRange(f"{segment}9", 0, 100, medium), "is gone"),
+        (ByteRange(segment, other.offset, other.length + 1, medium), "is shorter than its block"),
     ]:
         reason = bench.fails(bench.order([good, lost], [0], address=address))
         assert lost.segment in reason
@@ -141,7 +141,7 @@ def test_parts_that_there_are_not(bench: Bench, source: Source, segment: str) ->
     assert bench.carry_out(bench.order(blocks, [0, 1], address=address)) is None
 
 
-def test_a_parcel_that_is_too_small(bench: Bench, source: Source, segment: str) -> None:
+def test_a_prefetched_segment_that_is_too_small(bench: Bench, source: Source, segment: str) -> None:
     where, medium, address = source
     outputs = [[bytes(500_000), b"x"], [bytes(300_000), b"y"]]
     blocks = lay(where, segment, outputs, medium)
@@ -174,9 +174,9 @@ def test_memory_that_is_full(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_what_is_no_file(bench: Bench) -> None:
     os.mkfifo(bench.folders.path("e0-3", "memory"))
-    assert bench.fails(bench.order([Stretch("e0-3", 0, 100)], [0])) == "e0-3 is no segment"
+    assert bench.fails(bench.order([ByteRange("e0-3", 0, 100)], [0])) == "e0-3 is no segment"
     os.symlink("e0-3", bench.folders.path("e0-4", "memory"))
-    reason = bench.fails(bench.order([Stretch("e0-4", 0, 100)], [0]))
+    reason = bench.fails(bench.order([ByteRange("e0-4", 0, 100)], [0]))
     assert reason == "segment e0-4 can't be opened: Too many levels of symbolic links"
 
 
@@ -227,7 +227,7 @@ def test_orders_for_one_source_are_done_in_their_order(
 ) -> None:
     random = Random(8)
     outputs = [random_parts(random, 4, 300) for _ in range(10)]
-    addresses: dict[Address | None, list[Stretch]] = {
+    addresses: dict[Address | None, list[ByteRange]] = {
         None: lay(bench.folders, "e0-1", outputs, "disk"),
         server.address: lay(folders, segment, outputs),
     }
@@ -237,7 +237,7 @@ def test_orders_for_one_source_are_done_in_their_order(
         chosen = random.sample(range(10), 3)
         blocks = [addresses[address][each] for each in chosen]
         if random.random() < 0.1:
-            blocks[1] = Stretch("e7-1", 0, 100)
+            blocks[1] = ByteRange("e7-1", 0, 100)
         parts = sorted(random.sample(range(4), 2))
         orders[id] = bench.order(blocks, parts, address=address, id=id), chosen
         bench.orders.take(orders[id][0])
@@ -401,7 +401,7 @@ def test_memory_and_descriptors_are_free_when_it_is_said(
     blocks = lay(where, segment, [[b"one", b"two"]] * 2, medium)
     assert bench.carry_out(bench.order(blocks, [0], address=address)) is None
     before = len(os.listdir("/proc/self/fd"))
-    gone = [blocks[0], Stretch(f"{segment}9", 0, 100, medium)]
+    gone = [blocks[0], ByteRange(f"{segment}9", 0, 100, medium)]
     for size in (1 << 20, 1 << 10, directory_bytes(2)) * 10:
         for wanted in blocks, gone:
             reason = bench.carry_out(order := bench.order(wanted, [0], size, address))

@@ -15,7 +15,7 @@ from peers import PATIENCE_S, exactly, fds_of, prove, until_closed
 from pyrite.blocks.parts import find_part, selection_header_bytes
 from pyrite.blocks.segments import Folders
 from pyrite.ids import Medium
-from pyrite.remote.asking import WINDOW, Stretch
+from pyrite.remote.asking import WINDOW, ByteRange
 from pyrite.remote.client import BlockClient
 from pyrite.remote.errors import BlockGone, BlockRefused, BlockSpoilt, PeerLost
 from pyrite.remote.process import ServerProcess
@@ -40,8 +40,8 @@ Parts = list[bytes]
 
 def stretches_of(
     folders: Folders, segment: str, outputs: list[Parts], medium: Medium = "memory"
-) -> list[Stretch]:
-    return [Stretch(*block) for block in lay(folders, segment, outputs, medium)]
+) -> list[ByteRange]:
+    return [ByteRange(*block) for block in lay(folders, segment, outputs, medium)]
 
 
 def parts_in(selection: object, wanted: list[int]) -> Parts:
@@ -96,9 +96,9 @@ def test_gone_and_spoilt_ones_among_others(
     data = bytearray(path.read_bytes())
     data[blocks[3].offset + 8] ^= 1
     path.write_bytes(data)
-    blocks[7] = Stretch("e0-9", 0, 100)
-    blocks[9] = Stretch("e0-1", len(data) - 50, 100)
-    blocks[11] = Stretch("e0-1", 0, 0)
+    blocks[7] = ByteRange("e0-9", 0, 100)
+    blocks[9] = ByteRange("e0-1", len(data) - 50, 100)
+    blocks[11] = ByteRange("e0-1", 0, 0)
     kinds = {3: BlockSpoilt, 7: BlockGone, 9: BlockGone, 11: BlockSpoilt}
     for place, found in enumerate(client.gather(server.address, blocks, [0])):
         if place in kinds:
@@ -146,7 +146,7 @@ def test_a_part_that_a_selection_does_not_have_is_no_loss_of_the_node(
     length = client.gather_into(server.address, block, [0, 5], copy)
     Path(folders.path("e0-2", "memory")).write_bytes(copy[:length])
     (link,) = client.links.values()
-    (found,) = client.gather(server.address, [Stretch("e0-2", 0, length)], [0, 3, 5])
+    (found,) = client.gather(server.address, [ByteRange("e0-2", 0, length)], [0, 3, 5])
     assert isinstance(found, BlockSpoilt)
     assert list(client.links.values()) == [link]
 
@@ -267,7 +267,7 @@ def test_replies_that_can_not_be(secret: bytes) -> None:
         liar.start()
         client = BlockClient(secret, timeout_s=PATIENCE_S)
         with pytest.raises(PeerLost, match="another protocol"):
-            client.gather(listener.getsockname(), [Stretch("e0-1", 0, 100)], [0])
+            client.gather(listener.getsockname(), [ByteRange("e0-1", 0, 100)], [0])
         client.close()
         liar.join()
 

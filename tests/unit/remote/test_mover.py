@@ -21,7 +21,7 @@ from pyrite.remote import mover as module
 from pyrite.remote.client import BlockClient
 from pyrite.remote.errors import Address, PeerLost
 from pyrite.remote.handshake import ANSWER_BYTES, counter_proof, fresh_nonce
-from pyrite.remote.link import Link
+from pyrite.remote.link import PeerLink
 from pyrite.remote.mover import MoveOrder, Mover, filled_bytes
 from pyrite.remote.process import ServerProcess
 from pyrite.remote.protocol import REQUEST, unpack_request
@@ -224,10 +224,10 @@ def test_who_waits_for_a_lost_node_is_told_at_once(
     with socket.create_server(("127.0.0.1", 0)) as listener:
         silent: Address = listener.getsockname()
 
-        def link(address: Address, timeout_s: float) -> Link:
-            return Link(address, 0.05 if address == silent else timeout_s)
+        def link(address: Address, timeout_s: float) -> PeerLink:
+            return PeerLink(address, 0.05 if address == silent else timeout_s)
 
-        monkeypatch.setattr(client_module, "Link", link)
+        monkeypatch.setattr(client_module, "PeerLink", link)
         bench.orders.take(MoveOrder(0, "e0-1", "moved-1", "disk", None))
         for id in range(1, 9):
             address = server.address if id == 5 else silent

@@ -15,7 +15,7 @@ from pyrite.blocks.segments import Folders
 from pyrite.ids import BlockRef, Medium, NodeId, ShuffleId
 from pyrite.remote import ahead
 from pyrite.remote.ahead import PartsAhead
-from pyrite.remote.asking import Stretch
+from pyrite.remote.asking import ByteRange
 from pyrite.remote.buffers import WarmBuffers, rounded
 from pyrite.remote.errors import BlockGone
 from pyrite.remote.neighbours import Neighbours
@@ -228,10 +228,10 @@ def test_a_long_part_that_is_lost_or_spoilt(nodes: Nodes, how: str) -> None:
 
 def test_no_more_is_offered_than_a_node_sends_soon(nodes: Nodes) -> None:
     offered: list[int] = []
-    stretches: dict[Stretch, int] = {}
+    stretches: dict[ByteRange, int] = {}
     gather = nodes.neighbours.gather
 
-    def count(node: NodeId, blocks: Sequence[Stretch], *how: Any) -> list[memoryview | BlockGone]:
+    def count(node: NodeId, blocks: Sequence[ByteRange], *how: Any) -> list[memoryview | BlockGone]:
         offered.append(len(blocks))
         # Each is made once, however often it is offered.
         assert all(stretches.setdefault(each, id(each)) == id(each) for each in blocks)

@@ -1,4 +1,4 @@
-"""A block server is told to fetch parcels from others, which may end in the middle."""
+"""A block server is told to fetch prefetched segments from others, which may end in the middle."""
 
 import os
 import signal
@@ -11,11 +11,11 @@ from nodes import Node
 from outputs import lay, random_parts, unpack
 
 from pyrite.blocks.segments import remove_segments
-from pyrite.remote.asking import Stretch
+from pyrite.remote.asking import ByteRange
 from pyrite.remote.client import BlockClient
+from pyrite.remote.controlsocket import Fetched, Moved
 from pyrite.remote.fetcher import FetchOrder
 from pyrite.remote.mover import MoveOrder
-from pyrite.remote.words import Fetched, Moved
 
 Start = Callable[..., Node]
 
@@ -34,7 +34,7 @@ def start_node(tmp_path: Path, secret: bytes) -> Iterator[Start]:
 
 
 def order(
-    id: int, source: Node | None, parts: Iterable[int], blocks: Iterable[Stretch]
+    id: int, source: Node | None, parts: Iterable[int], blocks: Iterable[ByteRange]
 ) -> FetchOrder:
     lies = tuple(blocks)
     address = None if source is None else source.server.address
@@ -49,7 +49,7 @@ def test_from_several_nodes_and_the_own_disk(start_node: Start) -> None:
     for id, node in enumerate([None, *others]):
         blocks = lay((node or here).folders, "e0-1", outputs[id], "disk")
         here.server.fetch(order(id, node, [1, 4], blocks))
-    here.server.fetch(order(3, others[0], [1], [Stretch("e9-1", 0, 100)]))
+    here.server.fetch(order(3, others[0], [1], [ByteRange("e9-1", 0, 100)]))
     here.server.move(MoveOrder(0, "e9-2", "moved-1", "disk", None))
     heard = here.heard(5)
     moves = [each for each in heard if isinstance(each, Moved)]
@@ -63,7 +63,7 @@ def test_from_several_nodes_and_the_own_disk(start_node: Start) -> None:
     assert here.segments() == ["e0-1", *(f"fetched-{id}" for id in range(3))]
 
 
-def test_a_parcel_of_many_outputs(start_node: Start) -> None:
+def test_a_prefetched_segment_of_many_outputs(start_node: Start) -> None:
     here, there = start_node(), start_node()
     outputs = [[b"%d" % number, b"", b"x" * (number % 50)] for number in range(5000)]
     here.server.fetch(order(1, there, [0, 2], lay(there.folders, "e0-1", outputs)))
@@ -88,7 +88,7 @@ def test_each_fetches_from_the_other(start_node: Start) -> None:
 
 def appears(node: Node, target: str) -> None:
     while target not in node.segments():
-        assert node.server.hear() == []
+        assert node.server.receive() == []
 
 
 @pytest.mark.parametrize("how", ["before it answers", "while it sends"])
@@ -123,7 +123,7 @@ def test_the_server_stops_in_the_middle(start_node: Start, kind: str) -> None:
     assert here.segments() == []
 
 
-def test_a_parcel_is_forgotten_in_the_middle(start_node: Start) -> None:
+def test_a_prefetched_segment_is_forgotten_in_the_middle(start_node: Start) -> None:
     here, there = start_node(), start_node(send_bytes_per_s=1 << 20)
     blocks = lay(there.folders, "e0-1", [[bytes(100_000)]] * 30)
     here.server.fetch(order(1, there, [0], blocks))
@@ -179,7 +179,7 @@ def test_forgotten_and_fetched_in_any_order(start_node: Start, client: BlockClie
     assert {None} < set(reasons.values())
 
 
-def test_a_server_holds_nothing_of_a_parcel_that_is_made(start_node: Start) -> None:
+def test_a_server_holds_nothing_of_a_prefetched_segment_that_is_made(start_node: Start) -> None:
     here, there = start_node(), start_node()
     here.server.fetch(order(1, there, [0], lay(there.folders, "e0-1", [[b"one"]])))
     assert here.heard(1) == [(1, None)]

@@ -13,7 +13,7 @@ from peers import PATIENCE_S
 
 from pyrite.blocks.segments import remove_segments
 from pyrite.ids import Medium
-from pyrite.remote import words
+from pyrite.remote import controlsocket
 from pyrite.remote.client import BlockClient
 from pyrite.remote.mover import MoveOrder
 
@@ -48,7 +48,7 @@ def test_to_memory_and_disks(nodes: list[Node]) -> None:
 
 
 def test_nothing_to_hear(nodes: list[Node]) -> None:
-    assert nodes[0].server.hear() == []
+    assert nodes[0].server.receive() == []
     assert not nodes[0].server.closed
 
 
@@ -69,7 +69,7 @@ def test_readers_are_served_while_segments_move(nodes: list[Node], client: Block
     found: list[tuple[int, str | None]] = []
     while not found:
         assert client.read(here.server.address, "e0-1", 5, 1000) == data[5:1005]
-        found = here.server.hear()
+        found = here.server.receive()
     assert found == [(1, None)]
 
 
@@ -137,7 +137,7 @@ def test_a_parent_does_not_wait_for_a_server_that_does_not_read(nodes: list[Node
     for id in range(300):
         here.server.move(MoveOrder(id, "e0-1", f"moved-{id}", "memory", there.server.address))
     assert here.server.words.outbox
-    assert here.server.hear() == []
+    assert here.server.receive() == []
     here.signal(signal.SIGCONT)
     assert here.heard(300) == [(id, None) for id in range(300)]
     assert not here.server.words.outbox
@@ -163,7 +163,7 @@ def test_a_server_does_not_wait_for_a_parent_that_does_not_hear(
 def test_a_server_that_never_reads_is_given_up(
     nodes: list[Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(words, "MOST_UNSENT_BYTES", 1 << 20)
+    monkeypatch.setattr(controlsocket, "MOST_UNSENT_BYTES", 1 << 20)
     here = nodes[0]
     here.signal(signal.SIGSTOP)
     for number in range(100_000):
@@ -205,7 +205,7 @@ def caught_in_the_middle(nodes: list[Node], medium: Medium) -> str:
         here.server.move(MoveOrder(id, "e0-1", target, medium, there.server.address))
         said: list[tuple[int, str | None]] = []
         while not path.exists():
-            said += here.server.hear()
+            said += here.server.receive()
             assert said in ([], [(id, None)])
         there.signal(signal.SIGSTOP)
         # What is on its way arrives even when its source is dead, so that much has to be left.

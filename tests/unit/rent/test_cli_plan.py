@@ -14,7 +14,7 @@ from pyrite.forecast.costs import CostModel, NodeKind
 from pyrite.forecast.play import simulate
 from pyrite.forecast.workload import JobModel, KeptModel, StageModel, Workload, two_stages
 from pyrite.ids import RddId
-from pyrite.plan.program import Step
+from pyrite.plan.program import PlanStep
 from pyrite.rent.command import QUIET_ROUNDS, run_plan
 from pyrite.rent.prices import EXAMPLE, read_prices
 from pyrite.rent.runs import read_run, read_runs
@@ -46,7 +46,7 @@ startup = 40
 def tell(folder: Path, name: str, workload: Workload, nodes: int = 2) -> str:
     """Writes the story of a simulated run."""
     file = StoryFile(str(folder), name)
-    simulate(workload, [NodeKind(1, latency_s=0.0)] * nodes, MODEL, listeners=[file.tell])
+    simulate(workload, [NodeKind(1, latency_s=0.0)] * nodes, MODEL, listeners=[file.record])
     file.close()
     return file.path
 
@@ -57,7 +57,7 @@ def counting(seconds: float = 2.0) -> Workload:
 
 def iterating(times: int, block_bytes: float) -> Workload:
     """A loop over an RDD that is kept in the pool."""
-    kept = Step(RddId(1), (), 8)
+    kept = PlanStep(RddId(1), (), 8)
     stages = {
         number: StageModel(number, [0.5] * 8, "gradient at job.py:7", steps=(kept,))
         for number in range(times)

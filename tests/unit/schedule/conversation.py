@@ -15,7 +15,7 @@ from pyrite.ids import (
     ShuffleId,
     StageId,
 )
-from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
+from pyrite.plan.program import NarrowInput, PlanStep, Shape, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
@@ -44,8 +44,8 @@ def _stage(
 ) -> StageSpec:
     # Two RDDs: one that reads the shuffles, numbered 10 * id, and a map of it, 10 * id + 1.
     shuffles = {parent.writes: parent for parent in parents if parent.writes is not None}
-    first = Step(RddId(10 * id), tuple(ShuffleInput(each) for each in shuffles), partitions)
-    second = Step(RddId(10 * id + 1), (NarrowInput(0, SAME),), partitions)
+    first = PlanStep(RddId(10 * id), tuple(ShuffleInput(each) for each in shuffles), partitions)
+    second = PlanStep(RddId(10 * id + 1), (NarrowInput(0, SAME),), partitions)
     shape = Shape([first, second])
     return StageSpec(StageId(id), f"stage {id}", partitions, shape, shuffles, writes, barrier)
 
@@ -85,12 +85,14 @@ class Talk:
         result = None if writes else b"r"
         places = range(len(launched.partitions))
         outputs = [BlockRef(NODE, f"made-{attempt}", 10 * place, 10, "disk") for place in places]
-        made = [ev.Made(result, output if writes else None, accumulators) for output in outputs]
+        made = [
+            ev.TaskOutput(result, output if writes else None, accumulators) for output in outputs
+        ]
         return self.tell(ev.TaskSucceeded(AttemptId(attempt), tuple(made), **news))
 
     def fail(self, attempt: int, message: str = "ValueError: bad") -> list[do.Command]:
         del self.running[AttemptId(attempt)]
-        return self.tell(ev.TaskFailed(AttemptId(attempt), ev.Failure("ValueError", message)))
+        return self.tell(ev.TaskRaised(AttemptId(attempt), ev.Failure("ValueError", message)))
 
     def lose(self, executor: int) -> list[do.Command]:
         for attempt in [a for a, each in self.running.items() if each.executor == executor]:

@@ -1,4 +1,5 @@
-"""Parcels for random walks: fetched when they are ordered, late, twice or not at all."""
+"""Prefetched segments for random walks: fetched when they are ordered, late, twice or not at
+all."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Fetching:
-    """What is on its way to which node, and the parcels that lie there."""
+    """What is on its way to which node, and the prefetched segments that lie there."""
 
     def __init__(self, dice: Random) -> None:
         self.dice = dice
@@ -26,7 +27,7 @@ class Fetching:
         self.late: list[ev.PartsFetched | ev.PartsNotFetched] = []
         # Orders that have reached the next life of their node.
         self.astray: dict[int, do.FetchParts] = {}
-        self.parcels: dict[tuple[NodeId, str], do.FetchParts] = {}
+        self.prefetched: dict[tuple[NodeId, str], do.FetchParts] = {}
         self.fetched_bytes = 0
         self.made: dict[BlockRef, tuple[ShuffleId, int]] = {}
 
@@ -42,11 +43,11 @@ class Fetching:
             assert ref in files and ref.node == order.source, f"{ref} is not there: {order}"
             assert self.made[ref][1] == index, f"{ref} is not the output of map {index}"
         shuffles = {self.made[ref][0] for ref in order.refs}
-        assert len(shuffles) == 1, f"several shuffles in one parcel: {order}"
+        assert len(shuffles) == 1, f"several shuffles in one prefetched segment: {order}"
         self.on_way[order.fetch] = order
 
     def end(self, files: Files, faults: bool) -> ev.PartsFetched | ev.PartsNotFetched | None:
-        """A parcel arrives, or does not; gives what is heard of it, if anything."""
+        """A prefetched segment arrives, or does not; gives what is heard of it, if anything."""
         dice = self.dice
         if self.late and (not (self.on_way or self.astray) or dice.random() < 0.3):
             return self.late.pop(dice.randrange(len(self.late)))
@@ -64,7 +65,7 @@ class Fetching:
         elif not all(ref in files for ref in order.refs) or (faults and dice.random() < 0.15):
             told = ev.PartsNotFetched(order.fetch, "it is not there")
         else:
-            self.parcels[order.node, order.segment] = order
+            self.prefetched[order.node, order.segment] = order
             files.sizes[order.node, order.segment] = order.bytes
             self.fetched_bytes += order.bytes
         if faults and dice.random() < 0.1:
@@ -88,7 +89,7 @@ class Fetching:
                 self.late.append(ev.PartsFetched(fetch))
             elif chance < 0.6:
                 self.astray[fetch] = order
-        self.parcels = {key: order for key, order in self.parcels.items() if key[0] != node}
+        self.prefetched = {key: order for key, order in self.prefetched.items() if key[0] != node}
 
     def drop(self, node: NodeId, segment: str) -> None:
         for fetch, order in self.on_way.items():
@@ -96,16 +97,16 @@ class Fetching:
                 assert fetch not in self.stopped, "dropped twice on its way"
                 self.stopped.add(fetch)
         self.astray = {id: each for id, each in self.astray.items() if each.segment != segment}
-        self.parcels.pop((node, segment), None)
+        self.prefetched.pop((node, segment), None)
 
     def check_launch(
         self, launch: do.LaunchTask, node: NodeId, files: Files, alike: Container[ShuffleId]
     ) -> None:
         """What a task is told to read lies on its own node, and is what it would fetch."""
         now = {each.shuffle: dict(enumerate(each.refs)) for each in launch.inputs}
-        for each in launch.parcels:
+        for each in launch.prefetched:
             for segment in each.segments:
-                order = self.parcels.get((node, segment))
+                order = self.prefetched.get((node, segment))
                 assert order is not None, f"{segment} is told, and is not on {node}"
                 assert (node, segment) in files.sizes
                 for number, ref in zip(order.maps, order.refs, strict=True):

@@ -8,7 +8,7 @@ import pytest
 from conversation import map_stage, of_type, result_stage
 from threenodes import MIB, NODES, Nodes
 
-from pyrite.blocks.parcel import directory_bytes, parcel_bytes
+from pyrite.blocks.fetched import directory_bytes, fetched_bytes
 from pyrite.ids import BlockRef, ExecutorId, NodeId, ShuffleId
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule import commands as do
@@ -173,7 +173,7 @@ def test_the_copies_of_an_order_lie_where_they_are_said_to() -> None:
         copy = talk.outputs.replicas[index]
         assert copy == BlockRef(order.node, order.segment, offset, ref.length + 24, "disk")
         offset = -(-(offset + copy.length) // 64) * 64
-    assert offset <= order.bytes == parcel_bytes(2, 3, sum(ref.length for ref in order.refs))
+    assert offset <= order.bytes == fetched_bytes(2, 3, sum(ref.length for ref in order.refs))
 
 
 def test_without_another_node_there_is_no_copy() -> None:

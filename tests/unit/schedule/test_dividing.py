@@ -45,7 +45,7 @@ def end_piece(talk: Nodes, attempt: int, updates: bytes | None = None) -> list[d
     launch = talk.running.pop(AttemptId(attempt))
     block = BlockRef(NODES[launch.executor], f"e{launch.executor}-{attempt}", 0, 50, "disk")
     return talk.tell(
-        ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=block, accumulators=updates),))
+        ev.TaskSucceeded(AttemptId(attempt), (ev.TaskOutput(output=block, accumulators=updates),))
     )
 
 
@@ -186,7 +186,7 @@ def test_what_pieces_read_again_is_weighed(
             half = BlockRef(
                 NODES[launch.executor], f"made-{attempt}", 0, other_mib * MIB // 2, "disk"
             )
-            talk.tell(ev.TaskSucceeded(attempt, (ev.Made(output=half),)))
+            talk.tell(ev.TaskSucceeded(attempt, (ev.TaskOutput(output=half),)))
     assert [each.pieces for each in of_type(talk.log, do.ReducerDivided)] == expected
 
 
@@ -284,7 +284,7 @@ def test_a_whole_that_runs_without_one_of_its_pieces_begins_anew() -> None:
     # It may have read the piece before, but what that added is forgotten: all counts, or nothing.
     assert attempt in [each.attempt for each in of_type(talk.log, do.CancelTask)]
     del talk.running[AttemptId(attempt)]
-    talk.tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(b"late", accumulators=b"late"),)))
+    talk.tell(ev.TaskSucceeded(AttemptId(attempt), (ev.TaskOutput(b"late", accumulators=b"late"),)))
     assert not of_type(talk.log, do.CountAccumulators)
     runs_as_a_whole(talk)
     results = {each.partition: each.result for each in of_type(talk.log, do.DeliverResult)}

@@ -10,7 +10,7 @@ from threenodes import MIB, NODES, Nodes
 
 from pyrite.ids import AttemptId, BlockRef, JobId, NodeId, Partition, RddId, ShuffleId, StageId
 from pyrite.place.sizes import encode
-from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
+from pyrite.plan.program import NarrowInput, PlanStep, Shape, ShuffleInput
 from pyrite.plan.stages import StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
@@ -25,8 +25,8 @@ def beside_kept(reducers: int, parent: StageSpec) -> StageSpec:
     assert parent.writes is not None
     shape = Shape(
         [
-            Step(KEPT, (), reducers),
-            Step(RddId(10), (NarrowInput(0, SAME), ShuffleInput(parent.writes)), reducers),
+            PlanStep(KEPT, (), reducers),
+            PlanStep(RddId(10), (NarrowInput(0, SAME), ShuffleInput(parent.writes)), reducers),
         ]
     )
     return replace(result_stage(1, reducers, parent), shape=shape)
@@ -43,7 +43,7 @@ def keep(talk: Nodes, node: NodeId, partitions: int) -> None:
         segment = f"e{writer}-{100 + index}"
         talk.tell(ev.SpaceWanted(node, writer, segment, 100, rdd=KEPT))
         stored.append(ev.Stored(Partition(KEPT, index), BlockRef(node, segment, 0, 100), 100))
-    talk.tell(ev.TaskSucceeded(attempt, (ev.Made(b"r"),), ev.KeptNews(tuple(stored), ())))
+    talk.tell(ev.TaskSucceeded(attempt, (ev.TaskOutput(b"r"),), ev.KeptNews(tuple(stored), ())))
 
 
 def run_maps(talk: Nodes, *sizes: int, until: int = 0) -> None:
@@ -98,7 +98,9 @@ def in_memory(talk: Nodes, *sizes: int) -> None:
     segment = f"e{writer}-{attempt}"
     talk.tell(ev.SpaceWanted(node, writer, segment, sum(sizes)))
     output = BlockRef(node, segment, 0, sum(sizes))
-    talk.tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=output, sizes=encode(sizes)),)))
+    talk.tell(
+        ev.TaskSucceeded(AttemptId(attempt), (ev.TaskOutput(output=output, sizes=encode(sizes)),))
+    )
 
 
 def test_what_lies_in_the_nodes_own_memory_is_not_missing() -> None:
@@ -123,7 +125,7 @@ def test_reducers_that_run_keep_no_room_for_what_they_fetch_themselves() -> None
         talk.make(*[MIB] * 6)
     ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None
-    late = [parcel.fetch for parcel in ahead.units[0].segments]
+    late = [fetched.fetch for fetched in ahead.units[0].segments]
     assert late and not ahead.units[0].missing_bytes()
     for fetch in late:
         talk.tell(ev.PartsNotFetched(fetch, "it was dropped"))
@@ -138,7 +140,7 @@ def test_a_lost_output_is_one_reason_to_drop_a_round() -> None:
     talk.arrive_all()
     ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None
-    before = {parcel.segment.name for parcel in ahead.units[0].segments}
+    before = {fetched.segment.name for fetched in ahead.units[0].segments}
     answer = talk.tell(ev.NodeLost(NODES[2], "it went down"))
     dropped = {name for each in of_type(answer, do.DropSegments) for name in each.segments}
     assert len(before & dropped) > 1 and ahead.units[0].given_up == 0

@@ -11,7 +11,7 @@ from conversation import NODE, Talk, launched, map_stage, of_type, result_stage
 
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, NodeId, RddId, ShuffleId
 from pyrite.place.sizes import encode
-from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
+from pyrite.plan.program import NarrowInput, PlanStep, Shape, ShuffleInput
 from pyrite.rdd.dependency import UnionSlice
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
@@ -118,7 +118,7 @@ def test_what_takes_long_is_computed_alone() -> None:
     for _ in range(40):
         attempt = next(iter(talk.running))
         talk.running.pop(attempt)
-        talk.tell(ev.TaskSucceeded(attempt, (ev.Made(b"r"),)), at_s=talk.now_s + 0.2)
+        talk.tell(ev.TaskSucceeded(attempt, (ev.TaskOutput(b"r"),)), at_s=talk.now_s + 0.2)
     assert talk.ended() == {0: None} and len(talk.reduce_launches()) == 40
 
 
@@ -126,7 +126,7 @@ def test_a_group_takes_no_longer_than_a_moment() -> None:
     talk = begun(400)
     attempt = next(iter(talk.running))
     talk.running.pop(attempt)
-    answer = talk.tell(ev.TaskSucceeded(attempt, (ev.Made(b"r"),)), at_s=talk.now_s + 0.03)
+    answer = talk.tell(ev.TaskSucceeded(attempt, (ev.TaskOutput(b"r"),)), at_s=talk.now_s + 0.03)
     [launch] = of_type(answer, do.LaunchTask)
     assert len(launch.partitions) == 3
 
@@ -154,9 +154,9 @@ def test_barriers_kept_rows_and_files_beside_a_shuffle_are_left_alone() -> None:
     kept.succeed_all()
     beside = Quick()
     stage = result_stage(1, 40, map_stage(0, 1))
-    source = Step(RddId(7), (), 20)
-    reduced = Step(RddId(10), (ShuffleInput(ShuffleId(0)),), 20)
-    union = Step(
+    source = PlanStep(RddId(7), (), 20)
+    reduced = PlanStep(RddId(10), (ShuffleInput(ShuffleId(0)),), 20)
+    union = PlanStep(
         RddId(11),
         (NarrowInput(0, UnionSlice(0, 20)), NarrowInput(1, UnionSlice(20, 20))),
         40,
@@ -305,8 +305,8 @@ def test_outputs_and_counts_of_a_group_are_kept_one_by_one() -> None:
     group = talk.running.pop(talk.group().attempt)
     refs = [BlockRef(NODE, f"made-{each}", 0, 10, "disk") for each in group.partitions]
     counts = [b"count %d" % each for each in group.partitions]
-    made = [ev.Made(None, ref, count) for ref, count in zip(refs, counts, strict=True)]
-    first = ev.TaskSucceeded(group.attempt, (ev.Made(None, refs[0], counts[0]), *made[1:]))
+    made = [ev.TaskOutput(None, ref, count) for ref, count in zip(refs, counts, strict=True)]
+    first = ev.TaskSucceeded(group.attempt, (ev.TaskOutput(None, refs[0], counts[0]), *made[1:]))
     answer = talk.tell(first)
     assert [each.updates for each in of_type(answer, do.CountAccumulators)] == counts
     outputs = talk.scheduler.outputs._shuffles[ShuffleId(1)]
@@ -320,7 +320,9 @@ def test_what_a_group_made_for_nobody_is_released() -> None:
     group = talk.running.pop(talk.group().attempt)
     talk.tell(ev.CancelRequested("enough"))
     refs = [BlockRef(NODE, f"late-{each}", 0, 10, "disk") for each in group.partitions]
-    late = ev.TaskSucceeded(group.attempt, (ev.Made(refs[0]), *(ev.Made(ref) for ref in refs[1:])))
+    late = ev.TaskSucceeded(
+        group.attempt, (ev.TaskOutput(refs[0]), *(ev.TaskOutput(ref) for ref in refs[1:]))
+    )
     dropped = of_type(talk.tell(late), do.DropSegments)
     assert [name for each in dropped for name in each.segments] == [ref.segment for ref in refs]
 
@@ -352,7 +354,9 @@ def on_two_nodes(sizes: list[int], **rules: Any) -> Quick:
     [attempt] = talk.running
     del talk.running[attempt]
     output = BlockRef(NODE, "map", 0, sum(sizes), "disk")
-    talk.tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=output, sizes=encode(sizes)),)))
+    talk.tell(
+        ev.TaskSucceeded(AttemptId(attempt), (ev.TaskOutput(output=output, sizes=encode(sizes)),))
+    )
     return talk
 
 

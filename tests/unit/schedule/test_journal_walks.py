@@ -43,7 +43,7 @@ class JournalWalk(Walk):
         answer = self.scheduler.handle(event, self.now_s)
         if self.twin is not None:
             assert comparable(self.twin.handle(event, self.now_s)) == comparable(answer)
-        journal.tell(self.now_s, event, answer)
+        journal.record(self.now_s, event, answer)
         self.met["new beginning"] += journal.events == 0
         seldom = any(under_way(self.scheduler)[kind] for kind in SELDOM)
         if self.cuts.random() < (0.2 if seldom else 0.03):
@@ -68,7 +68,7 @@ def under_way(scheduler: Scheduler) -> dict[str, bool]:
         "job": bool(scheduler.jobs._jobs),
         "task": bool(scheduler.attempts._attempts),
         "plan ahead": bool(scheduler.plans._runs),
-        "parcel": bool(scheduler.segments._by_fetch),
+        "prefetched segment": bool(scheduler.segments._by_fetch),
         "move": bool(scheduler.storage.ledger.moves),
         "writer that waits": bool(scheduler.room._waiting),
         "barrier": any(run.together for run in scheduler.stages._runs.values()),

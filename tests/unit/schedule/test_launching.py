@@ -51,7 +51,7 @@ def questions(idle: int, monkeypatch: pytest.MonkeyPatch) -> int:
         # Within the wait for locality.
         while talk.running:
             launch = talk.running.pop(next(iter(talk.running)))
-            talk.tell(ev.TaskSucceeded(launch.attempt, (ev.Made(b"r"),)), at_s=talk.now_s)
+            talk.tell(ev.TaskSucceeded(launch.attempt, (ev.TaskOutput(b"r"),)), at_s=talk.now_s)
     assert talk.ended()[101] is None
     return asked
 
@@ -103,7 +103,7 @@ def test_an_executor_that_is_forgiven_gets_its_own_task() -> None:
     on_second = next(iter(talk.running))
     later = talk.now_s + 60.0
     launch = talk.running.pop(on_second)
-    answer = talk.tell(ev.TaskSucceeded(launch.attempt, (ev.Made(b"r"),)), at_s=later)
+    answer = talk.tell(ev.TaskSucceeded(launch.attempt, (ev.TaskOutput(b"r"),)), at_s=later)
     assert sorted(executor for _, _, executor in launched(answer)) == [0, 1]
 
 
@@ -115,7 +115,9 @@ def test_an_executor_that_is_forgiven_gets_what_any_may_take() -> None:
     on_first = next(a for a, each in talk.running.items() if each.executor == 0)
     assert not launched(talk.fail(on_first)), "executor 0 is left out"
     launch = talk.running.pop(next(iter(talk.running)))
-    answer = talk.tell(ev.TaskSucceeded(launch.attempt, (ev.Made(b"r"),)), at_s=talk.now_s + 60.0)
+    answer = talk.tell(
+        ev.TaskSucceeded(launch.attempt, (ev.TaskOutput(b"r"),)), at_s=talk.now_s + 60.0
+    )
     assert sorted(executor for _, _, executor in launched(answer)) == [0, 1]
 
 

@@ -9,7 +9,7 @@ from conversation import NODE, Talk, map_stage, of_type, stored
 
 from pyrite.blocks.pool import Segment
 from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId, ShuffleId, StageId
-from pyrite.plan.program import NarrowInput, Shape, ShuffleInput, Step
+from pyrite.plan.program import NarrowInput, PlanStep, Shape, ShuffleInput
 from pyrite.plan.stages import StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
@@ -22,9 +22,9 @@ OTHER = NodeId("node-1")
 def chain(id: int, *rdds: int, parent: StageSpec | None = None, partitions: int = 3) -> StageSpec:
     """A stage in which each of the RDDs is computed from the one before."""
     parents = {} if parent is None else {ShuffleId(parent.id): parent}
-    nodes = [Step(RddId(rdds[0]), tuple(map(ShuffleInput, parents)), partitions)]
+    nodes = [PlanStep(RddId(rdds[0]), tuple(map(ShuffleInput, parents)), partitions)]
     for place, rdd in enumerate(rdds[1:]):
-        nodes.append(Step(RddId(rdd), (NarrowInput(place, SAME),), partitions))
+        nodes.append(PlanStep(RddId(rdd), (NarrowInput(place, SAME),), partitions))
     return StageSpec(StageId(id), f"stage {id}", partitions, Shape(nodes), parents, None, False)
 
 
@@ -106,9 +106,9 @@ def test_a_stage_that_waits_for_its_shuffle_is_seen() -> None:
     # RDD 3 reads a shuffle, and the kept one stands beside it.
     maps = map_stage(5, 1)
     nodes = [
-        Step(RddId(3), (ShuffleInput(ShuffleId(5)),), 3),
-        Step(RddId(1), (), 3),
-        Step(RddId(4), (NarrowInput(0, SAME), NarrowInput(1, SAME)), 3),
+        PlanStep(RddId(3), (ShuffleInput(ShuffleId(5)),), 3),
+        PlanStep(RddId(1), (), 3),
+        PlanStep(RddId(4), (NarrowInput(0, SAME), NarrowInput(1, SAME)), 3),
     ]
     parents = {ShuffleId(5): maps}
     talk.submit(StageSpec(StageId(6), "zip", 3, Shape(nodes), parents, None, False), id=1)
@@ -150,9 +150,9 @@ def test_a_task_that_is_tried_again_reads_again() -> None:
     assert talk.turn(segment) == (0, 0)
 
 
-@pytest.mark.parametrize("foresight", [True, False])
-def test_what_will_be_read_is_kept_unless_that_is_turned_off(foresight: bool) -> None:
-    talk = Talk(executors=0, pool_bytes=100, lookahead=foresight, reserve=False)
+@pytest.mark.parametrize("lookahead", [True, False])
+def test_what_will_be_read_is_kept_unless_that_is_turned_off(lookahead: bool) -> None:
+    talk = Talk(executors=0, pool_bytes=100, lookahead=lookahead, reserve=False)
     talk.tell(ev.NodeJoined(OTHER, 0))
     for id, node in enumerate((NODE, OTHER)):
         talk.tell(ev.ExecutorJoined(ExecutorId(id), node))
@@ -167,7 +167,7 @@ def test_what_will_be_read_is_kept_unless_that_is_turned_off(foresight: bool) ->
     talk.submit(chain(3, 1, 30), id=2, partitions=(1,))
     answer = talk.tell(ev.SpaceWanted(NODE, ExecutorId(0), "e0-1", 50, packs=False, rdd=RddId(1)))
     [move] = of_type(answer, do.MoveSegment)
-    assert move.segment == ("e1-2" if foresight else "e1-1")
+    assert move.segment == ("e1-2" if lookahead else "e1-1")
 
 
 class TestReservations:

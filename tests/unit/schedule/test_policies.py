@@ -9,7 +9,7 @@ from conversation import Talk, launched, result_stage, stored
 from hashranges import HashRanges, key_of, owner
 
 from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId
-from pyrite.plan.program import NarrowInput, Shape, Step
+from pyrite.plan.program import NarrowInput, PlanStep, Shape
 from pyrite.plan.stages import StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import events as ev
@@ -35,8 +35,8 @@ class Nodes(Talk):
 def located(id: int, locations: Sequence[Sequence[str]]) -> StageSpec:
     """A stage over a source that names nodes, and a map of it that names none."""
     named = tuple(tuple(each) for each in locations)
-    source = Step(RddId(10 * id), (), len(named), locations=named)
-    child = Step(RddId(10 * id + 1), (NarrowInput(0, SAME),), len(named))
+    source = PlanStep(RddId(10 * id), (), len(named), locations=named)
+    child = PlanStep(RddId(10 * id + 1), (NarrowInput(0, SAME),), len(named))
     return StageSpec(result_stage(id, 1).id, "located", len(named), Shape([source, child]), {})
 
 

@@ -52,11 +52,11 @@ def test_a_reducer_is_launched_with_what_is_there() -> None:
         talk.make(MIB, MIB, MIB)
     for launch in talk.running.values():
         node = NODES[launch.executor]
-        [parcels] = launch.parcels
+        [prefetched] = launch.prefetched
         here = [each for each in talk.orders() if each.node == node]
-        assert set(parcels.segments) <= {each.segment for each in here}
+        assert set(prefetched.segments) <= {each.segment for each in here}
         # All but the last outputs, which appeared when the reducers started.
-        told = [each for each in here if each.segment in parcels.segments]
+        told = [each for each in here if each.segment in prefetched.segments]
         assert sum(len(each.maps) for each in told) >= 7
 
 
@@ -64,7 +64,7 @@ def test_what_has_not_arrived_is_not_told() -> None:
     talk = begun()
     while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(MIB, MIB, MIB)
-    assert talk.orders() and not any(launch.parcels for launch in talk.running.values())
+    assert talk.orders() and not any(launch.prefetched for launch in talk.running.values())
 
 
 def test_a_pair_of_nodes_has_one_order_at_a_time() -> None:
@@ -217,12 +217,13 @@ def test_orders_are_for_reducers_that_wait_once_the_others_run() -> None:
     assert launched.isdisjoint(part for order in fresh for part in order.parts)
 
 
-def test_a_reducer_is_told_of_parcels_that_have_its_part() -> None:
+def test_a_reducer_is_told_of_prefetched_segments_that_have_its_part() -> None:
     talk = merged(max_failures=4)
     while talk.scheduler.stages._runs[1].tasks is None:
         talk.make(*[MIB // 8] * 6)
     talk.arrive_all()
-    # The first to run fails, and is tried again when parcels have come for the others alone.
+    # The first to run fails, and is tried again when prefetched segments have come for the others
+    # alone.
     failed = next(iter(talk.running.values()))
     talk.fail(failed.attempt)
     again = failed
@@ -232,7 +233,7 @@ def test_a_reducer_is_told_of_parcels_that_have_its_part() -> None:
             each for each in talk.running.values() if each.partitions[0] == failed.partitions[0]
         ]
         again = running[0] if running else failed
-    told = [name for each in again.parcels for name in each.segments]
+    told = [name for each in again.prefetched for name in each.segments]
     here = [each for each in talk.orders() if each.node == NODES[again.executor]]
     assert told == [each.segment for each in here if again.partitions[0] in each.parts]
     assert 0 < len(told) < len(here)
@@ -249,16 +250,16 @@ def test_what_would_come_too_late_is_stopped() -> None:
     assert first and set(dropped) == set(first) and all(each.unwanted for each in first.values())
     # Some were stopped, others were there already.
     stopped, arrived = [], []
-    for number, parcel in enumerate(first.values()):
-        (stopped if number % 2 else arrived).append(parcel)
-    for parcel in stopped:
-        talk.tell(ev.PartsNotFetched(parcel.fetch, "it was dropped"))
-    for parcel in arrived:
-        talk.tell(ev.PartsFetched(parcel.fetch))
-    assert not set(first).intersection(talk.parcels()) and not ahead.refused
+    for number, fetched in enumerate(first.values()):
+        (stopped if number % 2 else arrived).append(fetched)
+    for fetched in stopped:
+        talk.tell(ev.PartsNotFetched(fetched.fetch, "it was dropped"))
+    for fetched in arrived:
+        talk.tell(ev.PartsFetched(fetched.fetch))
+    assert not set(first).intersection(talk.prefetched()) and not ahead.refused
 
 
-def test_a_stage_that_ends_leaves_no_parcels() -> None:
+def test_a_stage_that_ends_leaves_no_prefetched_segments() -> None:
     talk = rounds()
     while talk.scheduler.stages._runs[1].tasks is None:
         talk.arrive_all()
@@ -266,18 +267,18 @@ def test_a_stage_that_ends_leaves_no_parcels() -> None:
     while talk.running:
         talk.finish()
     talk.arrive_all()
-    assert talk.ended() == {0: None} and not talk.parcels() and not talk.scheduler.plans._runs
+    assert talk.ended() == {0: None} and not talk.prefetched() and not talk.scheduler.plans._runs
 
 
-def test_a_job_that_is_cancelled_leaves_no_parcels() -> None:
+def test_a_job_that_is_cancelled_leaves_no_prefetched_segments() -> None:
     talk = begun()
     on_way = talk.orders()[0]
     talk.arrive(*talk.orders()[1:3])
     talk.tell(ev.CancelRequested("enough"))
-    assert on_way.segment in talk.parcels()
+    assert on_way.segment in talk.prefetched()
     for each in talk.orders():
         talk.tell(ev.PartsFetched(each.fetch))
-    assert not talk.parcels()
+    assert not talk.prefetched()
     assert not [name for name in talk.scheduler.storage.ledger.segments if "fetched" in name]
 
 
@@ -285,8 +286,8 @@ def test_a_job_that_is_cancelled_leaves_no_parcels() -> None:
 
 
 def test_a_round_for_which_there_is_no_room_is_not_fetched() -> None:
-    # The outputs lie on disks, so that the pools are for parcels alone: 6 MiB and more for each
-    # reducer, of which a pool has room for one.
+    # The outputs lie on disks, so that the pools are for prefetched segments alone: 6 MiB and more
+    # for each reducer, of which a pool has room for one.
     talk = rounds(pool_bytes=14 * MIB)
     ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None
@@ -301,7 +302,7 @@ def test_a_round_for_which_there_is_no_room_is_not_fetched() -> None:
     assert ahead.units[1].admitted
 
 
-def test_parcels_make_room_for_whoever_wants_it() -> None:
+def test_prefetched_segments_make_room_for_whoever_wants_it() -> None:
     talk = rounds(pool_bytes=40 * MIB)
     talk.arrive_all()
     ahead = talk.scheduler.stages._runs[1].plan
@@ -341,13 +342,13 @@ def test_incomplete_rounds_make_room_first() -> None:
     assert not ahead.units[0].segments and ahead.units[1].segments
 
 
-def test_a_parcel_that_is_read_stays_until_its_reader_ends() -> None:
+def test_a_prefetched_segment_that_is_read_stays_until_its_reader_ends() -> None:
     talk = begun(pool_bytes=60 * MIB)
     while talk.scheduler.stages._runs[1].tasks is None:
         talk.arrive_all()
         talk.make(MIB, MIB, MIB)
     [attempt] = [a for a, each in talk.running.items() if each.executor == 0]
-    [read] = talk.running[attempt].parcels
+    [read] = talk.running[attempt].prefetched
     pool = talk.scheduler.storage.ledger.pools[NODES[0]]
     answer = talk.tell(ev.SpaceWanted(NODES[0], ExecutorId(0), "e0-1", pool.unused_bytes + 1))
     assert not of_type(answer, do.DropSegments)
@@ -362,14 +363,14 @@ def test_a_parcel_that_is_read_stays_until_its_reader_ends() -> None:
 # Losses
 
 
-def test_a_lost_node_loses_its_parcels_and_its_plans() -> None:
+def test_a_lost_node_loses_its_prefetched_segments_and_its_plans() -> None:
     talk = begun()
     talk.arrive(*talk.orders())
     lost = [each for each in talk.orders() if each.node == NODES[2]]
     for attempt in [a for a, each in talk.running.items() if each.executor == 2]:
         del talk.running[attempt]
     talk.tell(ev.NodeLost(NODES[2], "gone"))
-    assert not {each.segment for each in lost} & set(talk.parcels())
+    assert not {each.segment for each in lost} & set(talk.prefetched())
     ahead = talk.scheduler.stages._runs[1].plan
     assert ahead is not None and NODES[2] not in ahead.places.values()
     for each in talk.orders():
@@ -401,16 +402,16 @@ def started(stage: StageSpec) -> Nodes:
 
 def test_what_is_made_again_alike_need_not_be_fetched_again() -> None:
     talk = started(map_stage(0, 9))
-    before = talk.parcels()
+    before = talk.prefetched()
     lose_first_output(talk)
-    assert talk.parcels() == before
+    assert talk.prefetched() == before
 
 
 def test_what_may_be_dealt_out_anew_is_dropped() -> None:
     talk = started(replace(map_stage(0, 9), barrier=False, replayable=False))
     with_first = [each.segment for each in talk.orders() if 0 in each.maps]
     lose_first_output(talk)
-    assert with_first and not set(with_first) & set(talk.parcels())
+    assert with_first and not set(with_first) & set(talk.prefetched())
 
 
 # Several shuffles, several jobs
@@ -425,9 +426,11 @@ def test_a_stage_of_two_shuffles_is_placed_with_each_of_them() -> None:
         talk.arrive_all()
     placed = of_type(talk.log, do.ReducersPlaced)
     assert len(placed) >= 2 and placed[-1].shuffles in ((0, 1), (1, 0))
-    shuffles = {launch.parcels[0].shuffle for launch in talk.running.values() if launch.parcels}
+    shuffles = {
+        launch.prefetched[0].shuffle for launch in talk.running.values() if launch.prefetched
+    }
     assert shuffles and all(
-        {each.shuffle for each in launch.parcels} == {0, 1} for launch in talk.running.values()
+        {each.shuffle for each in launch.prefetched} == {0, 1} for launch in talk.running.values()
     )
 
 

@@ -165,7 +165,7 @@ class Walk(World):
             return
         if chance < 0.05:
             failure = ev.Failure("ValueError", "bad")
-            self.tell(ev.TaskFailed(attempt, failure, self.news(launch)))
+            self.tell(ev.TaskRaised(attempt, failure, self.news(launch)))
         elif chance < 0.15 and launch.inputs and launch.inputs[0].refs:
             snapshot = dice.choice([each for each in launch.inputs if each.refs] or launch.inputs)
             lost = tuple(dice.sample(list(enumerate(snapshot.refs)), 1))
@@ -181,13 +181,15 @@ class Walk(World):
             made = tuple(self.make(launch, each, writes) for each in launch.partitions)
             self.tell(ev.TaskSucceeded(attempt, made, news))
 
-    def make(self, launch: do.LaunchTask, partition: int, writes: bool) -> ev.Made:
+    def make(self, launch: do.LaunchTask, partition: int, writes: bool) -> ev.TaskOutput:
         """A map output, or a result."""
         if writes:
             output = self.output(launch.executor)
             self.fetching.made[output] = ShuffleId(launch.stage), partition
-            return ev.Made(output=output, sizes=encode(self.dice.choices([0, 1, 2, 20], k=PARTS)))
-        return ev.Made(b"r" if self.dice.random() < 0.5 else self.output(launch.executor))
+            return ev.TaskOutput(
+                output=output, sizes=encode(self.dice.choices([0, 1, 2, 20], k=PARTS))
+            )
+        return ev.TaskOutput(b"r" if self.dice.random() < 0.5 else self.output(launch.executor))
 
     def news(self, launch: do.LaunchTask) -> ev.KeptNews:
         """What the task has kept: in the room that it was given, on disk, and as live rows."""

@@ -28,7 +28,7 @@ class Nodes(Talk):
         output = BlockRef(node, f"made-{attempt}", 0, sum(sizes or [1]), "disk")
         code = None if sizes is None else encode(sizes)
         return self.tell(
-            ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=output, sizes=code),))
+            ev.TaskSucceeded(AttemptId(attempt), (ev.TaskOutput(output=output, sizes=code),))
         )
 
 
@@ -70,7 +70,7 @@ def test_no_node_gets_all_though_it_has_all() -> None:
     launch = talk.running.pop(attempt)
     output = BlockRef(NODES[0], "made-0", 0, 3 * MIB, "disk")
     sizes = encode([MIB] * 3)
-    answer = talk.tell(ev.TaskSucceeded(attempt, (ev.Made(output=output, sizes=sizes),)))
+    answer = talk.tell(ev.TaskSucceeded(attempt, (ev.TaskOutput(output=output, sizes=sizes),)))
     assert launch.partitions[0] == 0
     executors = [each.executor for each in answer if isinstance(each, do.LaunchTask)]
     assert sorted(executors) == [0, 1, 2]

@@ -9,7 +9,7 @@ from conversation import NODE, Talk, launched, of_type, result_stage, stored
 
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, NodeId, Partition, RddId, StageId
 from pyrite.memory import Hits, NodeMemory
-from pyrite.plan.program import NarrowInput, Shape, Step
+from pyrite.plan.program import NarrowInput, PlanStep, Shape
 from pyrite.plan.stages import StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
@@ -72,7 +72,7 @@ class Rooms(Talk):
 
 def over_kept(id: int) -> StageSpec:
     """A stage that reads what the tasks of stage 1 have kept."""
-    nodes = Step(KEPT, (), 2), Step(RddId(10 * id), (NarrowInput(0, SAME),), 2)
+    nodes = PlanStep(KEPT, (), 2), PlanStep(RddId(10 * id), (NarrowInput(0, SAME),), 2)
     return StageSpec(StageId(id), f"stage {id}", 2, Shape(list(nodes)), {}, None, False)
 
 

@@ -167,7 +167,7 @@ def test_late_words_of_a_lost_attempt_are_ignored() -> None:
     talk.submit(result_stage(0, 1))
     talk.lose(0)
     talk.tell(ev.ExecutorJoined(ExecutorId(1), "node-0"))
-    assert talk.tell(ev.TaskSucceeded(AttemptId(0), (ev.Made(b"late"),))) == []
+    assert talk.tell(ev.TaskSucceeded(AttemptId(0), (ev.TaskOutput(b"late"),))) == []
     talk.succeed_all()
     assert of_type(talk.log, do.DeliverResult) == [do.DeliverResult(0, 0, b"r")]
 
@@ -322,7 +322,7 @@ def test_stragglers_get_a_copy_and_the_first_to_finish_counts() -> None:
     assert launched(answer) == [(0, 1, 0)]
     end = talk.succeed(2)
     assert of_type(end, do.CancelTask) == [do.CancelTask(AttemptId(1), ExecutorId(1))]
-    talk.tell(ev.TaskSucceeded(AttemptId(1), (ev.Made(b"slow"),)))
+    talk.tell(ev.TaskSucceeded(AttemptId(1), (ev.TaskOutput(b"slow"),)))
     assert len(of_type(talk.log, do.DeliverResult)) == 2
     assert talk.ended() == {0: None}
 

@@ -30,13 +30,15 @@ class Nodes(Talk):
             NODES[launch.executor], f"e{launch.executor}-{attempt}", 0, sum(sizes), "disk"
         )
         return self.tell(
-            ev.TaskSucceeded(AttemptId(attempt), (ev.Made(output=output, sizes=encode(sizes)),))
+            ev.TaskSucceeded(
+                AttemptId(attempt), (ev.TaskOutput(output=output, sizes=encode(sizes)),)
+            )
         )
 
     def finish(self, attempt: int | None = None) -> list[do.Command]:
         attempt = next(iter(self.running)) if attempt is None else attempt
         self.running.pop(AttemptId(attempt))
-        return self.tell(ev.TaskSucceeded(AttemptId(attempt), (ev.Made(b"r"),)))
+        return self.tell(ev.TaskSucceeded(AttemptId(attempt), (ev.TaskOutput(b"r"),)))
 
     def orders(self) -> list[do.FetchParts]:
         return of_type(self.log, do.FetchParts)
@@ -51,5 +53,5 @@ class Nodes(Talk):
             arrived.update(each.fetch for each in fresh)
             self.arrive(*fresh)
 
-    def parcels(self) -> list[str]:
-        return [parcel.segment.name for parcel in self.scheduler.segments._by_fetch.values()]
+    def prefetched(self) -> list[str]:
+        return [fetched.segment.name for fetched in self.scheduler.segments._by_fetch.values()]

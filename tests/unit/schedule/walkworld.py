@@ -180,7 +180,7 @@ class World:
         read = {(ref.node, ref.segment) for each in self.running.values() for _, ref in each.blocks}
         for launch in self.running.values():
             where = self.nodes[launch.executor]
-            read |= {(where, name) for each in launch.parcels for name in each.segments}
+            read |= {(where, name) for each in launch.prefetched for name in each.segments}
         for segment in segments:
             assert (node, segment) not in read, f"{segment} is dropped under its reader"
             self.fetching.drop(node, segment)

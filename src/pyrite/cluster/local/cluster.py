@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from pyrite.blocks.segments import clear_segments, remove_segments
 from pyrite.blocks.writer import SegmentWriter
 from pyrite.bounded.space import remove_spills
-from pyrite.cluster.conversation import Conversation, heard
+from pyrite.cluster.conversation import Conversation, decode
 from pyrite.cluster.local.descriptors import check_descriptors
 from pyrite.cluster.local.executor import ExecutorLink
+from pyrite.cluster.local.forkserverprocess import ForkServerProcess
 from pyrite.cluster.local.hosts import Hosts
 from pyrite.cluster.local.kin import in_sessions, kill_all, kill_tree, send_signal
-from pyrite.cluster.local.launcher import Launcher
 from pyrite.cluster.local.node import LocalNode, NodeShape, NodeWays
 from pyrite.cluster.local.watch import Watch
 from pyrite.cluster.local.wire import Message
@@ -31,7 +31,7 @@ from pyrite.cluster.space import DRIVER_NODE, DriverSpace
 from pyrite.cluster.threads import FreeThreads
 from pyrite.cluster.timers import Timers
 from pyrite.errors import UserError
-from pyrite.execute.worker import Limits
+from pyrite.execute.worker import WorkerLimits
 from pyrite.ids import DRIVER, BlockRef, ExecutorId, NodeId
 from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.reader import NodeReader
@@ -58,7 +58,7 @@ class LocalCluster:
         driver_pool_bytes: int,
         local_dir: str,
         source: StageSource,
-        limits: Limits,
+        limits: WorkerLimits,
         environment: dict[str, str],
         served: bool,
         send_bytes_per_s: int = 0,
@@ -133,7 +133,7 @@ class LocalCluster:
         self.posted.wake_loop()
         return node.id
 
-    def _tell_nodes(self) -> None:
+    def _send_nodes(self) -> None:
         """Everyone who reads blocks knows where each node's block server is."""
         if self.ways.secret is None:
             return
@@ -216,54 +216,54 @@ class LocalCluster:
                 with contextlib.suppress(BlockingIOError):
                     self.wake_read.recv(4096)
             elif fd in self.links:
-                self._hear_executor(self.links[fd])
+                self._read_executor(self.links[fd])
             else:
-                self._hear_node(fd)
+                self._read_node(fd)
         now_s = self.now_s()
         # After what was said meanwhile: it may have been heard late.
         for pid in self.watch.tend(self.hosts.asked, now_s):
             send_signal(pid, signal.SIGKILL)
         self.events.extend(self.timers.take_due(now_s))
 
-    def _hear_executor(self, executor: ExecutorLink) -> None:
+    def _read_executor(self, executor: ExecutorLink) -> None:
         for message in executor.link.read():
             if message[0] == "ready":
                 executor.pid = message[1]
                 executor.joined = executor.host.proven = True
-            self.events.extend(heard(executor, message))
+            self.events.extend(decode(executor, message))
         if executor.link.closed:
-            # How it ended, the forge will say in a moment.
+            # How it ended, the fork server will say in a moment.
             self.poll.unregister(executor.link.sock)
             del self.links[executor.link.sock.fileno()]
 
-    def _hear_node(self, fd: int) -> None:
+    def _read_node(self, fd: int) -> None:
         for node in self.hosts.all:
             if node.server is not None and fd == node.server.control.fileno():
-                self._hear_server(node, node.server)
+                self._read_server(node, node.server)
                 return
             if node.launcher is not None and fd == node.launcher.link.sock.fileno():
-                self._hear_forge(node, node.launcher)
+                self._read_fork_server(node, node.launcher)
                 return
 
-    def _hear_server(self, node: LocalNode, server: ServerProcess) -> None:
-        self.watch.hears(server.process.pid)
-        self.events.extend(node.hear())
+    def _read_server(self, node: LocalNode, server: ServerProcess) -> None:
+        self.watch.mark_alive(server.process.pid)
+        self.events.extend(node.receive())
         if server.closed:
             self.hosts.lose_server(node)
         elif node.id in self.hosts.starting:
             self.hosts.admit_if_ready(node)
 
-    def _hear_forge(self, node: LocalNode, launcher: Launcher) -> None:
-        self.watch.hears(launcher.process.pid)
+    def _read_fork_server(self, node: LocalNode, launcher: ForkServerProcess) -> None:
+        self.watch.mark_alive(launcher.process.pid)
         for message in launcher.read():
             executor = self.by_id.get(message[1])
             if executor is not None:
-                self._hear_of(executor, message)
+                self._note_executor(executor, message)
         if launcher.link.closed and not self.closing:
-            self._lose_forge(node, launcher)
+            self._lose_fork_server(node, launcher)
 
-    def _hear_of(self, executor: ExecutorLink, message: Message) -> None:
-        """What the forge says of an executor."""
+    def _note_executor(self, executor: ExecutorLink, message: Message) -> None:
+        """What the fork server says of an executor."""
         match message:
             case ("forked", _, pid):
                 executor.pid = pid
@@ -282,7 +282,7 @@ class LocalCluster:
     def _bury(self, executor: ExecutorLink, reason: str) -> None:
         """The executor has ended: its last words first, then the news."""
         if not executor.link.closed:
-            self._hear_executor(executor)
+            self._read_executor(executor)
             if not executor.link.closed:
                 self.poll.unregister(executor.link.sock)
                 del self.links[executor.link.sock.fileno()]
@@ -332,7 +332,7 @@ class LocalCluster:
                     self.hosts.end(self.nodes[command.node], "it was asked to leave")
             case do.DropSegments():
                 self._remove_segments(command)
-                self.conversation.tell(command)
+                self.conversation.send(command)
             case do.ClearExecutor():
                 if command.node in self.nodes:
                     folders = self.nodes[command.node].folders
@@ -342,7 +342,7 @@ class LocalCluster:
             case do.DeliverResult() | do.CountAccumulators() | do.FinishJob() | do.TellMemory():
                 raise AssertionError("the desk performs these")
             case _:
-                told = self.conversation.tell(command)
+                told = self.conversation.send(command)
                 assert told, f"nobody performs {command!r}"
 
     def _flush(self) -> None:
@@ -381,7 +381,7 @@ class LocalCluster:
         lends = node.id != DRIVER_NODE
         storage_only = lends and not node.shape.executors
         self.events.append(ev.NodeJoined(node.id, node.shape.pool_bytes, lends, storage_only))
-        self._tell_nodes()
+        self._send_nodes()
         for _ in range(node.shape.executors):
             self._start_executor(node)
 
@@ -389,10 +389,11 @@ class LocalCluster:
         """A node has gone, with its executors."""
         self._end_executors(node, reason)
         self.events.append(ev.NodeLost(node.id, reason))
-        self._tell_nodes()
+        self._send_nodes()
 
-    def _lose_forge(self, node: LocalNode, launcher: Launcher) -> None:
-        """The forge was killed; its executors die with it. Another starts when one is wanted."""
+    def _lose_fork_server(self, node: LocalNode, launcher: ForkServerProcess) -> None:
+        """The fork server was killed; its executors die with it. Another starts when one is
+        wanted."""
         pid = launcher.process.pid
         what = "the process that executors are forked from was killed"
         reason = self.watch.end_of(pid, what)
@@ -413,14 +414,14 @@ class LocalCluster:
         for executor in self._executors_of(node):
             self._bury(executor, reason)
         if pids:
-            # A forge that was killed could not end what their tasks had started.
+            # A fork server that was killed could not end what their tasks had started.
             kill_all(lambda: in_sessions(pids))
 
     def _start_executor(self, node: LocalNode) -> None:
         id = ExecutorId(self.next_executor)
         self.next_executor += 1
         try:
-            executor = ExecutorLink(id, node, node.start_forge(self.ways).fork(id), self.poll)
+            executor = ExecutorLink(id, node, node.start_fork_server(self.ways).fork(id), self.poll)
         except OSError as error:
             self.events.append(ev.StartFailed(id, node.id, f"could not be forked: {error}"))
             return

@@ -8,9 +8,10 @@ import resource
 
 from pyrite.errors import UserError
 
-# Of an executor: its socket, the end that goes to the forge, and its word for cancelling.
+# Of an executor: its socket, the end that goes to the fork server, and its word for cancelling.
 PER_EXECUTOR = 3
-# Of a node: its locks, the sockets of its forge and block server, a poll, and a pipe to start one.
+# Of a node: its locks, the sockets of its fork server and block server, a poll, and a pipe to start
+# one.
 PER_NODE = 8
 # For everything else that the engine and the program open.
 SPARE = 64

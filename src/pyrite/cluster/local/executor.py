@@ -6,7 +6,7 @@ import select
 import socket
 
 from pyrite.cluster.conversation import Peer
-from pyrite.cluster.local.cancel import CancelWord
+from pyrite.cluster.local.cancelflag import CancelFlag
 from pyrite.cluster.local.link import Link
 from pyrite.cluster.local.node import LocalNode
 from pyrite.cluster.local.wire import Message, pack
@@ -23,7 +23,7 @@ class ExecutorLink(Peer):
         self.host = host
         self.link = Link(sock, poll)
         try:
-            self.word = CancelWord(host.folders, id)
+            self.word = CancelFlag(host.folders, id)
         except OSError:
             sock.close()
             raise

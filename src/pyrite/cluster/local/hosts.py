@@ -6,7 +6,7 @@ import select
 from collections.abc import Callable, Iterable, Sequence
 
 from pyrite.cluster.local.node import LocalNode, NodeShape, NodeWays
-from pyrite.cluster.local.watch import Asked, Watch
+from pyrite.cluster.local.watch import Probed, Watch
 from pyrite.cluster.space import DRIVER_NODE
 from pyrite.errors import ClusterError
 from pyrite.ids import NodeId
@@ -75,7 +75,7 @@ class Hosts:
         """Where the block servers of those that take part listen."""
         return {node.id: node.address for node in self.nodes.values() if node.address}
 
-    def asked(self) -> dict[int, Asked]:
+    def asked(self) -> dict[int, Probed]:
         """All processes that are asked whether they live."""
         return {pid: asked for node in self.all for pid, asked in node.asked().items()}
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 PR_SET_CHILD_SUBREAPER = 36
 
 
-class Process(NamedTuple):
+class RunningProcess(NamedTuple):
     """A running process, its parent and its session."""
 
     pid: int
@@ -38,7 +38,7 @@ def children() -> set[int]:
         return {each.pid for each in running() if each.parent == pid}
 
 
-def running() -> list[Process]:
+def running() -> list[RunningProcess]:
     """All processes, apart from those that have ended and were not waited for."""
     found = []
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
@@ -47,7 +47,7 @@ def running() -> list[Process]:
                 # The command, in parentheses, may hold anything.
                 state, parent, _, session = file.read().rpartition(b")")[2].split()[:4]
                 if state not in b"ZX":
-                    found.append(Process(int(name), int(parent), int(session)))
+                    found.append(RunningProcess(int(name), int(parent), int(session)))
     return found
 
 

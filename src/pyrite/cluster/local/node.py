@@ -1,4 +1,5 @@
-"""A host of the local adapter: folders of its own, a forge for its executors, a block server."""
+"""A host of the local adapter: folders of its own, a fork server for its executors, a block
+server."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pyrite.cluster.local.launcher import Launcher
-from pyrite.cluster.local.watch import Asked
+from pyrite.cluster.local.forkserverprocess import ForkServerProcess
+from pyrite.cluster.local.watch import Probed
 from pyrite.cluster.scratch import Scratch
 from pyrite.cluster.space import DRIVER_NODE
 from pyrite.ids import NodeId
@@ -68,7 +69,7 @@ class LocalNode:
         self.poll = poll
         self.post = post
         self.mover: Mover | None = None
-        self.launcher: Launcher | None = None
+        self.launcher: ForkServerProcess | None = None
         self.server: ServerProcess | None = None
         self.address: Address | None = None
         # The driver's node outlives its block server: clients come to a socket of its own, and wait
@@ -82,15 +83,15 @@ class LocalNode:
         somebody to remove what there is."""
         self._start_server(ways)
         if self.shape.executors:
-            self.start_forge(ways)
+            self.start_fork_server(ways)
         self.scratch.make()
         self._open_server(ways)
 
-    def start_forge(self, ways: NodeWays) -> Launcher:
+    def start_fork_server(self, ways: NodeWays) -> ForkServerProcess:
         """The process that executors are forked from; another one if the last has died."""
         if self.launcher is None or self.launcher.link.closed:
             told = {"folders": list(self.folders), "traces": self.scratch.traces()}
-            self.launcher = Launcher({**ways.options, **told}, ways.environment, self.poll)
+            self.launcher = ForkServerProcess({**ways.options, **told}, ways.environment, self.poll)
         return self.launcher
 
     def restart_server(self, ways: NodeWays) -> None:
@@ -114,11 +115,11 @@ class LocalNode:
 
     def _open_server(self, ways: NodeWays) -> None:
         from pyrite.remote.process import LOOPBACK
-        from pyrite.remote.server import Limits
+        from pyrite.remote.server import ServerLimits
 
         if self.server is not None:
             pool_bytes, rate = self.shape.pool_bytes, ways.send_bytes_per_s
-            limits = Limits(segment_bytes=pool_bytes, send_bytes_per_s=rate)
+            limits = ServerLimits(segment_bytes=pool_bytes, send_bytes_per_s=rate)
             self.server.open(LOOPBACK, limits)
 
     def wait(self) -> None:
@@ -141,20 +142,20 @@ class LocalNode:
             self.server.move(order)
             return
         if self.mover is None:
-            self.mover = Mover(self.folders, None, self._tell_moved)
+            self.mover = Mover(self.folders, None, self._report_moved)
         self.mover.take(order)
 
-    def _tell_moved(self, move: int, problem: str | None) -> None:
+    def _report_moved(self, move: int, problem: str | None) -> None:
         self.post(moved(move, problem))
 
     def fetch(self, command: FetchParts, address: Address | None) -> None:
         """Fetches parts of map outputs; without an address those of this node itself."""
-        from pyrite.remote.asking import Stretch
+        from pyrite.remote.asking import ByteRange
         from pyrite.remote.fetcher import FetchOrder
 
         assert self.server is not None, "on the only node there is nothing to fetch"
         blocks = tuple(
-            Stretch(ref.segment, ref.offset, ref.length, ref.medium) for ref in command.refs
+            ByteRange(ref.segment, ref.offset, ref.length, ref.medium) for ref in command.refs
         )
         self.server.fetch(
             FetchOrder(
@@ -169,24 +170,24 @@ class LocalNode:
             )
         )
 
-    def hear(self) -> list[Event]:
+    def receive(self) -> list[Event]:
         """What became of the orders that its block server had, as far as it has told."""
-        from pyrite.remote.words import Moved
+        from pyrite.remote.controlsocket import Moved
 
         assert self.server is not None
-        done = self.server.hear()
+        done = self.server.receive()
         self.address = self.server.address or self.address
         return [(moved if isinstance(each, Moved) else fetched)(*each) for each in done]
 
-    def asked(self) -> dict[int, Asked]:
+    def asked(self) -> dict[int, Probed]:
         """Its processes that are asked whether they live, by their ids."""
         found = {}
         if self.launcher is not None and not self.launcher.link.closed:
             what = f"the process that executors on {self.id} are forked from"
-            found[self.launcher.process.pid] = Asked(what, self.launcher.ping)
+            found[self.launcher.process.pid] = Probed(what, self.launcher.ping)
         if self.server is not None:
             what = f"the block server of {self.id}"
-            found[self.server.process.pid] = Asked(what, self.server.ping)
+            found[self.server.process.pid] = Probed(what, self.server.ping)
         return found
 
     def hang_up(self) -> None:

@@ -12,7 +12,7 @@ PING_S = 5.0
 TOLD_PINGS = 2
 
 
-class Asked(NamedTuple):
+class Probed(NamedTuple):
     """A process that is asked whether it lives: what it is, and how to ask it."""
 
     what: str
@@ -45,7 +45,7 @@ class Watch:
         """It runs again."""
         self.stopped.pop(pid, None)
 
-    def hears(self, pid: int) -> None:
+    def mark_alive(self, pid: int) -> None:
         """A process has shown that it lives."""
         self.unanswered.pop(pid, None)
 
@@ -56,7 +56,7 @@ class Watch:
             self.unanswered.pop(pid, None)
             self.given_up.discard(pid)
 
-    def tend(self, asked: Callable[[], Mapping[int, Asked]], now_s: float) -> list[int]:
+    def tend(self, asked: Callable[[], Mapping[int, Probed]], now_s: float) -> list[int]:
         """Asks everyone, when it is time to; gives the processes to be killed."""
         due = [pid for pid, at_s in self.stopped.items() if at_s <= now_s]
         if now_s >= self.next_ping_s:
@@ -67,7 +67,7 @@ class Watch:
             self.given_up.add(pid)
         return due
 
-    def _ask(self, pid: int, asked: Asked) -> bool:
+    def _ask(self, pid: int, asked: Probed) -> bool:
         """Asks once more, unless it was asked too often."""
         count = self.unanswered.get(pid, 0)
         if count == TOLD_PINGS:

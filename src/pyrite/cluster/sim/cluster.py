@@ -12,14 +12,14 @@ from typing import Any
 
 from pyrite.blocks.segments import SegmentReader, clear_segments, remove_segments
 from pyrite.blocks.writer import SegmentWriter
-from pyrite.cluster.conversation import Conversation, Message, heard
+from pyrite.cluster.conversation import Conversation, Message, decode
 from pyrite.cluster.port import StageSource, Threads
 from pyrite.cluster.posted import Posted
 from pyrite.cluster.scratch import make_private, memory_root
 from pyrite.cluster.sim.copies import Copies
 from pyrite.cluster.sim.executor import SimExecutor
 from pyrite.cluster.sim.faults import Faults
-from pyrite.cluster.sim.fetches import Fetches
+from pyrite.cluster.sim.fetches import SimFetches
 from pyrite.cluster.sim.store import SimNode
 from pyrite.cluster.sim.timeline import Timeline
 from pyrite.cluster.sim.turns import Turns
@@ -27,7 +27,7 @@ from pyrite.cluster.sim.world import NodePlan, World
 from pyrite.cluster.space import DRIVER_NODE, DriverSpace
 from pyrite.cluster.timers import Timers
 from pyrite.errors import EngineError
-from pyrite.execute.worker import Limits
+from pyrite.execute.worker import WorkerLimits
 from pyrite.ids import DRIVER, BlockRef, ExecutorId, NodeId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
@@ -37,7 +37,7 @@ from pyrite.schedule.events import Event
 LAST_WORDS = ("ok", "failed", "cancelled", "fetch")
 
 
-class Word:
+class SentMessage:
     """A message on its way from an executor; what is lost never arrives."""
 
     __slots__ = ("lost", "message")
@@ -50,7 +50,7 @@ class Word:
 class SimCluster:
     """Performs commands in virtual time; faults happen when the world says so."""
 
-    def __init__(self, world: World, source: StageSource, limits: Limits) -> None:
+    def __init__(self, world: World, source: StageSource, limits: WorkerLimits) -> None:
         self.world = world
         self.limits = limits._replace(
             batch_rows=world.chunk_rows, segment_bytes=world.segment_bytes
@@ -76,7 +76,7 @@ class SimCluster:
         ]
         self.by_name = {node.id: node for node in (self.driver, *self.nodes)}
         self.executors: dict[ExecutorId, SimExecutor] = {}
-        self.on_way: dict[ExecutorId, deque[Word]] = {}
+        self.on_way: dict[ExecutorId, deque[SentMessage]] = {}
         self.next_executor = 0
         self.plans = list(world.nodes)
         self.events.append(ev.NodeJoined(DRIVER_NODE, world.driver_pool_bytes, lends=False))
@@ -86,7 +86,7 @@ class SimCluster:
         self.restart_driver: Callable[[], None] | None = None
         self.faults = Faults(self)
         self.copies = Copies(self)
-        self.fetches = Fetches(self)
+        self.fetches = SimFetches(self)
 
     def _make_node(self, id: NodeId, speed: float) -> SimNode:
         return SimNode(id, os.path.join(self.folder, id), speed)
@@ -145,7 +145,7 @@ class SimCluster:
                 node = self.by_name[command.node]
                 node.forgotten.update(command.segments)
                 remove_segments(node.folders, command.segments)
-                self.conversation.tell(command)
+                self.conversation.send(command)
             case do.ClearExecutor():
                 folders = self.by_name[command.node].folders
                 clear_segments(folders, command.executor, command.known)
@@ -153,7 +153,7 @@ class SimCluster:
                 self.timers.set(command)
                 self.timeline.at(command.at_s, self._fire_timers)
             case _:
-                told = self.conversation.tell(command)
+                told = self.conversation.send(command)
                 assert told, f"nobody performs {command!r}"
 
     def put(self, buffers: Sequence[Any], size: int) -> BlockRef:
@@ -209,14 +209,16 @@ class SimCluster:
     def carry_from(self, executor: SimExecutor, message: Message) -> None:
         at_s = max(executor.last_sent_s, self.now_s() + self.latency_s())
         executor.last_sent_s = at_s
-        word = Word(message)
+        word = SentMessage(message)
         self.on_way.setdefault(executor.id, deque()).append(word)
-        self.timeline.at(at_s, self._hear, executor, word)
+        self.timeline.at(at_s, self._deliver, executor, word)
         if message[0] in LAST_WORDS and self.dice.random() < self.world.doubled_words:
             self.reached["doubled word"] += 1
-            self.timeline.at(at_s + self.latency_s() * 20, self._hear, executor, Word(message))
+            self.timeline.at(
+                at_s + self.latency_s() * 20, self._deliver, executor, SentMessage(message)
+            )
 
-    def _hear(self, executor: SimExecutor, word: Word) -> None:
+    def _deliver(self, executor: SimExecutor, word: SentMessage) -> None:
         on_way = self.on_way.get(executor.id)
         if on_way and on_way[0] is word:
             on_way.popleft()
@@ -227,7 +229,7 @@ class SimCluster:
             if word.message[0] == "ready":
                 return
         executor.joined = True
-        self.events.extend(heard(executor, word.message))
+        self.events.extend(decode(executor, word.message))
 
     def _signal(self, id: ExecutorId, attempt: int) -> None:
         executor = self.executors.get(id)
@@ -294,7 +296,7 @@ class SimCluster:
         told_s = self.now_s() + self.latency_s()
         if self.dice.random() >= self.world.late_words:
             told_s = max(told_s, executor.last_sent_s)
-        self.timeline.at(told_s, self._tell_lost, executor, reason)
+        self.timeline.at(told_s, self._report_lost, executor, reason)
 
     def end_executor(self, executor: SimExecutor) -> None:
         """Ends an executor without a word; of its words on the way the last may be lost."""
@@ -305,14 +307,14 @@ class SimCluster:
         for word in list(on_way)[self.dice.randint(0, len(on_way)) :]:
             word.lost = True
 
-    def _tell_lost(self, executor: SimExecutor, reason: str) -> None:
+    def _report_lost(self, executor: SimExecutor, reason: str) -> None:
         if self.conversation.peers.pop(executor.id, None) is not None:
             if executor.joined:
                 self.events.append(ev.ExecutorLost(executor.id, reason))
             else:
                 self.events.append(ev.StartFailed(executor.id, executor.node, reason))
 
-    def tell_node_lost(self, node: SimNode, reason: str) -> None:
+    def report_node_lost(self, node: SimNode, reason: str) -> None:
         """The driver gives a node up."""
         self._forget_peers(node)
         self.events.append(ev.NodeLost(node.id, reason))

@@ -31,7 +31,7 @@ class Copies(Errands[MoveSegment]):
             return str(error)
         return None
 
-    def tell(self, errand: Errand[MoveSegment], problem: str | None) -> None:
+    def report(self, errand: Errand[MoveSegment], problem: str | None) -> None:
         move = errand.command.move
         told = SegmentMoved(move) if problem is None else SegmentNotMoved(move, problem)
         self.send(errand, told, self.cluster.latency_s())

@@ -48,7 +48,7 @@ class Errands(Generic[Command]):
         if node.hung_until_s > self.cluster.now_s():
             self.cluster.timeline.at(node.hung_until_s, self._end, errand)
             return
-        self.tell(errand, self.try_it(errand))
+        self.report(errand, self.try_it(errand))
 
     def answers(self, errand: Errand[Command]) -> bool:
         """Whether the other node is still the one that it began with, and not hung."""
@@ -60,7 +60,7 @@ class Errands(Generic[Command]):
         """Does it, wholly or not at all; gives what is in the way."""
         raise NotImplementedError
 
-    def tell(self, errand: Errand[Command], problem: str | None) -> None:
+    def report(self, errand: Errand[Command], problem: str | None) -> None:
         """Sends the driver word of what became of it."""
         raise NotImplementedError
 

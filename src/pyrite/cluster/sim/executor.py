@@ -7,9 +7,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from pyrite.cluster.conversation import Message, Peer
-from pyrite.cluster.sim.process import Process
+from pyrite.cluster.sim.process import ProcessState
 from pyrite.cluster.sim.store import SimNode, SimStore
-from pyrite.execute.worker import Limits, Stopped, Worker
+from pyrite.execute.worker import Stopped, Worker, WorkerLimits
 from pyrite.ids import ExecutorId, NodeId
 
 if TYPE_CHECKING:
@@ -31,12 +31,14 @@ class Killed(Stopped):
 class SimExecutor(Peer):
     """One executor; it is the Channel of its worker and the Host of its store."""
 
-    def __init__(self, id: ExecutorId, node: SimNode, cluster: SimCluster, limits: Limits) -> None:
+    def __init__(
+        self, id: ExecutorId, node: SimNode, cluster: SimCluster, limits: WorkerLimits
+    ) -> None:
         super().__init__(id, node.id)
         self.place = node
         self.cluster = cluster
         self.dice = Random(f"executor {id} {cluster.world.seed}")
-        self.process = Process()
+        self.process = ProcessState()
         self.inbox: deque[Message] = deque()
         self.receiving = False
         self.owed_s = 0.0
@@ -65,7 +67,7 @@ class SimExecutor(Peer):
         if listens and message[0] in NEWS and self.worker is not None and not self.dead:
             # What it would do now at once; its thread need not be asked.
             self.process.swap()
-            self.worker.hear(message)
+            self.worker.handle(message)
             self.process.swap()
             return
         self.inbox.append(message)

@@ -110,7 +110,7 @@ class Faults:
         if node.up:
             self._end(node)
             node.up = False
-            self.cluster.tell_node_lost(node, "it was asked to leave")
+            self.cluster.report_node_lost(node, "it was asked to leave")
 
     def _end(self, node: SimNode) -> None:
         """Nothing of the node is left."""
@@ -123,7 +123,7 @@ class Faults:
     def _notice(self, node: SimNode, incarnation: int) -> None:
         """Where the node is back by then, its return is the first that the driver hears."""
         if node.incarnation == incarnation and not node.up:
-            self.cluster.tell_node_lost(node, "it does not answer")
+            self.cluster.report_node_lost(node, "it does not answer")
 
     def _come_back(self, node: SimNode, incarnation: int) -> None:
         if node.incarnation == incarnation and not node.up:
@@ -152,7 +152,7 @@ class Faults:
 
     def _give_up(self, node: SimNode, incarnation: int) -> None:
         if node.incarnation == incarnation and node.up:
-            self.cluster.tell_node_lost(node, "no word from it")
+            self.cluster.report_node_lost(node, "no word from it")
 
     def _start_anew(self, node: SimNode, incarnation: int) -> None:
         """A node that was given up is back: it has said its late words, and starts with nothing."""
@@ -161,11 +161,11 @@ class Faults:
             self.cluster.join_node(self.cluster.nodes.index(node))
 
     def spoil(self, node: SimNode, life: int, segment: str, medium: Medium) -> None:
-        """Something happens to a parcel, if it is still there."""
+        """Something happens to a prefetched segment, if it is still there."""
         path = node.folders.path(segment, medium)
         if node.incarnation == life and os.path.exists(path):
             self.spoilt.add(segment)
-            self.cluster.reached["spoilt parcel"] += 1
+            self.cluster.reached["spoilt prefetched segment"] += 1
             dice = Random(f"{segment} {self.cluster.world.seed}")
             match dice.choice(("corrupt", "corrupt", "truncate", "delete")):
                 case "corrupt":

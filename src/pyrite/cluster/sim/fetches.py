@@ -1,4 +1,4 @@
-"""Parcels that simulated nodes fetch, as block servers fetch them between real ones."""
+"""Prefetched segments that simulated nodes fetch, as block servers fetch them between real ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import os
 
 from pyrite.blocks.codec import CorruptBlock
-from pyrite.blocks.parcel import aligned, lay_out, pack_directory
+from pyrite.blocks.fetched import aligned, lay_out, pack_directory
 from pyrite.blocks.parts import select
 from pyrite.blocks.segments import SegmentReader, write_all
 from pyrite.cluster.sim.errands import Errand, Errands
@@ -14,8 +14,8 @@ from pyrite.schedule.commands import FetchParts
 from pyrite.schedule.events import PartsFetched, PartsNotFetched
 
 
-class Fetches(Errands[FetchParts]):
-    """Lays parcels where they are wanted when their time has come."""
+class SimFetches(Errands[FetchParts]):
+    """Lays prefetched segments where they are wanted when their time has come."""
 
     def try_it(self, errand: Errand[FetchParts]) -> str | None:
         node, source, command = errand.node, errand.other, errand.command
@@ -27,7 +27,7 @@ class Fetches(Errands[FetchParts]):
             return f"no room on {node.id}"
         path = node.folders.path(command.segment, command.medium)
         try:
-            write_parcel(command, SegmentReader(source.folders), path)
+            write_fetched(command, SegmentReader(source.folders), path)
         except (OSError, CorruptBlock) as error:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
@@ -36,15 +36,15 @@ class Fetches(Errands[FetchParts]):
         return None
 
     def _spoil(self, errand: Errand[FetchParts]) -> None:
-        """Lets something happen to the parcel, if the world says so."""
+        """Lets something happen to the prefetched segment, if the world says so."""
         cluster, world = self.cluster, self.cluster.world
-        if world.spoilt_parcels and cluster.dice.random() < world.spoilt_parcels:
+        if world.spoilt_prefetched and cluster.dice.random() < world.spoilt_prefetched:
             after_s = cluster.dice.expovariate(1 / world.task_s)
             node, life = errand.node, errand.lives[0]
             segment, medium = errand.command.segment, errand.command.medium
             cluster.timeline.after(after_s, cluster.faults.spoil, node, life, segment, medium)
 
-    def tell(self, errand: Errand[FetchParts], problem: str | None) -> None:
+    def report(self, errand: Errand[FetchParts], problem: str | None) -> None:
         fetch, cluster = errand.command.fetch, self.cluster
         told = PartsFetched(fetch) if problem is None else PartsNotFetched(fetch, problem)
         self.send(errand, told, cluster.latency_s())
@@ -53,8 +53,8 @@ class Fetches(Errands[FetchParts]):
             self.send(errand, told, cluster.latency_s() * 20)
 
 
-def write_parcel(command: FetchParts, reader: SegmentReader, path: str) -> None:
-    """Makes a parcel out of another node's map outputs."""
+def write_fetched(command: FetchParts, reader: SegmentReader, path: str) -> None:
+    """Makes a prefetched segment out of another node's map outputs."""
     selections: list[list[bytes | memoryview]] = []
     for ref in command.refs:
         whole = reader.view(ref)
@@ -64,7 +64,7 @@ def write_parcel(command: FetchParts, reader: SegmentReader, path: str) -> None:
     entries = lay_out(command.maps, [sum(map(len, each)) for each in selections])
     end = aligned(entries[-1].offset + entries[-1].length)
     if end > command.bytes:
-        raise OSError(f"a parcel of {end} bytes where {command.bytes} were granted")
+        raise OSError(f"a prefetched segment of {end} bytes where {command.bytes} were granted")
     fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     try:
         os.ftruncate(fd, end)

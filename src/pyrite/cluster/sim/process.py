@@ -13,7 +13,7 @@ from pyrite.taskcontext import TaskContext
 STDERR = object()
 
 
-class Process:
+class ProcessState:
     """The state of a process that is not running just now."""
 
     def __init__(self) -> None:

@@ -56,7 +56,7 @@ class SimNode:
         os.makedirs(self.folders.disk)
 
 
-class Host(Protocol):
+class StoreHost(Protocol):
     """What a store needs to know of the executor that uses it, and of the cluster around."""
 
     place: SimNode
@@ -73,7 +73,7 @@ class Host(Protocol):
 class SimStore(Store):
     """What a simulated node offers to its executors."""
 
-    def __init__(self, host: Host, world: World, dice: Random) -> None:
+    def __init__(self, host: StoreHost, world: World, dice: Random) -> None:
         super().__init__(host.place.folders)
         self.host = host
         self.world = world
@@ -95,7 +95,9 @@ class SimStore(Store):
 class SimWriter(SegmentWriter):
     """Writes real segments while virtual time passes."""
 
-    def __init__(self, host: Host, writer: ExecutorId, lease: Lease, segment_bytes: int) -> None:
+    def __init__(
+        self, host: StoreHost, writer: ExecutorId, lease: Lease, segment_bytes: int
+    ) -> None:
         super().__init__(host.place.folders, writer, lease, segment_bytes)
         self.host = host
 
@@ -138,7 +140,7 @@ class SimWriter(SegmentWriter):
 class SimReader(SegmentReader):
     """Reads the own node's segments in place, and those of other nodes as they are now."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: StoreHost) -> None:
         super().__init__(host.place.folders)
         self.host = host
 
@@ -183,7 +185,7 @@ class SimSpace(Space):
     """Memory that runs out by the dice, not by what the process holds."""
 
     def __init__(
-        self, host: Host, make_room: Callable[[], bool], world: World, dice: Random
+        self, host: StoreHost, make_room: Callable[[], bool], world: World, dice: Random
     ) -> None:
         super().__init__(1 << 20, host.place.folders.disk, make_room, measure=lambda: 0)
         self.host = host

@@ -12,7 +12,7 @@ from pyrite.errors import EngineError, UserError
 from pyrite.interrupts import Interruptible, is_main, is_pending
 
 
-class Turn:
+class ThreadTurn:
     """One thread's place among the others."""
 
     def __init__(self, turns: Turns, name: str) -> None:
@@ -26,7 +26,7 @@ class Turn:
         self.done = False
         self.error: BaseException | None = None
         # Whoever let an executor's thread run, and waits until it has to wait itself.
-        self.visitor: Turn | None = None
+        self.visitor: ThreadTurn | None = None
 
     def check(self) -> bool:
         """Whether the thread could go on; what it waits for is not asked again once it is there."""
@@ -49,27 +49,27 @@ class Turns:
     def __init__(self, timeline: Timeline, dice: Random) -> None:
         self.timeline = timeline
         self.dice = dice
-        self.running = Turn(self, "main")
+        self.running = ThreadTurn(self, "main")
         self.running.ident = threading.get_ident()
         self.driver = [self.running]
-        self.loop: Turn | None = None
+        self.loop: ThreadTurn | None = None
 
     @property
     def is_over(self) -> bool:
         return self.loop is not None and self.loop.done
 
-    def start(self, work: Callable[[], None], name: str) -> Turn:
+    def start(self, work: Callable[[], None], name: str) -> ThreadTurn:
         """A thread of the driver; it runs when the others wait."""
         turn = self._make(work, name)
         self.driver.append(turn)
         return turn
 
-    def start_executor(self, work: Callable[[], None], name: str) -> Turn:
+    def start_executor(self, work: Callable[[], None], name: str) -> ThreadTurn:
         """A thread that runs only while it is visited."""
         return self._make(work, name)
 
-    def _make(self, work: Callable[[], None], name: str) -> Turn:
-        turn = Turn(self, name)
+    def _make(self, work: Callable[[], None], name: str) -> ThreadTurn:
+        turn = ThreadTurn(self, name)
         works = [work]
         del work
 
@@ -128,7 +128,7 @@ class Turns:
         while (turn := self._candidate()) is not None:
             self._pass(turn)
 
-    def visit(self, turn: Turn) -> None:
+    def visit(self, turn: ThreadTurn) -> None:
         """Lets an executor's thread run until it leaves or ends."""
         turn.visitor = self.running
         self._pass(turn)
@@ -141,17 +141,17 @@ class Turns:
         assert self.running.visitor is not None
         self._pass(self.running.visitor)
 
-    def _next(self) -> Turn:
+    def _next(self) -> ThreadTurn:
         turn = self._candidate() or self.loop
         if turn is None or turn.done:
             raise EngineError("every thread waits, and the loop has ended")
         return turn
 
-    def _candidate(self) -> Turn | None:
+    def _candidate(self) -> ThreadTurn | None:
         able = [each for each in self.driver if each is not self.running and each.check()]
         return self.dice.choice(able) if able else None
 
-    def _pass(self, to: Turn) -> None:
+    def _pass(self, to: ThreadTurn) -> None:
         me = self.running
         if to is me:
             return

@@ -66,8 +66,8 @@ class World(NamedTuple):
     # The share of last words that come twice, and of a dead executor's that come too late.
     doubled_words: float = 0.0
     late_words: float = 0.0
-    # The share of parcels that something happens to before long.
-    spoilt_parcels: float = 0.0
+    # The share of prefetched segments that something happens to before long.
+    spoilt_prefetched: float = 0.0
     # More of them are taken for a sign that there is no end.
     most_events: int = 100_000_000
 

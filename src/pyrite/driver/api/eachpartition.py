@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from pyrite.driver.api.flags import JobFlags
-from pyrite.driver.engine.desk import Waiter
 from pyrite.driver.engine.engine import Engine, ResultLost
+from pyrite.driver.engine.jobwaiters import Waiter
 from pyrite.interrupts import Uninterrupted
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.frozen import Frozen

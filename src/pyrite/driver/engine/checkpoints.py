@@ -17,7 +17,7 @@ from pyrite.errors import JobCancelled, UserError
 from pyrite.execute.worker import Frames
 from pyrite.interrupts import Uninterrupted
 from pyrite.io.uris import with_scheme
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.rdd.sources import Files, Slices
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Checkpoints:
             try:
                 work()
             except JobCancelled:
-                rare("a checkpoint is cancelled")
+                probe("a checkpoint is cancelled")
                 self.waiting.add(rdd)
             except BaseException as error:
                 # Its traceback would keep the RDD, and the RDD its checkpoint, for ever.

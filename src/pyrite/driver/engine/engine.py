@@ -14,8 +14,8 @@ from pyrite import accumulators
 from pyrite.blocks.codec import CorruptBlock, decode, frame_size
 from pyrite.cluster.port import Cluster, drive
 from pyrite.driver.api.flags import JobFlags
-from pyrite.driver.engine.desk import Desk, Result, Waiter
 from pyrite.driver.engine.freezer import Freezer
+from pyrite.driver.engine.jobwaiters import JobWaiters, Result, Waiter
 from pyrite.driver.log.journal import Journal
 from pyrite.errors import ClusterError, ContextStopped, EngineError, TaskFailed, UserError
 from pyrite.execute.keeper import KeepPlan
@@ -25,7 +25,7 @@ from pyrite.interrupts import Interruptible, Uninterrupted
 from pyrite.memory import MemoryReport
 from pyrite.plan.program import Program
 from pyrite.plan.stages import Cut, StageCutter, StageSpec, stale_stages
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.dependency import ShuffleDependency
 from pyrite.rdd.frozen import Frozen
@@ -88,7 +88,7 @@ class Engine:
         self.lost: ClusterError | UserError | None = None
         self.cluster = make_cluster(self)
         self.threads = self.cluster.threads
-        self.desk = Desk(self.threads, self._settle)
+        self.desk = JobWaiters(self.threads, self._settle)
         self.loop_thread = 0
         self.loop = self.threads.start(self._loop, "pyrite-driver")
 
@@ -117,7 +117,7 @@ class Engine:
     def keep_journal(self, journal: Journal) -> None:
         """Has the journal told of everything from now on, and removed at the end."""
         self.journal = journal
-        self.story.listeners.append(journal.tell)
+        self.story.listeners.append(journal.record)
 
     def stop(self) -> None:
         """Ends all jobs and processes."""
@@ -266,7 +266,7 @@ class Engine:
             if not wanted:
                 break
             # Its node went before the driver had read it. What it counted has been counted.
-            rare("a result is lost before it is read")
+            probe("a result is lost before it is read")
             flags = flags._replace(counted=False)
         return [found[index] for index in partitions]
 

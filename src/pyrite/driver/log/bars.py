@@ -35,7 +35,7 @@ class Bars:
         self.tally.stir()
         self.thread.join()
 
-    def tell(self, _now_s: float, _event: Event, commands: list[Command]) -> None:
+    def record(self, now_s: float, _event: Event, commands: list[Command]) -> None:
         """Wipes the bars before the thread whose job has ended hears of it, and prints."""
         if self.drawn and any(isinstance(each, FinishJob) for each in commands):
             with self.drawing:
@@ -94,7 +94,7 @@ def watch(tally: StageCounts, story: Story, enabled: bool) -> Bars | NoBars:
     if not enabled or not (in_notebook() or on_terminal()):
         return NoBars()
     bars = Bars(tally, find_bar_class())
-    story.listeners.append(bars.tell)
+    story.listeners.append(bars.record)
     return bars
 
 

@@ -17,7 +17,14 @@ from typing import Any, get_args
 
 from pyrite.driver.log.records import PROTOCOL, BadJournal, StageTeller, framed, read_records
 from pyrite.schedule.commands import Command, CountAccumulators, DeliverResult
-from pyrite.schedule.events import Event, JobSubmitted, KeptNews, Made, TaskFailed, TaskSucceeded
+from pyrite.schedule.events import (
+    Event,
+    JobSubmitted,
+    KeptNews,
+    TaskOutput,
+    TaskRaised,
+    TaskSucceeded,
+)
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.version import __version__
 
@@ -57,7 +64,7 @@ class Journal:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self._begin(scheduler.turn.now_s)
 
-    def tell(self, now_s: float, event: Event, commands: list[Command]) -> None:
+    def record(self, now_s: float, event: Event, commands: list[Command]) -> None:
         if self.file < 0:
             return
         try:
@@ -152,7 +159,7 @@ def plain(event: Event, commands: list[Command]) -> tuple[int, Sequence[Any]]:
         passed = passed_on(commands)
         made = tuple(without(each, passed) for each in event.made)
         fields = event.attempt, made, None if event.kept == NO_NEWS else event.kept
-    elif isinstance(event, TaskFailed):
+    elif isinstance(event, TaskRaised):
         fields = event._replace(failure=event.failure._replace(error=None))
     return NUMBERS[type(event)], tuple(fields)
 
@@ -177,7 +184,7 @@ def passed_on(commands: list[Command]) -> set[int]:
     return passed
 
 
-def without(made: Made, passed: set[int]) -> Made:
+def without(made: TaskOutput, passed: set[int]) -> TaskOutput:
     """What was made of a partition, without those bytes that have been passed on."""
     if id(made.result) in passed:
         made = made._replace(result=None)

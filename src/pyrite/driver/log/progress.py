@@ -73,14 +73,14 @@ class StageCounts:
         """Ends `wait_for_work`."""
         self.work.set()
 
-    def tell(self, now_s: float, event: Event, commands: list[Command]) -> None:
+    def record(self, now_s: float, event: Event, commands: list[Command]) -> None:
         """Takes in a chapter of the story."""
         with self.lock:
-            self._tell_event(event)
+            self._record_event(event)
             for command in commands:
-                self._tell_command(now_s, command)
+                self._record_command(now_s, command)
 
-    def _tell_event(self, event: Event) -> None:
+    def _record_event(self, event: Event) -> None:
         match event:
             case ev.JobSubmitted():
                 job = event.job
@@ -92,7 +92,7 @@ class StageCounts:
                 if stage is not None:
                     stage.active -= partitions
                     stage.done += partitions
-            case ev.TaskFailed() | ev.TaskCancelled() | ev.FetchFailed():
+            case ev.TaskRaised() | ev.TaskCancelled() | ev.FetchFailed():
                 self._fail(event.attempt)
             case ev.ExecutorLost():
                 self._fail(self.busy.pop(event.executor, -1))
@@ -103,7 +103,7 @@ class StageCounts:
             stage.active -= partitions
             stage.failed += 1
 
-    def _tell_command(self, now_s: float, command: Command) -> None:
+    def _record_command(self, now_s: float, command: Command) -> None:
         match command:
             case do.LaunchTask():
                 stage = self.stage_tallies.get(command.stage) or self._add_stage(now_s, command)

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from pyrite.ids import StageId
-from pyrite.plan.program import ShuffleInput, Step
+from pyrite.plan.program import PlanStep, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec, new_stages
 from pyrite.rdd.dependency import Same
 from pyrite.schedule.commands import Command, Snapshot
@@ -26,7 +26,7 @@ class StoryFile:
         self.file = open(self.path, "a", buffering=1, encoding="utf-8")  # noqa: SIM115
         self.told: set[StageId] = set()
 
-    def tell(self, now_s: float, event: Event, commands: list[Command]) -> None:
+    def record(self, now_s: float, event: Event, commands: list[Command]) -> None:
         line: dict[str, Any] = {"at_s": round(now_s, 6), "event": named(event)}
         if isinstance(event, JobSubmitted):
             stages = new_stages(event.job.stage, self.told)
@@ -55,7 +55,7 @@ def whole_stage(stage: StageSpec) -> dict[str, Any]:
     }
 
 
-def rdd(step: Step) -> dict[str, Any]:
+def rdd(step: PlanStep) -> dict[str, Any]:
     """One RDD of a stage; an input is a shuffle, or the place of another RDD in the list."""
     inputs: list[dict[str, Any]] = []
     for each in step.inputs:

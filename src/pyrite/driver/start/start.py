@@ -15,7 +15,7 @@ from pyrite.driver.engine.engine import Engine
 from pyrite.driver.log.journal import Journal, restore
 from pyrite.driver.start.master import Master
 from pyrite.driver.start.pools import read_pools
-from pyrite.execute.worker import Limits
+from pyrite.execute.worker import WorkerLimits
 from pyrite.schedule.health import ExclusionRule
 from pyrite.schedule.rules import Rules, SpeculationRule
 from pyrite.schedule.scheduler import Scheduler
@@ -75,7 +75,7 @@ def start_journal(folder: str, settings: Settings, scheduler: Scheduler) -> Jour
         raise BadSetting("pyrite.journal.dir", folder, problem) from error
 
 
-def start_sim(world: World, engine: Engine, limits: Limits) -> Cluster:
+def start_sim(world: World, engine: Engine, limits: WorkerLimits) -> Cluster:
     """A cluster in this process; every checker looks on."""
     from pyrite.cluster.sim.checkers.every import every_checker
     from pyrite.cluster.sim.cluster import SimCluster
@@ -96,7 +96,9 @@ def forget_and_restore(journal: Journal) -> None:
     journal.scheduler.become(restore(journal.path)[0])
 
 
-def start_local(master: Master, engine: Engine, limits: Limits, settings: Settings) -> LocalCluster:
+def start_local(
+    master: Master, engine: Engine, limits: WorkerLimits, settings: Settings
+) -> LocalCluster:
     """Executors as processes of this machine."""
     check_limits(limits, settings)
     environment = settings.executor_env()
@@ -120,7 +122,7 @@ def start_local(master: Master, engine: Engine, limits: Limits, settings: Settin
     )
 
 
-def check_limits(limits: Limits, settings: Settings) -> None:
+def check_limits(limits: WorkerLimits, settings: Settings) -> None:
     """Refuses limits under which no process could work."""
     if limits.memory_bytes < LEAST_EXECUTOR_BYTES:
         least = f"{LEAST_EXECUTOR_BYTES >> 20}m"
@@ -129,10 +131,10 @@ def check_limits(limits: Limits, settings: Settings) -> None:
         settings.refuse("spark.network.timeout", "expected more than 0, such as 120s")
 
 
-def executor_limits(settings: Settings) -> Limits:
+def executor_limits(settings: Settings) -> WorkerLimits:
     memory = settings.bytes("spark.executor.memory")
     storage = int(memory * STORAGE_PART)
-    return Limits(
+    return WorkerLimits(
         memory_bytes=memory,
         spill_bytes=memory * 8 // 10,
         storage_bytes=storage,
@@ -181,7 +183,7 @@ def read_rules(master: Master, settings: Settings) -> Rules:
             settings.int(f"{EXCLUDE}.application.maxFailedTasksPerExecutor"),
             settings.seconds(f"{EXCLUDE}.timeout"),
         ),
-        lookahead=settings.bool("pyrite.pool.foresight"),
+        lookahead=settings.bool("pyrite.pool.lookahead"),
         reserve=settings.bool("pyrite.pool.reserve"),
         small_shuffle_bytes=settings.bytes("pyrite.shuffle.small"),
         output_copies=settings.int("pyrite.shuffle.copies"),

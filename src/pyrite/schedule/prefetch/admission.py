@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyrite.ids import NodeId
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.outputs import Outputs
 from pyrite.schedule.prefetch.plan import ReducePlan
@@ -42,7 +42,7 @@ class Admission:
                     take_room(room, unit.missing_bytes())
                     self.plans.want(None, None)
                 elif all(size <= self._capacity(node) for node, size in wanted.items()):
-                    rare("a unit of reducers is not fetched for want of room")
+                    probe("a unit of reducers is not fetched for want of room")
                     # Those of later stages get what is left when it has its room.
                     take_room(room, wanted)
                     break

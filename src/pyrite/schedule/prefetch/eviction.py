@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pyrite.ids import NodeId
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.schedule.prefetch.plan import ReducePlan
 from pyrite.schedule.prefetch.plans import Plans
 from pyrite.schedule.prefetch.segments import PrefetchedSegments
@@ -44,7 +44,7 @@ class PrefetchEviction:
         """The segment goes now, or when those who read it have ended; one in flight is stopped."""
         if segment.is_here:
             self.segments.forget(segment)
-            self.storage.drop(self.ledger.end_parcel(segment.segment))
+            self.storage.drop(self.ledger.end_fetched(segment.segment))
         elif not segment.unwanted:
             # Its room is free when its node says what became of it.
             segment.unwanted = True
@@ -59,7 +59,7 @@ class PrefetchEviction:
             if pool.unused_bytes >= wanted_bytes:
                 return
             if unit.frees(node):
-                rare("what was fetched ahead makes room")
+                probe("what was fetched ahead makes room")
                 self.give_up_unit(unit)
 
     def _least_urgent(self) -> Iterator[Unit]:

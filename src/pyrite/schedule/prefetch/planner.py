@@ -9,7 +9,7 @@ from pyrite.place.accumulate import Gathered, accumulate
 from pyrite.place.predict import error_of, is_enough
 from pyrite.place.reducers import ReducerNode, place, weigh
 from pyrite.plan.stages import StageSpec
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.schedule.commands import ReducersPlaced, ShuffleLeftAlone, SizesForeseen
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.locality import Locality
@@ -135,7 +135,7 @@ class ReducePlanner:
     ) -> None:
         reducers = fresh.reducers()
         if plan.places:
-            rare("a stage is placed anew with a further shuffle")
+            probe("a stage is placed anew with a further shuffle")
             before = ReducePlan(plan.reads)
             before.forecasts = {
                 shuffle: each
@@ -186,7 +186,7 @@ class ReducePlanner:
         reducers = plan.reducers()
         orphans = {index: each for index, each in reducers.items() if index not in plan.places}
         if orphans:
-            rare("reducers whose node has gone get other places")
+            probe("reducers whose node has gone get other places")
             given: dict[NodeId, int] = {}
             for index, node in plan.places.items():
                 given[node] = given.get(node, 0) + reducers[index].size_bytes
@@ -253,7 +253,7 @@ class ReducePlanner:
         after.update(self.locality.fixed_places(run.spec, list(reducers)))
         best = weigh(hosts, sizes, list(after.values()))
         if weigh(hosts, sizes, before).heaviest_bytes > WRONG * best.heaviest_bytes:
-            rare("reducers are placed anew since their sizes were foreseen wrongly")
+            probe("reducers are placed anew since their sizes were foreseen wrongly")
             self._take_places(run, plan, hosts, after)
 
     def _reducer_hosts(self) -> list[ReducerNode]:

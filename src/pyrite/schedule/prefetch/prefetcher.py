@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyrite.blocks.parcel import parcel_bytes
+from pyrite.blocks.fetched import fetched_bytes
 from pyrite.ids import BlockRef, NodeId
 from pyrite.place.sizes import most
-from pyrite.rare import rare
+from pyrite.probe import probe
 from pyrite.schedule import events as ev
-from pyrite.schedule.commands import Parcels
+from pyrite.schedule.commands import Prefetched
 from pyrite.schedule.fetches import Fetches
 from pyrite.schedule.outputs import Outputs, ShuffleOutputs
 from pyrite.schedule.prefetch.admission import Admission
@@ -17,7 +17,7 @@ from pyrite.schedule.prefetch.eviction import PrefetchEviction
 from pyrite.schedule.prefetch.plan import ReducePlan
 from pyrite.schedule.prefetch.plans import Plans
 from pyrite.schedule.prefetch.segments import PrefetchedSegments
-from pyrite.schedule.prefetch.unit import PrefetchedSegment, Unit, Way
+from pyrite.schedule.prefetch.unit import PrefetchedSegment, Route, Unit
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.stages import StageRun, Stages
 from pyrite.schedule.storage import Storage
@@ -92,7 +92,7 @@ class Prefetcher:
                     if unit.admitted and self._order(run, plan, unit, way):
                         return
 
-    def _order(self, run: StageRun, plan: ReducePlan, unit: Unit, way: Way) -> bool:
+    def _order(self, run: StageRun, plan: ReducePlan, unit: Unit, way: Route) -> bool:
         """Sends for what has come on this way and the unit has not seen, if that is worth it."""
         outputs = self.outputs.get(way.shuffle)
         if outputs is None or not self._is_worth(unit, outputs, way):
@@ -103,9 +103,9 @@ class Prefetcher:
         blocks, size = self._collect(unit, outputs, way, parts)
         if not blocks:
             return False
-        needed = parcel_bytes(len(blocks), len(parts), size)
+        needed = fetched_bytes(len(blocks), len(parts), size)
         if not self._has_room(way.target, needed):
-            rare("a unit of reducers has no room for all of its input")
+            probe("a unit of reducers has no room for all of its input")
             self.eviction.give_up_unit(unit)
             return False
         fetch, segment = self.fetches.order(way.source, way.target, "memory", needed, parts, blocks)
@@ -124,7 +124,7 @@ class Prefetcher:
         tasks = run.tasks
         return [index for index in reducers if tasks is None or tasks.is_pending(index)]
 
-    def _is_worth(self, unit: Unit, outputs: ShuffleOutputs, way: Way) -> bool:
+    def _is_worth(self, unit: Unit, outputs: ShuffleOutputs, way: Route) -> bool:
         """Whether enough blocks have come for an order; all that is left always is enough."""
         fresh = len(outputs.came.get(way.place, ())) - unit.seen.get(way, 0)
         if fresh <= 0 or outputs.complete:
@@ -133,7 +133,7 @@ class Prefetcher:
         return expected * fresh / len(outputs.refs) >= least_order(self.rules)
 
     def _collect(
-        self, unit: Unit, outputs: ShuffleOutputs, way: Way, parts: tuple[int, ...]
+        self, unit: Unit, outputs: ShuffleOutputs, way: Route, parts: tuple[int, ...]
     ) -> tuple[dict[int, BlockRef], int]:
         """Which outputs an order takes, by map, and how large their parts are at most.
 
@@ -143,7 +143,7 @@ class Prefetcher:
         had = unit.maps_of(way.shuffle, way.target, parts) if outputs.epoch else {}
         limit = self.in_flight_left(way.source, way.target)
         # Small parts are mostly headers.
-        header = parcel_bytes(1, len(parts), 0)
+        header = fetched_bytes(1, len(parts), 0)
         blocks: dict[int, BlockRef] = {}
         total = 0
         last = unit.seen.get(way, 0)
@@ -186,7 +186,7 @@ class Prefetcher:
         segment = self.segments.get(event.fetch)
         if segment is None or segment.is_here:
             # Late words, or words that come twice.
-            rare("a parcel arrives that nobody waits for")
+            probe("a prefetched segment arrives that nobody waits for")
             return
         source_was_full, node_was_full = self._is_full(segment.source, segment.node)
         self.segments.land(segment)
@@ -201,14 +201,14 @@ class Prefetcher:
         if node_was_full or not self.segments.bytes_to(segment.node):
             self.plans.want(None, segment.node)
         if segment.unwanted:
-            rare("a parcel arrives that nobody wants any more")
+            probe("a prefetched segment arrives that nobody wants any more")
             self.eviction.drop(segment)
 
     def on_not_fetched(self, event: ev.PartsNotFetched) -> None:
         segment = self.segments.get(event.fetch)
         if segment is None:
             return
-        rare("a parcel can't be fetched")
+        probe("a prefetched segment can't be fetched")
         for run in self.plans:
             if run.plan is not None and segment.unit in run.plan.units and not segment.unwanted:
                 # The reducers fetch what they miss, and tell what is lost.
@@ -216,18 +216,18 @@ class Prefetcher:
         self.plans.want(segment.source, None)
         self.plans.want(None, segment.node)
         self.segments.forget(segment)
-        self.storage.drop(self.ledger.end_parcel(segment.segment))
+        self.storage.drop(self.ledger.end_fetched(segment.segment))
 
     # Reducers
 
-    def prefetched_for(self, run: StageRun, index: int, node: NodeId) -> tuple[Parcels, ...]:
+    def prefetched_for(self, run: StageRun, index: int, node: NodeId) -> tuple[Prefetched, ...]:
         """What has been fetched for a reducer that is launched on the node."""
         plan = run.plan
         if plan is None or index not in plan.unit_of or plan.places[index] != node:
             return ()
         unit = plan.unit_of[index]
         found = (
-            Parcels(shuffle, tuple(each.segment.name for each in unit.at(node, shuffle, parts)))
+            Prefetched(shuffle, tuple(each.segment.name for each in unit.at(node, shuffle, parts)))
             for shuffle, parts in plan.parts_of([index]).items()
         )
         return tuple(each for each in found if each.segments)
@@ -243,7 +243,7 @@ class Prefetcher:
         if self.segments.bytes_to(node) and not self._awaited(run, unit, node):
             for segment in list(unit.on_node.get(node, {}).values()):
                 if not segment.is_here:
-                    rare("a parcel would come too late")
+                    probe("a prefetched segment would come too late")
                     self.eviction.drop(segment)
 
     def reducer_done(self, run: StageRun, index: int) -> None:
@@ -269,7 +269,7 @@ class Prefetcher:
         gone = dict.fromkeys(lost)
         for segment in self.segments:
             if segment.shuffle == outputs.shuffle and any(each in gone for each in segment.maps):
-                rare("a parcel holds what will be dealt out anew")
+                probe("a prefetched segment holds what will be dealt out anew")
                 self.eviction.drop_unit(segment.unit)
 
     def lose_node(self, node: NodeId) -> None:
@@ -291,13 +291,13 @@ def least_order(rules: Rules) -> float:
     return rules.fetch_bytes / LEAST_SHARE
 
 
-def ways(plan: ReducePlan, source: NodeId, target: NodeId) -> Iterator[Way]:
+def ways(plan: ReducePlan, source: NodeId, target: NodeId) -> Iterator[Route]:
     """On which the outputs of a stage's shuffles come from one node to another."""
     for shuffle in plan.forecasts:
         # What lies in the own node's memory is where it should be.
         if source != target:
-            yield Way(shuffle, source, "memory", target)
-        yield Way(shuffle, source, "disk", target)
+            yield Route(shuffle, source, "memory", target)
+        yield Route(shuffle, source, "disk", target)
 
 
 def rotated(nodes: list[NodeId], after: NodeId) -> list[NodeId]:

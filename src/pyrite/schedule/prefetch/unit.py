@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from pyrite.blocks.pool import Segment
 from pyrite.ids import Medium, NodeId, ShuffleId
-from pyrite.schedule.outputs import Place
+from pyrite.schedule.outputs import OutputPlace
 
 
-class Way(NamedTuple):
+class Route(NamedTuple):
     """On which parts of a shuffle travel: from a node's memory, or its disk, to another node."""
 
     shuffle: ShuffleId
@@ -20,8 +20,8 @@ class Way(NamedTuple):
     target: NodeId
 
     @property
-    def place(self) -> Place:
-        return Place(self.source, self.medium)
+    def place(self) -> OutputPlace:
+        return OutputPlace(self.source, self.medium)
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +64,7 @@ class Unit:
     fetched_bytes: dict[NodeId, int] = field(default_factory=dict)
     on_node: dict[NodeId, dict[int, PrefetchedSegment]] = field(default_factory=dict)
     # How many of the blocks that have come on a way were looked at.
-    seen: dict[Way, int] = field(default_factory=dict)
+    seen: dict[Route, int] = field(default_factory=dict)
 
     @property
     def segments(self) -> list[PrefetchedSegment]:

@@ -16,7 +16,7 @@ from pyrite.schedule.events import Event
 from pyrite.schedule.scheduler import Scheduler
 
 
-class Blocks:
+class NeededBlocks:
     """Follows blocks from the moment that they are known until nobody needs them."""
 
     def __init__(self, scheduler: Scheduler) -> None:

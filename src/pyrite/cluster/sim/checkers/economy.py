@@ -13,7 +13,7 @@ from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
 
 
-class Made(NamedTuple):
+class KnownOutput(NamedTuple):
     """A map output that is there, and the stage that made it."""
 
     stage: StageId
@@ -27,7 +27,7 @@ class Economy:
         self.stages: dict[StageId, StageSpec] = {}
         self.launches: dict[AttemptId, do.LaunchTask] = {}
         self.nodes: dict[ExecutorId, NodeId] = {}
-        self.made: dict[ShuffleId, dict[int, Made]] = {}
+        self.made: dict[ShuffleId, dict[int, KnownOutput]] = {}
 
     def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
         match event:
@@ -66,7 +66,7 @@ class Economy:
             outputs = self.made.setdefault(stage.writes, {})
             for partition, made in zip(launch.completes, event.made, strict=True):
                 if made.output is not None:
-                    outputs.setdefault(partition, Made(launch.stage, made.output))
+                    outputs.setdefault(partition, KnownOutput(launch.stage, made.output))
 
     def _lose(self, shuffle: ShuffleId, index: int, ref: BlockRef) -> None:
         outputs = self.made.get(shuffle, {})

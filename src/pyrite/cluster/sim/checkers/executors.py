@@ -28,7 +28,7 @@ class Executors:
             case ev.NodeLost() | ev.NodeJoined():
                 for executor in [e for e, node in self.nodes.items() if node == event.node]:
                     self._lose(executor)
-            case ev.TaskSucceeded() | ev.TaskFailed() | ev.TaskCancelled() | ev.FetchFailed():
+            case ev.TaskSucceeded() | ev.TaskRaised() | ev.TaskCancelled() | ev.FetchFailed():
                 self._free(event.attempt)
         for command in commands:
             if isinstance(command, do.LaunchTask):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrite.blocks.parcel import parcel_bytes
+from pyrite.blocks.fetched import fetched_bytes
 from pyrite.cluster.sim.checkers import CheckFailed
 from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.schedule import commands as do
@@ -12,7 +12,7 @@ from pyrite.schedule.events import Event
 from pyrite.schedule.scheduler import Scheduler
 
 
-class Orders:
+class FetchOrders:
     """Follows orders from the moment that they are given until the driver hears of them."""
 
     def __init__(self, scheduler: Scheduler) -> None:
@@ -62,7 +62,7 @@ class Orders:
         self.on_way[order.fetch] = order
         beside = [each for each in self.on_way.values() if each.node == order.node]
         if sum(each.source == order.source for each in beside) > 1:
-            raise CheckFailed(f"{order.source} sends {order.node} two parcels at once")
+            raise CheckFailed(f"{order.source} sends {order.node} two prefetched segments at once")
         on_way = sum(map(frames_bytes, beside))
         # One that is larger than all that may be on its way goes alone.
         if len(beside) > 1 and on_way > self.scheduler.rules.fetch_bytes:
@@ -70,5 +70,5 @@ class Orders:
 
 
 def frames_bytes(order: do.FetchParts) -> int:
-    """What a parcel holds beside its directory and headers."""
-    return order.bytes - parcel_bytes(len(order.maps), len(order.parts), 0)
+    """What a prefetched segment holds beside its directory and headers."""
+    return order.bytes - fetched_bytes(len(order.maps), len(order.parts), 0)

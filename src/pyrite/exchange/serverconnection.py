@@ -19,14 +19,14 @@ from pyrite.blocks.writer import BlockNotWritten
 from pyrite.errors import PyriteError
 from pyrite.exchange import errors
 from pyrite.exchange.book import NODE, GuestId
+from pyrite.exchange.clientconnection import LENGTH, LONGEST_S, pack
 from pyrite.exchange.forks import not_in_children
-from pyrite.exchange.guest import LENGTH, LONGEST_S, pack
-from pyrite.exchange.outputs import Stretch
+from pyrite.exchange.outputs import PartRef
 from pyrite.exchange.writer import OutputWriter
 from pyrite.ids import BlockRef, NodeId
 from pyrite.remote.client import BlockClient
 from pyrite.remote.errors import BlockGone, BlockRefused, PeerLost, shown
-from pyrite.remote.link import Broken, Link
+from pyrite.remote.link import Broken, PeerLink
 from pyrite.remote.neighbours import Neighbours
 
 ELSEWHERE = NodeId("elsewhere")
@@ -40,13 +40,13 @@ Place = tuple[tuple[str, int], bytes]
 T = TypeVar("T")
 
 
-class Visit:
+class ServerConnection:
     """One connection to an exchange; for one thread at a time."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
         address, secret = place
-        self.link = Link(address, ANSWER_S)
+        self.link = PeerLink(address, ANSWER_S)
         not_in_children(self)
         # Whether something was said that is not answered: nobody else can use it then.
         self.is_busy = False
@@ -74,7 +74,7 @@ class Visit:
         self.is_busy = True
         try:
             self.link.send([pack(list(words))])
-            answer = self._hear(None if wait_s is None else wait_s + ANSWER_S)
+            answer = self._receive(None if wait_s is None else wait_s + ANSWER_S)
         except (Broken, PeerLost, OSError, EOFError) as error:
             raise self._lost(str(error)) from None
         self.is_busy = False
@@ -82,7 +82,7 @@ class Visit:
             raise REFUSALS[answer[1]](*answer[2:])
         return answer
 
-    def _hear(self, timeout_s: float | None) -> list[Any]:
+    def _receive(self, timeout_s: float | None) -> list[Any]:
         sock = self.link.sock
         waiter = select.poll()
         waiter.register(sock, select.POLLIN)
@@ -109,7 +109,7 @@ class Visit:
         except BlockGone as error:
             raise self._lost(str(error)) from None
 
-    def fetch(self, stretches: Sequence[Stretch]) -> list[memoryview | BlockGone]:
+    def fetch(self, stretches: Sequence[PartRef]) -> list[memoryview | BlockGone]:
         """The stretches' bytes, through the block server."""
         client = self.neighbours.client
         assert isinstance(client, BlockClient), "who can enter the folders reads there"
@@ -149,22 +149,22 @@ class Visit:
         self.close()
 
 
-class Visits:
+class ServerConnections:
     """The idle visits of this process, for whichever thread comes next."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.idle: dict[Place, list[Visit]] = {}
+        self.idle: dict[Place, list[ServerConnection]] = {}
 
     @contextlib.contextmanager
-    def visit(self, place: Place, is_new: bool = False) -> Iterator[Visit]:
+    def visit(self, place: Place, is_new: bool = False) -> Iterator[ServerConnection]:
         """A visit of the caller's own while the block runs."""
         with self.lock:
             self._close_ended()
             idle = self.idle.get(place)
             visit = idle.pop() if idle and not is_new else None
         if visit is None:
-            visit = Visit(place)
+            visit = ServerConnection(place)
         try:
             yield visit
         finally:
@@ -174,7 +174,7 @@ class Visits:
                 with self.lock:
                     self.idle.setdefault(place, []).append(visit)
 
-    def move_bytes(self, place: Place, move: Callable[[Visit], T]) -> T:
+    def move_bytes(self, place: Place, move: Callable[[ServerConnection], T]) -> T:
         """What comes of moving bytes through a visit; through a new one, once, where the block
         server that the visit was told of has gone: there may be another since."""
         try:
@@ -210,7 +210,7 @@ class Visits:
         self.idle = {}
 
 
-VISITS = Visits()
+VISITS = ServerConnections()
 not_in_children(VISITS)
 atexit.register(VISITS.end_all)
 

@@ -1,4 +1,5 @@
-"""Parcels of the simulated cluster: parts of map outputs that are fetched before reducers start."""
+"""ForecastFetches of the simulated cluster: parts of map outputs that are fetched before reducers
+start."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ MOST_PARTS = 4000
 NODE_LOST = "a node went down"
 
 
-class Parcel(NamedTuple):
+class FetchedSegment(NamedTuple):
     """What a segment holds: the same parts of several map outputs; gone with its node's life."""
 
     node: NodeId
@@ -30,18 +31,18 @@ class Parcel(NamedTuple):
 
 
 class OnTheWay(NamedTuple):
-    """A parcel that has not arrived yet."""
+    """A prefetched segment that has not arrived yet."""
 
     command: FetchParts
     transfer: Transfer | None
 
 
-class Parcels:
+class ForecastFetches:
     """What was fetched ahead, or is on its way; and the sizes that decide where to."""
 
     def __init__(self, cluster: CostedCluster) -> None:
         self._cluster = cluster
-        self._lying: dict[str, Parcel] = {}
+        self._lying: dict[str, FetchedSegment] = {}
         self._coming: dict[str, OnTheWay] = {}
         # A fetch names map outputs by their places only.
         self._shuffles: dict[BlockRef, ShuffleId] = {}
@@ -67,10 +68,10 @@ class Parcels:
         self._shuffles = {ref: each for ref, each in self._shuffles.items() if each != shuffle}
         self._codes = {key: code for key, code in self._codes.items() if key[0] != shuffle}
 
-    # Parcels
+    # ForecastFetches
 
     def lying_on(self, node: NodeId, life: int, segments: Sequence[str], part: int) -> list[str]:
-        """Those of the parcels that are there and hold something of a part."""
+        """Those of the prefetched segments that are there and hold something of a part."""
         return [
             segment
             for segment in segments
@@ -86,7 +87,7 @@ class Parcels:
         """Parts of map outputs travel to a node that will reduce them."""
         source, target = self._cluster.nodes[command.source], self._cluster.nodes[command.node]
         if not (source.alive and target.alive):
-            self._cluster.say(ev.PartsNotFetched(command.fetch, NODE_LOST))
+            self._cluster.emit(ev.PartsNotFetched(command.fetch, NODE_LOST))
             return
         part_of_all = self._part_of_all(command)
         size = sum(ref.length for ref in command.refs) * part_of_all
@@ -118,8 +119,8 @@ class Parcels:
             command = coming.command
             life = self._cluster.nodes[command.node].life
             parts = frozenset(command.parts)
-            self._lying[segment] = Parcel(command.node, life, parts, command.maps)
-            self._cluster.say(ev.PartsFetched(command.fetch))
+            self._lying[segment] = FetchedSegment(command.node, life, parts, command.maps)
+            self._cluster.emit(ev.PartsFetched(command.fetch))
 
     def lose_node(self, node: NodeId) -> None:
         """Nothing arrives any more that comes from there, or goes there."""
@@ -129,7 +130,7 @@ class Parcels:
         self._lying = {name: each for name, each in self._lying.items() if each.node != node}
 
     def drop(self, segment: str) -> None:
-        """The parcel goes; one on its way need not be brought to its end."""
+        """The prefetched segment goes; one on its way need not be brought to its end."""
         self._lying.pop(segment, None)
         if segment in self._coming:
             self._stop(segment, "it was dropped meanwhile")
@@ -138,4 +139,4 @@ class Parcels:
         command, transfer = self._coming.pop(segment)
         if transfer is not None:
             transfer.stop()
-        self._cluster.say(ev.PartsNotFetched(command.fetch, reason))
+        self._cluster.emit(ev.PartsNotFetched(command.fetch, reason))

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyrite.blocks.codec import CorruptBlock
-from pyrite.blocks.parcel import unpack_directory
+from pyrite.blocks.fetched import unpack_directory
 from pyrite.blocks.parts import find_part
 from pyrite.blocks.segments import SegmentReader
 from pyrite.cluster.sim.checkers import CheckFailed
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Ordered(NamedTuple):
-    """A parcel as it was ordered, and in which of its node's lives."""
+    """A prefetched segment as it was ordered, and in which of its node's lives."""
 
     order: do.FetchParts
     life: int
 
 
-class ParcelsRead:
-    """Looks into the parcels that tasks are told to read."""
+class PrefetchedReads:
+    """Looks into the prefetched segments that tasks are told to read."""
 
     def __init__(self, scheduler: Scheduler, cluster: SimCluster) -> None:
         self.scheduler = scheduler
@@ -40,7 +40,7 @@ class ParcelsRead:
 
     def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
         match event:
-            case ev.TaskSucceeded() | ev.TaskFailed() | ev.TaskCancelled() | ev.FetchFailed():
+            case ev.TaskSucceeded() | ev.TaskRaised() | ev.TaskCancelled() | ev.FetchFailed():
                 self.readers.pop(event.attempt, None)
             case ev.ExecutorJoined():
                 self.nodes[event.executor] = event.node
@@ -53,9 +53,9 @@ class ParcelsRead:
                 case do.FetchParts():
                     life = self.cluster.by_name[command.node].incarnation
                     self.ordered[command.segment] = Ordered(command, life)
-                case do.LaunchTask() if command.parcels:
+                case do.LaunchTask() if command.prefetched:
                     self.readers[command.attempt] = command
-                    self.cluster.reached["task with parcels"] += 1
+                    self.cluster.reached["task with prefetched input"] += 1
                     self._check(command)
                 case do.DropSegments():
                     self._drop(command)
@@ -69,7 +69,7 @@ class ParcelsRead:
     def _drop(self, command: do.DropSegments) -> None:
         for launch in self.readers.values():
             if self.nodes[launch.executor] == command.node:
-                read = {name for each in launch.parcels for name in each.segments}
+                read = {name for each in launch.prefetched for name in each.segments}
                 if dropped := read.intersection(command.segments):
                     raise CheckFailed(f"{dropped} go while attempt {launch.attempt} reads them")
         for segment in command.segments:
@@ -79,13 +79,15 @@ class ParcelsRead:
         refs: dict[ShuffleId, dict[int, BlockRef]] = {}
         for snapshot in launch.inputs:
             refs[snapshot.shuffle] = dict(enumerate(snapshot.refs))
-        for each in launch.parcels:
+        for each in launch.prefetched:
             outputs = self.scheduler.outputs.get(each.shuffle)
             assert outputs is not None
             for segment in each.segments:
-                self._check_parcel(launch, segment, refs.get(each.shuffle, {}), outputs.made_alike)
+                self._check_prefetched(
+                    launch, segment, refs.get(each.shuffle, {}), outputs.made_alike
+                )
 
-    def _check_parcel(
+    def _check_prefetched(
         self,
         launch: do.LaunchTask,
         segment: str,
@@ -105,7 +107,7 @@ class ParcelsRead:
         node = self.cluster.by_name[where]
         spoilt = self.cluster.faults.spoilt
         if segment in spoilt:
-            self.cluster.reached["task with a spoilt parcel"] += 1
+            self.cluster.reached["task with a spoilt prefetched segment"] += 1
         elif node.up and node.incarnation == found.life:
             path = node.folders.path(segment, order.medium)
             if not os.path.exists(path):
@@ -117,9 +119,9 @@ class ParcelsRead:
         segment = self.scheduler.storage.ledger.segments.get(ref.segment)
         return segment is not None and segment.fetched
 
-    def _compare(self, order: do.FetchParts, parcel: memoryview) -> None:
+    def _compare(self, order: do.FetchParts, fetched: memoryview) -> None:
         """With the map outputs themselves, where they still lie as they were written."""
-        entries = unpack_directory(parcel)
+        entries = unpack_directory(fetched)
         if tuple(entry.map for entry in entries) != order.maps:
             raise CheckFailed(f"{order.segment} has the outputs of other maps")
         source = SegmentReader(self.cluster.by_name[order.source].folders)
@@ -130,7 +132,7 @@ class ParcelsRead:
                 whole = source.view(ref)
             except OSError:
                 continue
-            selection = parcel[entry.offset : entry.offset + entry.length]
+            selection = fetched[entry.offset : entry.offset + entry.length]
             for part in order.parts:
                 try:
                     alike = find_part(selection, part) == find_part(whole, part)

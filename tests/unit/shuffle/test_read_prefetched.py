@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from one_frame import encode_bytes
 
-from pyrite.blocks.parcel import (
-    Entry,
+from pyrite.blocks.fetched import (
+    SelectionEntry,
     aligned,
     directory_bytes,
     pack_directory,
@@ -46,7 +46,7 @@ def output_of(map: int) -> bytes:
 
 
 class Bench:
-    """Map outputs of which all may be gone, and parcels made from them."""
+    """Map outputs of which all may be gone, and prefetched segments made from them."""
 
     def __init__(self, folder: Path) -> None:
         self.folders = Folders(str(folder), str(folder), NODE)
@@ -65,15 +65,15 @@ class Bench:
         for segment in segments:
             os.unlink(self.folders.path(segment, "memory"))
 
-    def pack(self, segment: str, maps: list[int], parts: list[int]) -> dict[int, Entry]:
-        """Makes a parcel; where in it the selections lie."""
+    def pack(self, segment: str, maps: list[int], parts: list[int]) -> dict[int, SelectionEntry]:
+        """Makes a prefetched segment; where in it the selections lie."""
         entries, body, start = [], b"", directory_bytes(len(maps))
         for map in maps:
             output = self.outputs[map]
             head, stretches = select(lambda at, n, o=output: o[at : at + n], len(output), parts)  # type: ignore[misc]
             selection = head + b"".join(output[at : at + n] for at, n in stretches)
             body += bytes(aligned(start + len(body)) - start - len(body))
-            entries.append(Entry(map, start + len(body), len(selection)))
+            entries.append(SelectionEntry(map, start + len(body), len(selection)))
             body += selection
         data = pack_directory(entries).ljust(start, b"\0") + body
         Path(self.folders.path(segment, "memory")).write_bytes(data)
@@ -85,13 +85,13 @@ class Bench:
         data[place] ^= bits
         path.write_bytes(data)
 
-    def shuffle(self, part: int, *parcels: str) -> ShuffleRows:
-        return ShuffleRows(ShuffleId(1), self.refs, part, SegmentReader(self.folders), parcels)
+    def shuffle(self, part: int, *prefetched: str) -> ShuffleRows:
+        return ShuffleRows(ShuffleId(1), self.refs, part, SegmentReader(self.folders), prefetched)
 
-    def check(self, *parcels: str, parts: tuple[int, ...] = (1, 3)) -> None:
+    def check(self, *prefetched: str, parts: tuple[int, ...] = (1, 3)) -> None:
         for part in parts:
             expected = [row for map in range(MAPS) for row in rows_of(map, part)]
-            assert list(self.shuffle(part, *parcels).rows()) == expected
+            assert list(self.shuffle(part, *prefetched).rows()) == expected
 
 
 @pytest.fixture
@@ -99,7 +99,9 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
 
 
-def test_parts_are_read_from_parcels_and_the_rest_from_the_outputs(bench: Bench) -> None:
+def test_parts_are_read_from_prefetched_segments_and_the_rest_from_the_outputs(
+    bench: Bench,
+) -> None:
     bench.pack("f0-1", [3, 0], [1, 3])
     bench.pack("f0-2", [1], [0, 1, 2, 3])
     bench.lose(0, 1, 3)
@@ -108,24 +110,24 @@ def test_parts_are_read_from_parcels_and_the_rest_from_the_outputs(bench: Bench)
         list(bench.shuffle(1, "f0-1").rows())
 
 
-def test_all_are_read_from_parcels(bench: Bench) -> None:
+def test_all_are_read_from_prefetched_segments(bench: Bench) -> None:
     bench.pack("f0-1", [4, 3, 2, 1, 0], [1, 3])
     bench.lose(*range(MAPS))
     bench.check("f0-1")
 
 
-def test_a_parcel_that_is_gone_is_done_without(bench: Bench) -> None:
+def test_a_prefetched_segment_that_is_gone_is_done_without(bench: Bench) -> None:
     bench.pack("f0-2", [1], [1, 3])
     bench.lose(1)
     bench.check("f0-1", "f0-2")
 
 
-def test_an_empty_parcel_is_done_without(bench: Bench) -> None:
+def test_an_empty_prefetched_segment_is_done_without(bench: Bench) -> None:
     Path(bench.folders.path("f0-1", "memory")).touch()
     bench.check("f0-1")
 
 
-def test_a_parcel_without_the_part_is_done_without(bench: Bench) -> None:
+def test_a_prefetched_segment_without_the_part_is_done_without(bench: Bench) -> None:
     bench.pack("f0-1", [0, 1, 2], [0, 2])
     bench.check("f0-1")
 
@@ -136,7 +138,7 @@ def test_a_spoilt_directory_is_done_without(bench: Bench) -> None:
     bench.check("f0-1")
 
 
-def test_a_parcel_that_was_cut(bench: Bench) -> None:
+def test_a_prefetched_segment_that_was_cut(bench: Bench) -> None:
     entries = bench.pack("f0-1", [0, 1, 2], [1, 3])
     bench.lose(0)
     # The last part of the last map is gone whole: what is left looks like an end.
@@ -145,7 +147,7 @@ def test_a_parcel_that_was_cut(bench: Bench) -> None:
         bench.check("f0-1")
 
 
-def test_rows_come_once_whatever_is_spoilt_in_a_parcel(bench: Bench) -> None:
+def test_rows_come_once_whatever_is_spoilt_in_a_prefetched_segment(bench: Bench) -> None:
     entries = bench.pack("f0-1", [1, 2], [1, 3])
     intact = Path(bench.folders.path("f0-1", "memory")).read_bytes()
     for entry in entries.values():
@@ -165,7 +167,7 @@ def test_a_part_that_ends_in_the_middle_goes_on_in_the_output(bench: Bench) -> N
     assert next(batches) == batch_of(1, 1, 2)
 
 
-def test_an_output_that_is_gone_with_its_parcel_is_missing(bench: Bench) -> None:
+def test_an_output_that_is_gone_with_its_prefetched_segment_is_missing(bench: Bench) -> None:
     entry = bench.pack("f0-1", [1, 2], [1])[1]
     bench.spoil("f0-1", entry.offset + entry.length - 20)
     bench.lose(1)

@@ -9,7 +9,7 @@ from pyrite.memory import Hits, MemoryReport, NodeMemory
 from pyrite.schedule.events import KeptNews
 
 
-class MemoryBook:
+class MemoryCounts:
     """Counts where kept partitions were found, and how their bytes were moved about."""
 
     def __init__(self) -> None:

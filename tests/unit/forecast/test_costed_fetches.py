@@ -7,13 +7,13 @@ from freecosts import FREE, KIND
 
 from pyrite.errors import EngineError
 from pyrite.forecast.costed import CostedCluster
+from pyrite.forecast.fetches import MOST_PARTS
 from pyrite.forecast.network import Sources
-from pyrite.forecast.parcels import MOST_PARTS
 from pyrite.forecast.workload import two_stages
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, Medium, NodeId, ShuffleId, StageId
 from pyrite.place.sizes import decode
 from pyrite.schedule.commands import DropSegments, DropShuffle, FetchParts, LaunchTask, Snapshot
-from pyrite.schedule.commands import Parcels as Told
+from pyrite.schedule.commands import Prefetched as Told
 from pyrite.schedule.events import (
     Event,
     FetchFailed,
@@ -37,7 +37,7 @@ class Play:
         self.cluster = CostedCluster(workload, [kind] * 3, SLOW_DISKS)
         self.attempts = 0
 
-    def hear(self) -> list[Event]:
+    def read(self) -> list[Event]:
         """All that happens until nothing is left to do."""
         heard: list[Event] = []
         try:
@@ -48,19 +48,21 @@ class Play:
         raise AssertionError("nobody closes the cluster")
 
     def hear_one(self, kind: type[Event]) -> Event:
-        (found,) = [each for each in self.hear() if isinstance(each, kind)]
+        (found,) = [each for each in self.read() if isinstance(each, kind)]
         return found
 
     def put(self, node: NodeId, name: str, medium: Medium = "memory") -> BlockRef:
         """A map output, as if a task had written it."""
         ref = BlockRef(node, name, 0, int(OUTPUT_BYTES), medium)
-        self.cluster.parcels.put(SHUFFLE, ref)
+        self.cluster.prefetched.put(SHUFFLE, ref)
         return ref
 
     def fetch(self, node: NodeId, *refs: BlockRef, part: int = 0) -> None:
         maps = tuple(range(len(refs)))
         self.cluster.perform(
-            FetchParts(1, node, "parcel", 1 << 30, refs[0].node, (part,), maps, refs, "memory")
+            FetchParts(
+                1, node, "prefetched segment", 1 << 30, refs[0].node, (part,), maps, refs, "memory"
+            )
         )
 
     def reduce(self, executor: int, part: int, refs: list[BlockRef], *segments: str) -> None:
@@ -93,7 +95,7 @@ def test_map_tasks_tell_how_large_the_parts_are() -> None:
         LaunchTask(AttemptId(0), ExecutorId(0), StageId(0), (0,), 0, JobId(0)),
     )
     # It waits for a segment, which the scheduler would grant.
-    play.hear()
+    play.read()
     run = play.cluster.executors[ExecutorId(0)].run
     assert run is not None
     run.granted("e0-1", A)
@@ -102,25 +104,25 @@ def test_map_tasks_tell_how_large_the_parts_are() -> None:
     assert decode(done.made[0].sizes) == pytest.approx([250_000, 750_000], rel=0.05)
 
 
-def test_a_parcel_that_is_dropped_on_its_way_is_stopped() -> None:
+def test_a_prefetched_segment_that_is_dropped_on_its_way_is_stopped() -> None:
     play = Play()
     play.fetch(B, *[play.put(A, f"{number}") for number in range(8)])
-    play.cluster.perform(DropSegments(B, ("parcel",)))
-    told = [each for each in play.hear() if isinstance(each, PartsFetched | PartsNotFetched)]
+    play.cluster.perform(DropSegments(B, ("prefetched segment",)))
+    told = [each for each in play.read() if isinstance(each, PartsFetched | PartsNotFetched)]
     assert told == [PartsNotFetched(1, "it was dropped meanwhile")]
 
 
 def test_too_many_parts_and_a_single_node_are_not_told_of() -> None:
     many = Play(shares=(1 / (MOST_PARTS + 1),) * (MOST_PARTS + 1))
     ref = BlockRef(A, "e0-1", 0, 1000)
-    assert many.cluster.parcels.put(SHUFFLE, ref) is None
+    assert many.cluster.prefetched.put(SHUFFLE, ref) is None
     workload = two_stages([1.0], [1.0], OUTPUT_BYTES)
-    assert CostedCluster(workload, [KIND], SLOW_DISKS).parcels.put(SHUFFLE, ref) is None
+    assert CostedCluster(workload, [KIND], SLOW_DISKS).prefetched.put(SHUFFLE, ref) is None
 
 
 def test_a_fetch_takes_what_its_bytes_take_on_the_links() -> None:
     play = Play(latency_s=0.5)
-    play.hear()
+    play.read()
     play.fetch(B, play.put(A, "e0-1"), play.put(A, "e0-2"), part=1)
     assert play.hear_one(PartsFetched) == PartsFetched(1)
     # Two times three quarters of a megabyte, and the way there and back.
@@ -132,7 +134,7 @@ def test_a_fetch_takes_what_its_bytes_take_on_the_links() -> None:
 def test_a_fetch_of_outputs_on_disk_reads_the_disk() -> None:
     play = Play(disk_read_bytes_per_s=1e4)
     play.fetch(B, play.put(A, "e0-1", "disk"), part=0)
-    play.hear()
+    play.read()
     assert play.cluster.now_s() == pytest.approx(250_000 / 1e4)
 
 
@@ -140,9 +142,9 @@ def test_a_reducer_finds_what_was_fetched_and_pulls_the_rest() -> None:
     play = Play()
     refs = play.outputs()
     play.fetch(B, refs[0], part=1)
-    play.hear()
+    play.read()
     before_s, before_bytes = play.cluster.now_s(), play.sent_bytes
-    play.reduce(1, 1, refs, "parcel")
+    play.reduce(1, 1, refs, "prefetched segment")
     play.hear_one(TaskSucceeded)
     # Of three outputs one is its own node's, and one is there already.
     assert play.sent_bytes - before_bytes == pytest.approx(0.75e6)
@@ -156,23 +158,23 @@ def test_a_reducer_with_all_of_its_input_waits_for_nothing() -> None:
     play = Play(latency_s=0.1)
     refs = [play.put(A, "e0-1"), play.put(A, "e0-2")]
     play.fetch(B, *refs, part=1)
-    play.hear()
-    play.reduce(1, 1, refs, "parcel")
+    play.read()
+    play.reduce(1, 1, refs, "prefetched segment")
     play.hear_one(TaskSucceeded)
     assert play.cluster.tally.waited_s == 0
     assert play.sent_bytes == pytest.approx(1.5e6)
 
 
 @pytest.mark.parametrize("case", ["other part", "other node", "dropped"])
-def test_a_parcel_is_no_help_where_it_is_not(case: str) -> None:
+def test_a_prefetched_segment_is_no_help_where_it_is_not(case: str) -> None:
     play = Play()
     refs = play.outputs()
     play.fetch(C if case == "other node" else B, refs[0], part=0 if case == "other part" else 1)
-    play.hear()
+    play.read()
     if case == "dropped":
-        play.cluster.perform(DropSegments(B, ("parcel",)))
+        play.cluster.perform(DropSegments(B, ("prefetched segment",)))
     before_bytes = play.sent_bytes
-    play.reduce(1, 1, refs, "parcel")
+    play.reduce(1, 1, refs, "prefetched segment")
     play.hear_one(TaskSucceeded)
     assert play.sent_bytes - before_bytes == pytest.approx(1.5e6)
     assert play.cluster.tally.found_bytes == 0
@@ -182,9 +184,9 @@ def test_an_output_that_was_made_again_elsewhere_need_not_be_pulled_from_there()
     play = Play()
     refs = play.outputs()
     play.fetch(B, refs[0], part=1)
-    play.hear()
+    play.read()
     before_bytes = play.sent_bytes
-    play.reduce(1, 1, [play.put(C, "again"), refs[1], refs[2]], "parcel")
+    play.reduce(1, 1, [play.put(C, "again"), refs[1], refs[2]], "prefetched segment")
     play.hear_one(TaskSucceeded)
     assert play.sent_bytes - before_bytes == pytest.approx(0.75e6)
 
@@ -195,7 +197,9 @@ def test_a_fetch_fails_with_either_of_its_nodes(gone: NodeId) -> None:
     play.fetch(B, play.put(A, "e0-1"))
     play.cluster.timeline.at(0.1, play.cluster.lose_node, play.cluster.nodes[gone])
     assert isinstance(play.hear_one(PartsNotFetched), PartsNotFetched)
-    assert not play.cluster.parcels.lying_on(B, play.cluster.nodes[B].life, ["parcel"], 0)
+    assert not play.cluster.prefetched.lying_on(
+        B, play.cluster.nodes[B].life, ["prefetched segment"], 0
+    )
     # While a node is down, nothing can be fetched from there or to there.
     play.cluster.nodes[gone].alive = False
     play.fetch(B, play.put(A, "e0-2"))
@@ -206,14 +210,14 @@ def test_a_lost_source_matters_only_to_those_who_still_read_from_it() -> None:
     play = Play()
     refs = play.outputs()
     play.fetch(B, refs[0], part=1)
-    play.hear()
+    play.read()
     # The snapshot is taken before the loss; its first reader has to read from A.
     play.reduce(2, 1, refs)
-    play.hear()
+    play.read()
     play.cluster.lose_node(play.cluster.nodes[A])
-    play.reduce(1, 1, refs, "parcel")
+    play.reduce(1, 1, refs, "prefetched segment")
     play.reduce(2, 1, refs)
-    heard = play.hear()
+    heard = play.read()
     assert [each.attempt for each in heard if isinstance(each, TaskSucceeded)] == [2]
     assert [each.attempt for each in heard if isinstance(each, FetchFailed)] == [3]
 
@@ -231,8 +235,8 @@ def test_a_forgotten_shuffle_leaves_nothing_behind() -> None:
     play = Play()
     play.outputs()
     play.cluster.perform(DropShuffle(SHUFFLE))
-    assert not play.cluster.parcels._shuffles
-    assert not play.cluster.parcels._codes
+    assert not play.cluster.prefetched._shuffles
+    assert not play.cluster.prefetched._codes
 
 
 def test_partitions_of_one_attempt_are_computed_one_after_another() -> None:

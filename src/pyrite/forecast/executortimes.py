@@ -9,7 +9,7 @@ from pyrite.ids import Partition
 
 
 @dataclass(slots=True)
-class Bench:
+class ExecutorTimes:
     """A node of the run: its executors, how many were busy, and what a core got done so far."""
 
     executors: dict[int, None] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Bench:
 class Launched:
     """An attempt that runs: on which node, what was done there before, and what it reads."""
 
-    bench: Bench
+    bench: ExecutorTimes
     done_s: float
     stage: int
     partitions: list[int]

@@ -55,12 +55,12 @@ class Question:
         self.answer: MemoryReport | Exception | None = None
         self.changed = WaitQueue()
 
-    def tell(self, answer: MemoryReport | Exception) -> None:
+    def give(self, answer: MemoryReport | Exception) -> None:
         self.answer = answer
         self.changed.wake_all()
 
 
-class Desk:
+class JobWaiters:
     """All jobs and answers that a thread waits for."""
 
     def __init__(self, threads: Threads, settle: Callable[[Waiter], None]) -> None:
@@ -106,7 +106,7 @@ class Desk:
     def ask(self, number: int) -> Question:
         question = self.questions[number] = Question()
         if self.end is not None:
-            question.tell(self.end)
+            question.give(self.end)
         return question
 
     def wait_for(self, question: Question) -> MemoryReport:
@@ -121,7 +121,7 @@ class Desk:
         if isinstance(command, TellMemory):
             question = self.questions.pop(command.question, None)
             if question is not None:
-                question.tell(command.report)
+                question.give(command.report)
             return
         waiter = self.waiters.get(command.job)
         if waiter is None:
@@ -140,4 +140,4 @@ class Desk:
         for job in list(self.waiters):
             self.perform(FinishJob(job, error))
         for question in list(self.questions.values()):
-            question.tell(error)
+            question.give(error)

@@ -7,6 +7,6 @@ from collections import Counter
 reached: Counter[str] = Counter()
 
 
-def rare(what: str) -> None:
+def probe(what: str) -> None:
     """Says that a way is taken which few runs take; each has a name of its own."""
     reached[what] += 1

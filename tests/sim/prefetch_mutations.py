@@ -9,8 +9,8 @@ from typing import Any
 from mutating import KEPT_ONLY, mutation
 
 from pyrite.blocks.codec import CorruptBlock, decode_frames
+from pyrite.blocks.fetched import unpack_directory
 from pyrite.blocks.ledger import Ledger
-from pyrite.blocks.parcel import unpack_directory
 from pyrite.blocks.parts import find_part
 from pyrite.cluster.sim import fetches
 from pyrite.schedule.prefetch.eviction import PrefetchEviction
@@ -48,22 +48,22 @@ def what_is_made_again_is_fetched_again(
 
 
 @mutation(PrefetchedSegments, "land")
-def what_has_arrived_is_still_on_its_way(self: PrefetchedSegments, parcel: Any) -> None:
-    self._busy.pop((parcel.source, parcel.node), None)
+def what_has_arrived_is_still_on_its_way(self: PrefetchedSegments, fetched: Any) -> None:
+    self._busy.pop((fetched.source, fetched.node), None)
 
 
 # What is told to tasks
 
 
 @mutation(Unit, "at")
-def parcels_of_other_nodes_are_told(
+def prefetched_segments_of_other_nodes_are_told(
     self: Unit, node: Any, shuffle: Any, parts: Any
 ) -> Iterator[Any]:
     return (each for each in self.segments if each.is_here and each.shuffle == shuffle)
 
 
 @mutation(Unit, "at")
-def parcels_are_told_before_they_are_there(
+def prefetched_segments_are_told_before_they_are_there(
     self: Unit, node: Any, shuffle: Any, parts: Any
 ) -> Iterator[Any]:
     return self._meant_for(node, shuffle)
@@ -73,7 +73,7 @@ _use = Ledger.use
 
 
 @mutation(Ledger, "use")
-def the_readers_of_parcels_are_not_counted(self: Ledger, name: str) -> None:
+def the_readers_of_prefetched_segments_are_not_counted(self: Ledger, name: str) -> None:
     if name not in self.segments or not self.segments[name].fetched:
         _use(self, name)
 
@@ -84,19 +84,19 @@ _drop = PrefetchEviction.drop
 
 
 @mutation(PrefetchEviction, "drop")
-def what_is_not_wanted_stays_when_it_arrives(self: Any, parcel: Any) -> None:
-    if parcel.is_here:
-        _drop(self, parcel)
+def what_is_not_wanted_stays_when_it_arrives(self: Any, fetched: Any) -> None:
+    if fetched.is_here:
+        _drop(self, fetched)
 
 
 @mutation(PrefetchEviction, "drop")
-def what_is_stopped_on_its_way_is_forgotten_at_once(self: Any, parcel: Any) -> None:
-    self.segments.forget(parcel)
-    self.storage.drop(self.ledger.end_parcel(parcel.segment))
+def what_is_stopped_on_its_way_is_forgotten_at_once(self: Any, fetched: Any) -> None:
+    self.segments.forget(fetched)
+    self.storage.drop(self.ledger.end_fetched(fetched.segment))
 
 
 @mutation(Prefetcher, "forget")
-def a_stage_that_ends_keeps_its_parcels(self: Any, run: Any) -> None:
+def a_stage_that_ends_keeps_its_prefetched_segments(self: Any, run: Any) -> None:
     self.plans.remove(run)
 
 
@@ -114,33 +114,33 @@ def what_is_meant_for_nobody_stays(self: Any, plan: Any) -> None:
 
 # What is read
 
-_write_parcel = fetches.write_parcel
+_write_fetched = fetches.write_fetched
 
 
-@mutation(fetches, "write_parcel")
-def a_parcel_has_the_parts_of_others(command: Any, reader: Any, path: str) -> None:
-    _write_parcel(command._replace(refs=command.refs[::-1]), reader, path)
+@mutation(fetches, "write_fetched")
+def a_prefetched_segment_has_the_parts_of_others(command: Any, reader: Any, path: str) -> None:
+    _write_fetched(command._replace(refs=command.refs[::-1]), reader, path)
 
 
-@mutation(ShuffleRows, "_open_parcels")
-def a_parcel_that_is_gone_fails_the_task(self: ShuffleRows) -> dict[int, memoryview]:
+@mutation(ShuffleRows, "_open_prefetched")
+def a_prefetched_segment_that_is_gone_fails_the_task(self: ShuffleRows) -> dict[int, memoryview]:
     found: dict[int, memoryview] = {}
-    for segment in self.parcels:
-        parcel = self.reader.whole(segment)
-        for entry in unpack_directory(parcel):
-            found[entry.map] = parcel[entry.offset : entry.offset + entry.length]
+    for segment in self.prefetched:
+        fetched = self.reader.whole(segment)
+        for entry in unpack_directory(fetched):
+            found[entry.map] = fetched[entry.offset : entry.offset + entry.length]
     return found
 
 
 # An output must be lost, be made again with other frames, and what was fetched of it be spoilt.
 @mutation(ShuffleRows, "batches", within=KEPT_ONLY)
-def a_spoilt_parcel_is_left_in_the_middle(self: ShuffleRows) -> Iterator[list[Any]]:
-    parcelled = self._open_parcels()
+def a_spoilt_prefetched_segment_is_left_in_the_middle(self: ShuffleRows) -> Iterator[list[Any]]:
+    prefetched = self._open_prefetched()
     for number, _, ref in self.outputs.of(None):
         done = 0
-        if number in parcelled:
+        if number in prefetched:
             try:
-                view = find_part(parcelled[number], self.part)
+                view = find_part(prefetched[number], self.part)
                 for batch in () if view is None else decode_frames(view, writable=True):
                     yield batch
                     done += 1

@@ -26,7 +26,7 @@ def pack(words: list[Any]) -> bytes:
     return LENGTH.pack(len(body)) + body
 
 
-class Guest:
+class ClientConnection:
     """A connection with a number, which its segments carry."""
 
     def __init__(self, id: GuestId, sock: socket.socket, secret: bytes, poll: select.epoll) -> None:
@@ -46,7 +46,7 @@ class Guest:
         """Sends the nonce: a new connection has room for it."""
         self.sock.send(self.nonce)
 
-    def hear(self) -> list[Any] | None:
+    def receive(self) -> list[Any] | None:
         """A request, once it has come; raises OSError or ValueError where it is to be closed."""
         try:
             data = self.sock.recv(READ_BYTES)
@@ -87,6 +87,6 @@ class Guest:
         self.unheard.clear()
         return words
 
-    def say(self, words: list[Any]) -> None:
+    def send(self, words: list[Any]) -> None:
         """Sends words now, or as soon as there is room for them."""
         self.outbox.send(pack(words))

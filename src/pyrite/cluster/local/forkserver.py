@@ -1,4 +1,4 @@
-"""The forge: a small process with everything loaded that executors are forked from.
+"""The fork server: a small process with everything loaded that executors are forked from.
 
 Forking the driver itself would copy its threads' locks and its memory; a fresh interpreter per
 executor would take a hundred times longer.
@@ -57,10 +57,10 @@ def main(fd: int, options: dict[str, Any]) -> None:
         assert worker
         gc.collect()
         gc.freeze()
-        Forge(control, options).serve()
+        ForkServer(control, options).serve()
 
 
-class Forge:
+class ForkServer:
     """Forks, reaps and reports; cleans up when the driver is gone."""
 
     def __init__(self, control: socket.socket, options: dict[str, Any]) -> None:
@@ -108,22 +108,22 @@ class Forge:
                 case ("fork", executor):
                     self.fork(executor, fds.pop(0))
                 case ("ping",):
-                    self.tell("pong")
+                    self.send("pong")
         return bool(data)
 
     def fork(self, executor: ExecutorId, fd: int) -> None:
-        forge = os.getpid()
+        fork_server = os.getpid()
         try:
             pid = os.fork()
         except OSError as error:
             os.close(fd)
-            self.tell("not forked", executor, error.strerror)
+            self.send("not forked", executor, error.strerror)
             return
         if pid == 0:
             status = 1
             try:
                 self.control.close()
-                status = run_executor(executor, fd, forge, self.options)
+                status = run_executor(executor, fd, fork_server, self.options)
             except BaseException:
                 import traceback
 
@@ -132,7 +132,7 @@ class Forge:
                 os._exit(status)
         os.close(fd)
         self.children[pid] = executor
-        self.tell("forked", executor, pid)
+        self.send("forked", executor, pid)
 
     def reap(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -143,7 +143,7 @@ class Forge:
             while (news := os.waitid(os.P_ALL, 0, HALTED)) is not None:
                 if news.si_pid in self.children:
                     word = "stopped" if news.si_code == os.CLD_STOPPED else "continued"
-                    self.tell(word, self.children[news.si_pid])
+                    self.send(word, self.children[news.si_pid])
         with contextlib.suppress(ChildProcessError):
             while (news := os.waitid(os.P_ALL, 0, ENDED)) is not None:
                 self.bury(news.si_pid)
@@ -157,7 +157,7 @@ class Forge:
             del self.children[pid]
         _, status = os.waitpid(pid, 0)
         if executor is not None:
-            self.tell("exited", executor, os.waitstatus_to_exitcode(status))
+            self.send("exited", executor, os.waitstatus_to_exitcode(status))
 
     def end_session(self, leader: int) -> None:
         """Kills what an executor's tasks have left in its session: it is adopted, if there is
@@ -165,7 +165,7 @@ class Forge:
         if children() - self.children.keys():
             kill_all(lambda: in_sessions({leader}))
 
-    def tell(self, *words: Any) -> None:
+    def send(self, *words: Any) -> None:
         """Tells the driver something; what it said before it went is heard all the same."""
         self.outbox.send(pack(words))
 
@@ -183,18 +183,18 @@ class Forge:
         kill_all(lambda: descendants(os.getpid()))
 
 
-def run_executor(executor: ExecutorId, fd: int, forge: int, options: dict[str, Any]) -> int:
+def run_executor(executor: ExecutorId, fd: int, fork_server: int, options: dict[str, Any]) -> int:
     """The life of an executor, in its own process."""
-    from pyrite.cluster.local.cancel import CancelWord
+    from pyrite.cluster.local.cancelflag import CancelFlag
     from pyrite.execute.store import Store
-    from pyrite.execute.worker import Limits, Stopped, Worker
+    from pyrite.execute.worker import Stopped, Worker, WorkerLimits
 
     # What its tasks start is in its session, unless it leaves that, and ends with it.
     os.setsid()
-    # An executor must not outlive the forge, whatever happens to it.
+    # An executor must not outlive the fork server, whatever happens to it.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != forge:
+    if os.getppid() != fork_server:
         return 0
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -202,12 +202,12 @@ def run_executor(executor: ExecutorId, fd: int, forge: int, options: dict[str, A
     # Lineages may be thousands of generators deep.
     sys.setrecursionlimit(100_000)
     gc.set_threshold(*GC_THRESHOLD)
-    folders, limits = Folders(*options["folders"]), Limits(*options["limits"])
+    folders, limits = Folders(*options["folders"]), WorkerLimits(*options["limits"])
     raise_limits(limits.memory_bytes)
     channel = SocketChannel(socket.socket(fileno=fd))
     store = Store(folders, limits.network_timeout_s)
     worker = Worker(executor, channel, store, limits)
-    word = CancelWord(folders, executor)
+    word = CancelFlag(folders, executor)
     worker.cancelled = word.get
     signal.signal(signal.SIGUSR1, lambda *_: worker.interrupt(word.get()))
     try:

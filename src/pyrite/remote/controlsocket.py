@@ -23,7 +23,7 @@ class Moved(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """An order to fetch a parcel is done, or why it can't be."""
+    """An order to fetch a prefetched segment is done, or why it can't be."""
 
     id: int
     reason: str | None
@@ -32,7 +32,7 @@ class Fetched(NamedTuple):
 Done = Moved | Fetched
 
 
-class Words:
+class ControlSocket:
     """One end of the socket; it never waits, so that neither side can hold up the other."""
 
     def __init__(self, sock: socket.socket, poll: select.epoll) -> None:
@@ -43,13 +43,13 @@ class Words:
         self.unheard = b""
         self.closed = False
 
-    def say(self, *words: object) -> None:
+    def send(self, *words: object) -> None:
         """Sends a line now, or as soon as there is room for it."""
         self.outbox.send(json.dumps(words).encode() + b"\n")
         if len(self.outbox) > MOST_UNSENT_BYTES:
             self.hang_up()
 
-    def hear(self) -> list[list[Any]]:
+    def receive(self) -> list[list[Any]]:
         """The lines that have come since; `closed` once the other side has gone."""
         while not self.closed:
             try:

@@ -9,29 +9,29 @@ from collections.abc import Iterable
 from typing import Any
 
 from pyrite.blocks.segments import Folders
-from pyrite.exchange.book import Answer, Book, Command, GuestId, Remove
-from pyrite.exchange.guest import LONGEST_S, Guest
+from pyrite.exchange.book import Command, GuestId, Remove, SendAnswer, ShuffleBook
+from pyrite.exchange.clientconnection import LONGEST_S, ClientConnection
 from pyrite.exchange.options import Options
 from pyrite.remote.door import Door
 from pyrite.remote.process import ServerProcess
-from pyrite.remote.server import Limits, remove_what_can_be
+from pyrite.remote.server import ServerLimits, remove_what_can_be
 
 BACKLOG = 128
 HANDSHAKE_S = 5.0
 MOST_HANDSHAKES = 64
 
 
-class Desk:
+class ExchangeServer:
     """Serves the book to who knows the secret, until the control socket closes."""
 
     def __init__(self, options: Options, folders: Folders, secret: bytes) -> None:
         self.options = options
         self.folders = folders
         self.secret = secret
-        self.book = Book(options.memory_bytes, options.segment_bytes)
-        self.guests: dict[int, Guest] = {}
+        self.book = ShuffleBook(options.memory_bytes, options.segment_bytes)
+        self.guests: dict[int, ClientConnection] = {}
         # Those that have proved themselves, by their numbers.
-        self.trusted: dict[GuestId, Guest] = {}
+        self.trusted: dict[GuestId, ClientConnection] = {}
         self.next_guest = 0
         listener = socket.create_server((options.host, 0), backlog=BACKLOG)
         self.address: tuple[str, int] = listener.getsockname()[:2]
@@ -41,7 +41,7 @@ class Desk:
         self._start_server()
 
     def _start_server(self) -> None:
-        limits = Limits(segment_bytes=self.options.memory_bytes)
+        limits = ServerLimits(segment_bytes=self.options.memory_bytes)
         address = (self.options.host, 0)
         self.server = ServerProcess.start(self.folders, self.secret, address, limits)
         self.poll.register(self.server.control, select.EPOLLIN)
@@ -55,13 +55,13 @@ class Desk:
             for fd, _ in events:
                 guest = self.guests.get(fd)
                 if guest is not None:
-                    self._hear(guest, now_s)
+                    self._receive(guest, now_s)
                 elif fd == self.door.fileno():
                     self._accept(now_s)
                 elif fd == control.fileno():
                     return
                 elif fd == self.server.control.fileno():
-                    self._hear_server()
+                    self._read_server()
             self._perform(self.book.expire(now_s))
             for fd in self.door.tend(now_s):
                 self._send_away(self.guests[fd])
@@ -86,7 +86,7 @@ class Desk:
         if sock is None:
             return
         self.next_guest += 1
-        guest = Guest(GuestId(self.next_guest), sock, self.secret, self.poll)
+        guest = ClientConnection(GuestId(self.next_guest), sock, self.secret, self.poll)
         self.guests[sock.fileno()] = guest
         self.poll.register(sock, select.EPOLLIN)
         try:
@@ -94,10 +94,10 @@ class Desk:
         except OSError:
             self._send_away(guest)
 
-    def _hear(self, guest: Guest, now_s: float) -> None:
+    def _receive(self, guest: ClientConnection, now_s: float) -> None:
         try:
             guest.outbox.flush()
-            words = guest.hear()
+            words = guest.receive()
             if words is not None:
                 self._perform(self._answer(guest, words, now_s))
             if guest.has_proved and self.door.dismiss(guest.sock.fileno()):
@@ -106,16 +106,16 @@ class Desk:
             # Whatever one guest brings about, the others are served.
             self._send_away(guest)
 
-    def _answer(self, guest: Guest, words: list[Any], now_s: float) -> list[Command]:
+    def _answer(self, guest: ClientConnection, words: list[Any], now_s: float) -> list[Command]:
         if words != ["hello"]:
-            return self.book.hear(guest.id, words, now_s)
+            return self.book.handle(guest.id, words, now_s)
         folders, options = self.folders, self.options
         # A guest may come since it has found that the server is gone, before that is heard here.
-        self._hear_server()
+        self._read_server()
         places = [folders.memory, folders.disk, list(self.server.wait())]
-        return [Answer(guest.id, ["welcome", guest.id, *places, options.direct])]
+        return [SendAnswer(guest.id, ["welcome", guest.id, *places, options.direct])]
 
-    def _send_away(self, guest: Guest) -> None:
+    def _send_away(self, guest: ClientConnection) -> None:
         fd = guest.sock.fileno()
         del self.guests[fd]
         self.door.dismiss(fd)
@@ -130,20 +130,20 @@ class Desk:
     def _perform(self, commands: Iterable[Command]) -> None:
         for command in commands:
             match command:
-                case Answer(guest, words):
-                    self._say(guest, words)
+                case SendAnswer(guest, words):
+                    self._send(guest, words)
                 case Remove(segments):
                     # Before the answers behind it: who forgets a shuffle has its memory then.
                     remove_what_can_be(self.folders, segments)
                     self.server.forget(segments)
 
-    def _say(self, id: GuestId, words: list[Any]) -> None:
+    def _send(self, id: GuestId, words: list[Any]) -> None:
         guest = self.trusted.get(id)
         if guest is not None:
-            guest.say(words)
+            guest.send(words)
 
-    def _hear_server(self) -> None:
-        self.server.hear()
+    def _read_server(self) -> None:
+        self.server.receive()
         if self.server.closed:
             # Blocks outlive their server; who comes from now on is told of the new one.
             dead = self.server

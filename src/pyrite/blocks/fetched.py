@@ -1,4 +1,5 @@
-"""A parcel: what a node has fetched of many map outputs for some of its reducers, in one segment.
+"""A prefetched segment: what a node has fetched of many map outputs for some of its reducers, in
+one segment.
 
 It begins with a directory: how many map outputs there are and a checksum, then for each its
 number and where in the segment the selection of its parts lies.
@@ -20,8 +21,8 @@ _HEAD = struct.Struct("<QQ")
 _ENTRY = struct.Struct("<QQQ")
 
 
-class Entry(NamedTuple):
-    """Where the selection of one map output lies in the parcel."""
+class SelectionEntry(NamedTuple):
+    """Where the selection of one map output lies in the prefetched segment."""
 
     map: int
     offset: int
@@ -37,19 +38,19 @@ def directory_bytes(maps: int) -> int:
     return aligned(_HEAD.size + maps * _ENTRY.size)
 
 
-def parcel_bytes(maps: int, parts: int, frames_bytes: int) -> int:
-    """What a parcel has room for that holds so many parts of so many map outputs."""
+def fetched_bytes(maps: int, parts: int, frames_bytes: int) -> int:
+    """What a prefetched segment has room for that holds so many parts of so many map outputs."""
     return directory_bytes(maps) + maps * (selection_header_bytes(parts) + ALIGNMENT) + frames_bytes
 
 
-def entry_behind(end: int, map: int, length: int) -> Entry:
+def entry_behind(end: int, map: int, length: int) -> SelectionEntry:
     """Where the next selection lies, if the one before it, or the directory, ends there."""
-    return Entry(map, aligned(end), length)
+    return SelectionEntry(map, aligned(end), length)
 
 
-def lay_out(maps: Sequence[int], lengths: Iterable[int]) -> list[Entry]:
-    """Where selections of these lengths lie in a parcel of them all."""
-    entries: list[Entry] = []
+def lay_out(maps: Sequence[int], lengths: Iterable[int]) -> list[SelectionEntry]:
+    """Where selections of these lengths lie in a prefetched segment of them all."""
+    entries: list[SelectionEntry] = []
     end = directory_bytes(len(maps))
     for map, length in zip(maps, lengths, strict=True):
         entries.append(entry_behind(end, map, length))
@@ -57,17 +58,17 @@ def lay_out(maps: Sequence[int], lengths: Iterable[int]) -> list[Entry]:
     return entries
 
 
-def pack_directory(entries: Sequence[Entry]) -> bytes:
+def pack_directory(entries: Sequence[SelectionEntry]) -> bytes:
     packed = b"".join(_ENTRY.pack(*entry) for entry in entries)
     return _HEAD.pack(len(entries), crc32(packed)) + packed
 
 
-def unpack_directory(parcel: memoryview) -> list[Entry]:
-    """What lies where in a parcel; raises CorruptBlock where it can't be told."""
-    if len(parcel) < _HEAD.size:
-        raise CorruptBlock("a parcel ends within its directory")
-    count, check = _HEAD.unpack(parcel[: _HEAD.size])
-    packed = parcel[_HEAD.size : _HEAD.size + count * _ENTRY.size]
+def unpack_directory(fetched: memoryview) -> list[SelectionEntry]:
+    """What lies where in a prefetched segment; raises CorruptBlock where it can't be told."""
+    if len(fetched) < _HEAD.size:
+        raise CorruptBlock("a prefetched segment ends within its directory")
+    count, check = _HEAD.unpack(fetched[: _HEAD.size])
+    packed = fetched[_HEAD.size : _HEAD.size + count * _ENTRY.size]
     if len(packed) < count * _ENTRY.size or crc32(packed) != check:
-        raise CorruptBlock("the directory of a parcel has changed")
-    return [Entry(*entry) for entry in _ENTRY.iter_unpack(packed)]
+        raise CorruptBlock("the directory of a prefetched segment has changed")
+    return [SelectionEntry(*entry) for entry in _ENTRY.iter_unpack(packed)]

@@ -11,7 +11,7 @@ from pyrite.blocks.segments import Folders
 WORD = struct.Struct("<q")
 
 
-class CancelWord:
+class CancelFlag:
     """One number per executor, written by the driver and read in the signal's handler."""
 
     def __init__(self, folders: Folders, executor: int) -> None:

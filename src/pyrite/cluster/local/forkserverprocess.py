@@ -1,4 +1,4 @@
-"""The driver's side of the forge: starts it, asks it for executors, hears of their ends."""
+"""The driver's side of the fork server: starts it, asks it for executors, hears of their ends."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from pyrite.remote.ending import wait_or_kill
 
 BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[3]); "
-    "from pyrite.cluster.local.forge import main; main(int(sys.argv[1]), json.loads(sys.argv[2]))"
+    "from pyrite.cluster.local.forkserver import main; "
+    "main(int(sys.argv[1]), json.loads(sys.argv[2]))"
 )
 
 
-class Launcher:
-    """The forge process and the link to it, which the driver's poll listens to."""
+class ForkServerProcess:
+    """The fork server process and the link to it, which the driver's poll listens to."""
 
     def __init__(
         self, options: dict[str, Any], environment: dict[str, str], poll: select.epoll
@@ -70,13 +71,13 @@ class Launcher:
         return [message for message in self.link.read() if message != ("pong",)]
 
     def hang_up(self) -> None:
-        """Tells the forge that it is not wanted any more: it ends, with the executors."""
+        """Tells the fork server that it is not wanted any more: it ends, with the executors."""
         self.link.outbox.clear()
         with contextlib.suppress(OSError, ValueError):
             self.poll.unregister(self.link.sock)
         self.link.close()
 
     def close(self, timeout_s: float) -> None:
-        """Ends the forge, and with it the executors; waits until it has gone."""
+        """Ends the fork server, and with it the executors; waits until it has gone."""
         self.hang_up()
         wait_or_kill(self.process, timeout_s)
