@@ -8,9 +8,12 @@ from tests.pyspark.api import api
 from tests.pyspark.differences import DIFFERENCES
 from tests.pyspark.encoding import encode, shortened
 from tests.pyspark.methods import REQUIRED
+from tests.pyspark.printing import OF_TABLES
 from tests.pyspark.raised import Raised, agrees
 from tests.pyspark.record import read_recorded
 from tests.pyspark.registry import APP_NAME, MASTER, Case, Contexts, all_cases
+
+from pyrite.sql.extra import installed
 
 CASES = all_cases()
 RECORDED_RESULTS = read_recorded()
@@ -30,6 +33,8 @@ def contexts() -> Iterator[Contexts]:
 def parameter(chosen: Case) -> Any:
     reason = DIFFERENCES.get(chosen.name)
     marks = [] if reason is None else [pytest.mark.xfail(strict=True, reason=reason)]
+    if chosen.name.startswith(OF_TABLES) and not installed():
+        marks.append(pytest.mark.skip(reason="pyrite[sql] is not installed"))
     return pytest.param(chosen, id=chosen.name, marks=marks)
 
 

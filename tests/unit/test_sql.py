@@ -1,9 +1,12 @@
-"""SparkSession as the way to a context, Row, and the refusal of everything else of Spark SQL."""
+"""SparkSession as the way to a context, Row, and what is said of tables without the extra."""
 
 import copy
 import doctest
 import importlib
 import pickle
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,7 @@ import pytest
 
 import pyrite
 from pyrite.errors import NotSupported, UserError
-from pyrite.sql import Row, SparkSession
+from pyrite.sql import Row, SparkSession, extra
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +129,15 @@ def test_a_missing_path_is_said_at_once(spark: SparkSession, tmp_path: Path) -> 
         spark.read.text(str(tmp_path / "nowhere"))
 
 
-# What Pyrite does not have
+# Without the extra
+
+
+@pytest.fixture
+def no_extra(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(extra, "find_spec", lambda name: None)
+    extra.installed.cache_clear()
+    yield
+    extra.installed.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -139,11 +150,9 @@ def test_a_missing_path_is_said_at_once(spark: SparkSession, tmp_path: Path) -> 
         ("SparkSession.udf", lambda spark, text: spark.udf.register("f", len)),
         ("SparkSession.catalog", lambda spark, text: spark.catalog.listTables()),
         ("SparkSession.readStream", lambda spark, text: spark.readStream),
-        ("SparkSession.builder.remote", lambda spark, text: spark.builder.remote("sc://x")),
-        ("SparkSession.builder.create", lambda spark, text: spark.builder.create()),
+        ("RDD.toDF", lambda spark, text: text.rdd.toDF()),
         ("spark.read.csv", lambda spark, text: spark.read.csv("x")),
         ("spark.read.format", lambda spark, text: spark.read.format("text").load("x")),
-        ("lineSep", lambda spark, text: spark.read.text("x", lineSep=",")),
         ("DataFrame.show", lambda spark, text: text.show()),
         ("DataFrame.count", lambda spark, text: text.count()),
         ("DataFrame.select", lambda spark, text: text.select("value")),
@@ -151,13 +160,24 @@ def test_a_missing_path_is_said_at_once(spark: SparkSession, tmp_path: Path) -> 
         ("iterating over a DataFrame", lambda spark, text: list(text)),
     ],
 )
-def test_spark_sql_fails_at_once_by_name(
-    spark: SparkSession, tmp_path: Path, name: str, use: Callable[[Any, Any], object]
+def test_without_the_extra_tables_are_refused_with_how_to_install_it(
+    spark: SparkSession,
+    no_extra: None,
+    tmp_path: Path,
+    name: str,
+    use: Callable[[Any, Any], object],
 ) -> None:
     (tmp_path / "a.txt").write_text("line\n")
     text = spark.read.text(str(tmp_path / "a.txt"))
-    with pytest.raises(NotSupported, match=f"{name}.* belongs to Spark SQL: .*no DataFrames"):
+    with pytest.raises(NotSupported, match=f"{name}.* belongs to Spark SQL: .*no DataFrames") as no:
         use(spark, text)
+    assert "pip install 'pyrite[sql]'" in str(no.value)
+
+
+@pytest.mark.parametrize("name", ["builder.remote", "builder.create"])
+def test_spark_connect_is_refused(spark: SparkSession, name: str) -> None:
+    with pytest.raises(NotSupported, match=f"SparkSession.{name} belongs to Spark SQL"):
+        spark.builder.remote("sc://x") if name == "builder.remote" else spark.builder.create()
 
 
 @pytest.mark.parametrize(
@@ -166,15 +186,38 @@ def test_spark_sql_fails_at_once_by_name(
         "from pyrite.sql import functions as F",
         "from pyrite.sql import DataFrame",
         "from pyrite.sql import SparkSession, Window",
-        "from pyrite.sql import SQLContext",
-        "from pyrite.sql.types import StructType, StructField",
-        "from pyrite.sql.types import IntegerType",
+        "from pyrite.sql.udf import udf",
     ],
 )
-def test_names_of_spark_sql_can_not_be_imported(statement: str) -> None:
+def test_names_of_the_extra_say_how_to_install_it(statement: str) -> None:
+    # In a process of its own: here the modules may be loaded already.
+    hidden = "import importlib.util as u; u.find_spec = lambda name: None"
+    program = f"{hidden}\ntry:\n    {statement}\nexcept ImportError as error:\n    print(error)"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert re.search(r"pyspark\.sql.* belongs to Spark SQL: .*pyrite\[sql\]", found.stdout), found
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from pyrite.sql import HiveContext",
+        "from pyrite.sql import streaming",
+        "from pyrite.sql.types import VariantType",
+    ],
+)
+def test_names_of_spark_sql_that_nobody_has_can_not_be_imported(statement: str) -> None:
     with pytest.raises(ImportError, match=r"pyspark\.sql.* belongs to Spark SQL") as caught:
         exec(statement, {})
     assert isinstance(caught.value, NotSupported)
+
+
+def test_types_need_no_extra_and_a_session_loads_none() -> None:
+    program = (
+        "import sys; from pyrite.sql import SparkSession; from pyrite.sql.types import StructType\n"
+        "print([name for name in ('sqlframe', 'duckdb', 'pyarrow') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert found.stdout == "[]\n", found
 
 
 def test_other_names_are_missing_in_the_usual_way(spark: SparkSession) -> None:

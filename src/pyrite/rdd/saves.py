@@ -75,8 +75,10 @@ class Saves(Lineage[T]):
         raise needs_jvm("saveAsSequenceFile", FILES)
 
     def toDF(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Not available: DataFrames need Spark's JVM."""
-        raise needs_jvm("toDF", "keep working on the RDD, or collect() into a table library")
+        """Tables belong to a session, which replaces this method."""
+        raise NotSupported(
+            "RDD.toDF needs a session: make one with SparkSession.builder.getOrCreate()"
+        )
 
     def withResources(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Not available: resource profiles need Spark's JVM."""

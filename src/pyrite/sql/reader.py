@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pyrite.sql.missing import refuse
+from pyrite.sql.extra import installed
+from pyrite.sql.missing import refuse, refuse_without_extra
 from pyrite.sql.row import Row, named_row
 
 if TYPE_CHECKING:
@@ -68,10 +69,10 @@ class TextFrame:
         refuse_public(self, name, f"DataFrame.{name}")
 
     def __getitem__(self, item: object) -> NoReturn:
-        refuse(f"DataFrame[{item!r}]")
+        refuse_without_extra(f"DataFrame[{item!r}]")
 
     def __iter__(self) -> NoReturn:
-        refuse("iterating over a DataFrame")
+        refuse_without_extra("iterating over a DataFrame")
 
     def __repr__(self) -> str:
         return "<text of which Pyrite has .rdd only>"
@@ -86,4 +87,6 @@ def refuse_public(owner: object, name: str, what: str) -> NoReturn:
     """Refuses a public attribute; tools that look for private ones may go on."""
     if name.startswith("_"):
         raise AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}")
-    refuse(what)
+    if installed():
+        refuse(what)
+    refuse_without_extra(what)

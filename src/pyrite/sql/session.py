@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from types import TracebackType
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from pyrite.conf import SparkConf
 from pyrite.context import SparkContext
 from pyrite.errors import ReferencedInTask, UserError
+from pyrite.rdd.rdd import RDD
 from pyrite.settings import BY_NAME
-from pyrite.sql.missing import refuse
+from pyrite.sql.extra import installed
+from pyrite.sql.missing import refuse, refuse_without_extra
 from pyrite.sql.reader import TextReader, refuse_public
+
+if TYPE_CHECKING:
+    from pyrite.sql.catalog import Catalog
+    from pyrite.sql.dataframe import DataFrame
+    from pyrite.sql.udf import UDFRegistration
 
 
 class Builder:
@@ -165,16 +173,76 @@ class SparkSession:
         return self._context.version
 
     @property
-    def read(self) -> TextReader:
-        """A reader of text files."""
-        return TextReader(self._context)
+    def read(self) -> Any:
+        """A reader of files; without the extra, of text files."""
+        if not installed():
+            return TextReader(self._context)
+        from pyrite.sql.readwriter import DataFrameReader
+
+        return DataFrameReader(self._context)
+
+    def createDataFrame(
+        self,
+        data: Any,
+        schema: Any = None,
+        samplingRatio: float | None = None,
+        verifySchema: bool = True,
+    ) -> DataFrame:
+        """A table of an RDD, of a list of rows, or of a pandas table."""
+        need_extra("SparkSession.createDataFrame")
+        from pyrite.sql.create import create_table
+
+        return create_table(data, schema, samplingRatio, verifySchema)
+
+    def range(
+        self, start: int, end: int | None = None, step: int = 1, numPartitions: int | None = None
+    ) -> DataFrame:
+        """A table of whole numbers in one column, id."""
+        need_extra("SparkSession.range")
+        from pyrite.sql.create import number_table
+
+        return number_table(0, start, step) if end is None else number_table(start, end, step)
+
+    def sql(self, sqlQuery: str, args: Any = None, **kwargs: Any) -> DataFrame:
+        """The table that a query in Spark's SQL describes, over tables with names."""
+        need_extra("SparkSession.sql")
+        if args or kwargs:
+            refuse("SparkSession.sql with parameters")
+        from pyrite.sql.engine import SqlEngines
+
+        return SqlEngines.get().query(sqlQuery)
+
+    def table(self, tableName: str) -> DataFrame:
+        """The table of this name."""
+        need_extra("SparkSession.table")
+        table: DataFrame = self.read.table(tableName)
+        return table
+
+    @property
+    def catalog(self) -> Catalog:
+        """The names of tables."""
+        need_extra("SparkSession.catalog")
+        from pyrite.sql.catalog import Catalog
+
+        return Catalog()
+
+    @property
+    def udf(self) -> UDFRegistration:
+        """Functions of the user's own, by names for SQL."""
+        need_extra("SparkSession.udf")
+        from pyrite.sql.udf import UDFRegistration
+
+        return UDFRegistration()
 
     def newSession(self) -> SparkSession:
         """Another session over the same context."""
         return SparkSession(self._context)
 
     def stop(self) -> None:
-        """Stops the context."""
+        """Stops the context; its tables are gone."""
+        engine = sys.modules.get("pyrite.sql.engine")
+        if engine is not None:
+            engine.SqlEngines.stop()
         self._context.stop()
 
     def __enter__(self) -> SparkSession:
@@ -202,3 +270,19 @@ class SparkSession:
 def setting_text(value: object) -> str:
     """A value as settings hold it: yes and no in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def need_extra(what: str) -> None:
+    """Raises where the extra is not installed, with how to install it."""
+    if not installed():
+        refuse_without_extra(what)
+
+
+def to_table(self: RDD[Any], schema: Any = None, sampleRatio: float | None = None) -> DataFrame:
+    """A table of the RDD's rows; without a schema the first rows say what their columns are."""
+    need_extra("RDD.toDF")
+    return SparkSession.active().createDataFrame(self, schema, sampleRatio)
+
+
+# As in PySpark, RDDs get this method with the first session.
+RDD.toDF = to_table  # type: ignore[assignment, method-assign]

@@ -55,7 +55,6 @@ def test_a_failure_leaves_nothing_behind(sc: PlainContext, tmp_path: Path) -> No
         ("saveAsNewAPIHadoopFile", ["path", "format"]),
         ("saveAsNewAPIHadoopDataset", [{}]),
         ("saveAsSequenceFile", ["path"]),
-        ("toDF", []),
         ("withResources", [None]),
     ],
 )
