@@ -18,11 +18,11 @@ class PreferredLocations:
     def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Preference | None:
         if not stage.shape.has_locations:
             return None
-        there = view.nodes()
+        nodes_with_executors = view.nodes()
         nodes: dict[int, NodeId] = {}
         for index in partitions:
             named = stage.shape.preferred_locations(index)
-            found = next((each for each in named if each in there), None)
+            found = next((each for each in named if each in nodes_with_executors), None)
             if found is not None:
                 nodes[index] = NodeId(found)
         return Preference(Strength.NEAR, nodes=nodes)
