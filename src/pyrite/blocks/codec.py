@@ -41,7 +41,7 @@ _RECHECK_AFTER_BATCHES = 64
 
 
 class CorruptBlock(Exception):
-    """Bytes that are not the frame that was written."""
+    """Data is not what was written."""
 
 
 def encode(rows: list[Any]) -> list[Buffer]:

@@ -1,10 +1,9 @@
 """Rows to pickles: plain rows without a memo, all others with one.
 
-The memo is what keeps two references to one object one object. CPython's pickler can leave it out
-(`fast`), which is right only where nobody can tell: where nothing in the rows can change. So rows
-are pickled without it by a pickler that takes nothing but exact builtins; then their hash says, in
-C and for every one of them, whether a list, dict, set or bytearray lies anywhere inside. Measured
-with 20,000 rows, in ms:
+The memo preserves identity: two references to one object stay one object. CPython's pickler can
+omit it (`fast`), which is correct only for immutable values, where identity can't be observed. So
+a pickler that accepts only exact builtins pickles rows without it; then hashing the rows, in C,
+fails if one contains a list, dict, set or bytearray. Measured with 20,000 rows, in ms:
 
     rows                     no memo + hash   memo      reading them, without and with
     (str, int)               0.87 + 0.47      2.26      2.06  2.35
@@ -14,8 +13,8 @@ with 20,000 rows, in ms:
     int                      0.22 + 0.12      0.24      0.32  0.32
     [int, int]               0.84 (wrong)     1.50      3.02  3.19
 
-Without a memo a string that many rows share is written once for each. So rows whose values are
-long get a memo too: it costs them little, and nothing takes much more room than in memory.
+Without a memo, a string that many rows share is written once per row. So rows with long values get
+a memo too: it costs them little, and no block is much larger than its rows in memory.
 
 A memo of more than some thousand rows outgrows the processor's caches: 200,000 pairs took 86 ms at
 once and 23 ms in pickles of 4,096 rows each.
@@ -39,7 +38,7 @@ _OUT_OF_BAND_BYTES = 4096
 
 
 class Unpicklable(pickle.PicklingError, TypeError):
-    """Something that leaves its process, or is kept encoded, can't be pickled."""
+    """A value that must be sent or kept encoded can't be pickled."""
 
     def __init__(self, reason: Exception) -> None:
         super().__init__(reason)

@@ -177,7 +177,7 @@ def _add_local_groups(held: _Groups[K, V], rows: Iterable[LocalGroup[K, V]]) -> 
             if key in held:
                 held[key].extend(values)
             else:
-                # A copy, since whoever made the list may give it to others too.
+                # A copy, since the list may be shared.
                 held[key] = ResultIterable(values)
 
 
@@ -186,7 +186,7 @@ def _add_lists(held: _Groups[K, V], rows: Iterable[tuple[K, list[V]]]) -> None:
         if key in held:
             held[key].extend(values)
         else:
-            # A copy, since whoever made the list may give it to others too.
+            # A copy, since the list may be shared.
             held[key] = ResultIterable(values)
 
 

@@ -1,4 +1,4 @@
-"""Tasks go to the nodes that an operator names: its preferred locations."""
+"""Placement policy: tasks run on the nodes that their operators prefer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PreferredLocations:
-    """Prefers the first node that the task's operators name and that has executors."""
+    """Prefers the first node with executors among its operators' preferred locations."""
 
     def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Preference | None:
         if not stage.shape.has_locations:

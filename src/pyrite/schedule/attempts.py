@@ -1,4 +1,4 @@
-"""Attempts: tasks that run, each on one executor."""
+"""Attempts: running tasks, each on one executor."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Fleet:
     def on(self, node: NodeId) -> list[Executor]:
         return list(self._on_node.get(node, {}).values())
 
-    # Coming and going
+    # Joining and leaving
 
     def join(self, id: ExecutorId, node: NodeId) -> None:
         if self._empty_slots:

@@ -153,7 +153,7 @@ class Jobs:
             else:
                 self.start(run)
                 if job.spec.id not in self._jobs:
-                    # A barrier stage has too many tasks.
+                    # The job has failed: a barrier stage has too many tasks.
                     return
 
     def _missing_inputs(self, spec: StageSpec) -> list[ShuffleId]:
@@ -223,7 +223,7 @@ class Jobs:
         """Has all jobs of the stage want it again: an input may have been lost since it was
         complete."""
         for job in list(run.jobs.values()):
-            # A barrier stage that has too many tasks ends all jobs that want it.
+            # A barrier stage with too many tasks ends all jobs that need it.
             if job.spec.id in self._jobs:
                 self.want(run.spec, job)
 

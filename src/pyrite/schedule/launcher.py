@@ -98,7 +98,7 @@ class Launcher:
         elif run.spec.barrier:
             self._launch_barrier(run, tasks)
         else:
-            # Local tasks first: nobody takes another executor's task before its owner was asked.
+            # Local tasks first: no executor takes another's task before that one was asked.
             yield from self._launch_own(run, tasks)
             if self.fleet.free and tasks.gives_any(self.turn.now_s):
                 yield from self._launch_any(run, tasks)

@@ -35,7 +35,7 @@ W = TypeVar("W", bound=HasTasks)
 
 @dataclass(slots=True, eq=False)
 class Load:
-    """How many tasks a pool runs."""
+    """The number of tasks that a pool runs."""
 
     running: int = 0
 
@@ -51,7 +51,8 @@ class PoolQueue(Generic[W]):
         self.waiting: list[W] = []
 
     def need(self) -> tuple[int, float, str]:
-        """Pools below their minimum come first, then those that have least for their weight."""
+        """Returns the sort key of a pool: those below their minimum first, then by tasks per
+        weight."""
         running = self.load.running
         if running < self.share.min_share:
             return 0, running / self.share.min_share, self.name

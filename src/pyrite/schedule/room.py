@@ -59,7 +59,7 @@ class Room:
 
     def on_wanted(self, wanted: ev.SpaceWanted) -> None:
         if not self.is_alive(wanted.writer):
-            # A late request: nobody would release the segment.
+            # A late request: the segment would never be released.
             probe("a lost executor wants space")
             self._answer(wanted, None)
             return

@@ -94,7 +94,7 @@ class Storage:
                 return
             self.ledger.pin(ref, executor, partition.rdd)
         if partition.rdd not in self._persisted:
-            # Forgotten while the task ran.
+            # The RDD was unpersisted while the task ran.
             probe("a partition is kept of an RDD that was forgotten")
             self.turn.add(DropRdd(partition.rdd))
         elif ref is None:

@@ -46,7 +46,7 @@ class TaskQueue:
             for executor in preferred:
                 self._preferring.setdefault(executor, []).append(task)
 
-    # Coming and going
+    # Adding and removing
 
     def add(self, task: TaskKey) -> None:
         self.pending[task] = None

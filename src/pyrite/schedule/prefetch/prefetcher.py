@@ -57,7 +57,7 @@ class Prefetcher:
         self.eviction = eviction
         self.admission = admission
 
-    # What is to be fetched
+    # Orders
 
     def order(self) -> None:
         """Issues the fetch orders that have become possible."""

@@ -48,7 +48,8 @@ class PrefetchedSegment:
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """The reducers of a stage that run in one round: their input is fetched for all or none."""
+    """The reducers of a stage that run in one round, or in a few: their input is fetched for all or
+    none."""
 
     number: int
     reducers: dict[NodeId, dict[int, None]] = field(default_factory=dict)
