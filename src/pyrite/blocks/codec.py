@@ -22,7 +22,7 @@ from pyrite.blocks.pickling import (
 
 Buffer: TypeAlias = bytes | memoryview
 
-# A frame has at most so many rows, and fewer where they are large: it begins with few, to see.
+# Limits of a frame's rows; the first frame of a stream is small, to learn how large rows are.
 MOST_ROWS = 4096
 FIRST_ROWS = 4
 _SMALL_BYTES = 256 * 1024
@@ -41,16 +41,16 @@ _RECHECK_AFTER_BATCHES = 64
 
 
 class CorruptBlock(Exception):
-    """Bytes that are not the frame that was written."""
+    """Data is not what was written."""
 
 
 def encode(rows: list[Any]) -> list[Buffer]:
-    """One frame, as buffers to be written one after another while the rows stay unchanged."""
+    """Encodes one frame, as buffers to write in sequence; the rows must not change until then."""
     return _frame(pickle_plain(rows) or pickle_by_reference(rows) or pickle_by_value(rows))
 
 
 def encode_all(rows: Iterable[Any]) -> list[Buffer]:
-    """All rows as frames, in batches that are decoded one at a time."""
+    """Encodes all rows as frames, in batches that are decoded one at a time."""
     buffers: list[Buffer] = []
     for _, frame in Encoder().batches(iter(rows)):
         buffers += detached(frame)
@@ -58,31 +58,31 @@ def encode_all(rows: Iterable[Any]) -> list[Buffer]:
 
 
 def detached(frame: list[Buffer]) -> list[Buffer]:
-    """The frame for who keeps it while rows are computed: whoever made them may change them.
+    """Copies a frame's mutable buffers, so that it can be kept while more rows are computed.
 
-    A function that yields one array again and again, filled anew, is such a one.
+    A function may, for example, yield one array again and again with new values.
     """
-    return [bytes(each) if _is_changeable(each) else each for each in frame]
+    return [bytes(each) if _is_mutable(each) else each for each in frame]
 
 
 def changeable_bytes(frame: list[Buffer]) -> int:
-    """How much of the frame lies in rows that may change."""
-    return sum(len(each) for each in frame if _is_changeable(each))
+    """Returns how many bytes of the frame are in mutable buffers of rows."""
+    return sum(len(each) for each in frame if _is_mutable(each))
 
 
-def _is_changeable(buffer: Buffer) -> bool:
+def _is_mutable(buffer: Buffer) -> bool:
     return isinstance(buffer, memoryview) and not buffer.readonly
 
 
 def frame_size(buffers: Sequence[Buffer]) -> int:
-    """How many bytes these buffers take when written one after another."""
+    """Returns the total size of these buffers."""
     return sum(
         buffer.nbytes if isinstance(buffer, memoryview) else len(buffer) for buffer in buffers
     )
 
 
 def decode(frame: memoryview | bytes | bytearray) -> list[Any]:
-    """The rows of one frame; their large buffers are views into it."""
+    """Decodes one frame; the rows' large buffers are views into it."""
     view = _bytes_view(frame)
     end = _frame_end(view, 0)
     if end != len(view):
@@ -91,9 +91,9 @@ def decode(frame: memoryview | bytes | bytearray) -> list[Any]:
 
 
 def decode_frames(data: memoryview | bytes, writable: bool = False) -> Iterator[list[Any]]:
-    """The rows of frames laid one after another, decoded one frame at a time.
+    """Decodes consecutive frames, one at a time.
 
-    Large buffers are views into the data, or where they must be `writable` copies of their own.
+    Large buffers are views into the data, or copies where they must be `writable`.
     """
     view = _bytes_view(data)
     start = 0
@@ -104,7 +104,7 @@ def decode_frames(data: memoryview | bytes, writable: bool = False) -> Iterator[
 
 
 def check_frames(data: memoryview | bytes) -> None:
-    """Raises CorruptBlock where one of these frames is not what was written."""
+    """Raises CorruptBlock where one of these frames is corrupt."""
     view = _bytes_view(data)
     start = 0
     while start < len(view):
@@ -114,9 +114,9 @@ def check_frames(data: memoryview | bytes) -> None:
 
 
 def read_frames(read: Callable[[int], bytes], size: int) -> Iterator[list[Any]]:
-    """The rows of frames that `read` brings piece by piece, one frame in memory at a time.
+    """Decodes frames that `read` returns piece by piece, one frame in memory at a time.
 
-    Large buffers are writable views into their frame, which nobody else has.
+    Large buffers are writable views into their frame, which is not shared.
     """
     while size > 0:
         head = read(_HEADER.size)
@@ -133,26 +133,27 @@ def read_frames(read: Callable[[int], bytes], size: int) -> Iterator[list[Any]]:
 
 
 def fitting_rows(count: int, size: int, most_rows: int = MOST_ROWS) -> int:
-    """How many rows to encode next, after so many made so many bytes: memory stays bounded."""
+    """Returns the size of the next batch, from the rows and bytes of the last one: memory stays
+    bounded."""
     if size > _LARGE_BYTES:
         return max(1, count // 2)
     return min(count * max(1, min(_SMALL_BYTES // size, _FASTEST_GROWTH)), most_rows)
 
 
 class Encoder:
-    """Encodes the batches of one stream, trying first what the last ones needed."""
+    """Encodes the batches of one stream, trying first the method that worked for the last ones."""
 
     def __init__(self) -> None:
         self._plain = self._by_reference = True
         self._batches_until_recheck = 0
-        # The rows that were taken last, for who goes on where they can't be encoded.
+        # The rows of the last batch, for callers that go on where they can't be encoded.
         self.batch: list[Any] = []
 
     def batches(
         self, rows: Iterator[Any], first_rows: int = FIRST_ROWS, most_rows: int = MOST_ROWS
     ) -> Iterator[tuple[list[Any], list[Buffer]]]:
-        """All rows in batches, each with its frame; how large the last was tells how many rows
-        the next has."""
+        """Splits rows into batches and encodes each; the size of the last frame determines the next
+        batch."""
         count = min(first_rows, most_rows)
         while batch := list(islice(rows, count)):
             self.batch = batch
@@ -161,11 +162,12 @@ class Encoder:
             yield batch, frame
 
     def encode(self, rows: list[Any]) -> list[Buffer]:
-        """One frame, like the function `encode`."""
+        """Encodes one frame, like the function `encode`."""
         return _frame(self._pickle_plain(rows) or self._pickle_with_memo(rows))
 
     def encode_many(self, rows: list[Any]) -> list[Buffer]:
-        """One frame for all rows if they are plain, else several, as large memos are slow."""
+        """Encodes one frame for all rows if they are plain, else several, since large memos are
+        slow."""
         if plain := self._pickle_plain(rows):
             return _frame(plain)
         buffers: list[Buffer] = []
@@ -228,7 +230,7 @@ def _frame_end(view: memoryview, start: int) -> int:
 
 
 def _check_frame(view: memoryview) -> int:
-    """How long its payload is."""
+    """Verifies a frame, and returns the length of its payload."""
     tag, checksum, size = _HEADER.unpack_from(view)
     payload = view[_HEADER.size : _HEADER.size + size]
     if crc32(payload, crc32(_SEALED.pack(tag, size))) != checksum:

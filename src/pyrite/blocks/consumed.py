@@ -1,9 +1,9 @@
-"""What is consumed by reading it: iterators, generators, open files, wherever they lie in rows.
+"""Finds values that are consumed by reading: iterators, generators, open files, anywhere in rows.
 
-Rows that are kept as objects must not hold any, since the second reader would find them empty.
-The search is exact, and mostly in C: it asks for the types of all rows at once, then for those of
-all values in them, and looks closer only at what may hold others. Measured for 20,000 rows, beside
-the time that it took to make them: ints 0.4 ms (0.5), (str, int) pairs 1.8 ms (6.1), arrays of ten
+Rows that are kept as objects must not hold any, since the second reader would find them empty. The
+search is exact, and mostly in C: it collects the types of all rows at once, then those of all
+values in them, and looks closer only at what may hold others. Measured for 20,000 rows, beside the
+time that it took to make them: ints 0.4 ms (0.5), (str, int) pairs 1.8 ms (6.1), arrays of ten
 numbers 1.1 ms (4.7), (int, (int, float)) 5.6 ms (5.2), objects with two attributes 5.6 ms (5.5).
 """
 
@@ -19,23 +19,23 @@ from operator import attrgetter, is_
 from types import FunctionType, ModuleType
 from typing import Any
 
-# So many values that were looked at are remembered, as rows may share them.
+# Number of inspected values that are remembered, since rows may share them.
 _MOST_SEEN = 100_000
-# Down to this depth what holds no more values than this on average is looked into as often as it
-# is met: that costs less than to see whether it was met before.
+# Down to this depth, containers with few values on average are inspected each time they occur: that
+# costs less than checking whether they occurred before.
 _SHALLOW = 3
 _MANY_VALUES = 8
 _SAMPLED = 64
 _SIGNS = ("__next__", "__anext__", "__await__")
-# Py_TPFLAGS_HAVE_GC: only such types hold others.
+# Py_TPFLAGS_HAVE_GC: only such types hold other objects.
 _HOLDS_OTHERS = 1 << 14
 
-# Gives values, as often as it is called.
+# Returns an iterable of values; can be called repeatedly.
 _Values = Callable[[], Iterable[Any]]
 
 
 class _Nature(Enum):
-    """What a type says of its values."""
+    """How values of a type are searched."""
 
     HOLDS_NOTHING = auto()
     IS_CONSUMED = auto()
@@ -47,14 +47,14 @@ class _Nature(Enum):
 
 
 class ConsumedValues:
-    """Looks for values that are consumed by reading in the rows of one partition."""
+    """Finds values that are consumed by reading in the rows of one partition."""
 
     def __init__(self) -> None:
         self._natures: dict[type, _Nature] = {}
         self._seen: dict[int, Any] = {}
 
     def find(self, rows: list[Any]) -> type | None:
-        """The type of such a value among some of the rows, if there is one."""
+        """Returns the type of such a value in the rows, if there is one."""
         if len(self._seen) > _MOST_SEEN:
             self._seen.clear()
         values: list[_Values] = [rows.__iter__]
@@ -74,7 +74,8 @@ class ConsumedValues:
         return None
 
     def _gather(self, values: _Values, holders: dict[type, list[Any]]) -> type | None:
-        """Adds those that hold others, by type; gives a type that is consumed."""
+        """Adds values that hold others to `holders`, by type; returns a type that is consumed, if
+        any."""
         kinds = set(map(type, values()))
         natures = {kind: self._nature(kind) for kind in kinds}
         for kind, nature in natures.items():
@@ -95,7 +96,7 @@ class ConsumedValues:
         return self._natures[kind]
 
     def _unseen(self, values: list[Any]) -> list[Any]:
-        """Each once, and none that was looked at before."""
+        """Returns each value once, without those inspected before."""
         found = dict(zip(map(id, values), values, strict=True))
         if not found.keys().isdisjoint(self._seen):
             for known in found.keys() & self._seen.keys():
@@ -105,9 +106,9 @@ class ConsumedValues:
 
 
 def _may_share(nature: _Nature, holders: list[Any]) -> bool:
-    """Whether it costs little to see if some of these are one, beside looking into each.
+    """Whether finding duplicates among these costs less than inspecting each.
 
-    Judged by some of them: whatever it says, nothing is missed.
+    Estimated from a sample: either answer is correct.
     """
     if nature is _Nature.SEQUENCE or nature is _Nature.DICT:
         some = holders[::_SAMPLED]
@@ -116,7 +117,7 @@ def _may_share(nature: _Nature, holders: list[Any]) -> bool:
 
 
 def _within(nature: _Nature, holders: list[Any]) -> Iterator[_Values]:
-    """What values of one nature hold."""
+    """Returns the values that these hold."""
     match nature:
         case _Nature.SEQUENCE:
             yield partial(chain.from_iterable, holders)
@@ -126,7 +127,7 @@ def _within(nature: _Nature, holders: list[Any]) -> Iterator[_Values]:
         case _Nature.FUNCTION:
             yield list(map(_held_by_function, holders)).__iter__
         case _Nature.ARRAY:
-            # Few dtypes, and of most arrays no values are objects.
+            # There are few dtypes, and most arrays hold no objects.
             if any(dtype.hasobject for dtype in set(map(attrgetter("dtype"), holders))):
                 yield list(chain.from_iterable(map(_held_by_array, holders))).__iter__
         case _:
@@ -139,7 +140,7 @@ def _nature(kind: type) -> _Nature:
     if _is_array(kind):
         return _Nature.ARRAY
     if issubclass(kind, type | ModuleType) or not kind.__flags__ & _HOLDS_OTHERS:
-        # Classes and modules are pickled by name, and lead to everything else.
+        # Classes and modules are pickled by name, and refer to everything else.
         return _Nature.HOLDS_NOTHING
     if kind is FunctionType:
         return _Nature.FUNCTION
@@ -149,7 +150,7 @@ def _nature(kind: type) -> _Nature:
 
 
 def _adds_nothing_to(base: type, kind: type) -> bool:
-    """Whether a type has all that its values hold from the base, as named tuples have."""
+    """Whether a type's values hold only what the base's iterator returns, as named tuples do."""
     return (
         issubclass(kind, base)
         and kind.__iter__ is base.__iter__  # type: ignore[attr-defined]
@@ -168,6 +169,6 @@ def _held_by_array(array: Any) -> Iterable[Any]:
 
 
 def _held_by_function(function: Any) -> Any:
-    """What it captured; its globals are not pickled with it as they are."""
+    """Returns what a function captured; its globals are not pickled as they are."""
     defaults = function.__defaults__, function.__kwdefaults__, function.__dict__
     return (function.__closure__, *defaults)

@@ -1,4 +1,4 @@
-"""Which kept RDD makes room for another (RDD paper, 6.2). Pure."""
+"""Chooses which kept RDD is evicted for another (RDD paper, 6.2). Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyrite.ids import RddId
 
 
 class LastUse(NamedTuple):
-    """How much an RDD's rows are worth keeping: priority first, then how lately they were used."""
+    """The eviction order of an RDD: by priority, then by last use."""
 
     priority: int
     last_used: int
@@ -18,10 +18,10 @@ class LastUse(NamedTuple):
 def choose_victim(
     uses: Mapping[RddId, LastUse], storing: RddId | None, priority: int
 ) -> RddId | None:
-    """The least recently used RDD of lowest priority.
+    """Returns the least recently used RDD of lowest priority.
 
-    Never the RDD that is being stored: most operations are scans, and a scan would evict just
-    the partitions that it needs next. Never one of higher priority than the newcomer.
+    Never the RDD that is being stored: most operations are scans, and a scan would evict just the
+    partitions that it needs next. Never one of higher priority than the new one.
     """
     candidates = [
         (use, rdd) for rdd, use in uses.items() if rdd != storing and use.priority <= priority

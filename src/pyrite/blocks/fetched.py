@@ -1,8 +1,7 @@
-"""A prefetched segment: what a node has fetched of many map outputs for some of its reducers, in
-one segment.
+"""The layout of a fetched segment: selections of many map outputs' parts.
 
-It begins with a directory: how many map outputs there are and a checksum, then for each its
-number and where in the segment the selection of its parts lies.
+It begins with a directory: the number of map outputs and a checksum, then for each output its map
+and where in the segment its selection lies.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _ENTRY = struct.Struct("<QQQ")
 
 
 class SelectionEntry(NamedTuple):
-    """Where the selection of one map output lies in the prefetched segment."""
+    """The location of one map output's selection in the segment."""
 
     map: int
     offset: int
@@ -34,22 +33,23 @@ def aligned(offset: int) -> int:
 
 
 def directory_bytes(maps: int) -> int:
-    """Where the first selection begins."""
+    """Returns the offset of the first selection."""
     return aligned(_HEAD.size + maps * _ENTRY.size)
 
 
 def fetched_bytes(maps: int, parts: int, frames_bytes: int) -> int:
-    """What a prefetched segment has room for that holds so many parts of so many map outputs."""
+    """Returns the size to reserve for a segment with so many parts of so many map outputs."""
     return directory_bytes(maps) + maps * (selection_header_bytes(parts) + ALIGNMENT) + frames_bytes
 
 
 def entry_behind(end: int, map: int, length: int) -> SelectionEntry:
-    """Where the next selection lies, if the one before it, or the directory, ends there."""
+    """Returns the entry of a selection that follows the directory, or another one, ending at
+    `end`."""
     return SelectionEntry(map, aligned(end), length)
 
 
 def lay_out(maps: Sequence[int], lengths: Iterable[int]) -> list[SelectionEntry]:
-    """Where selections of these lengths lie in a prefetched segment of them all."""
+    """Returns the entries of selections of these lengths in one segment."""
     entries: list[SelectionEntry] = []
     end = directory_bytes(len(maps))
     for map, length in zip(maps, lengths, strict=True):
@@ -64,7 +64,7 @@ def pack_directory(entries: Sequence[SelectionEntry]) -> bytes:
 
 
 def unpack_directory(fetched: memoryview) -> list[SelectionEntry]:
-    """What lies where in a prefetched segment; raises CorruptBlock where it can't be told."""
+    """Returns the entries of a segment; raises CorruptBlock where its directory is corrupt."""
     if len(fetched) < _HEAD.size:
         raise CorruptBlock("a prefetched segment ends within its directory")
     count, check = _HEAD.unpack(fetched[: _HEAD.size])

@@ -1,4 +1,4 @@
-"""The ledger of all nodes' pools: which segments exist, whose they are, what keeps them. Pure."""
+"""The ledger of all nodes' segments: which exist, who owns them, and what keeps them. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Drop = tuple[NodeId, str]
 
 @dataclass(slots=True)
 class GrantedSegments:
-    """What one process has been granted while its running task may still write to it."""
+    """The segments that one process was granted, and its running task may still write to."""
 
-    # The segment for each kind of blocks, kept or not, that more are packed into.
+    # The segment that more blocks are packed into, for kept blocks (True) and others.
     open: dict[bool, Segment] = field(default_factory=dict)
-    # Segments with blocks of which nobody may know yet.
+    # Full segments whose blocks may not be reported yet.
     filled: list[Segment] = field(default_factory=list)
-    # Segments that were lost with their nodes, and may be written all the same if these are back.
+    # Segments lost with their node; they may still be written if the node rejoins.
     lost: list[Segment] = field(default_factory=list)
 
     def fill(self, kept: bool) -> None:
@@ -29,7 +29,7 @@ class GrantedSegments:
             self.filled.append(last)
 
     def lose(self, node: NodeId) -> None:
-        """What was granted on a node has gone with it."""
+        """Marks the segments on a lost node as lost."""
         self.lost += [s for s in (*self.open.values(), *self.filled) if s.place == node]
         self.open = {kept: each for kept, each in self.open.items() if each.place != node}
         self.filled = [each for each in self.filled if each.place != node]
@@ -37,7 +37,7 @@ class GrantedSegments:
 
 @dataclass(slots=True, eq=False)
 class Move:
-    """A segment on its way: both copies count until it is known to have arrived."""
+    """A segment that is being moved: both copies count until the target is complete."""
 
     id: int
     source: Segment
@@ -45,9 +45,9 @@ class Move:
 
 
 class Ledger:
-    """Keeps account of segments; blocks of a node that has gone are nobody's any more.
+    """Tracks segments and counts their live blocks.
 
-    Where a method gives `Drop`s, these segments can be removed from their nodes.
+    Methods that return `Drop`s name segments to remove from their nodes.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Ledger:
         self.writers: dict[ExecutorId, GrantedSegments] = {}
         self.moves: dict[int, Move] = {}
         self.next_move = 0
-        # What nodes that have gone, and may come back, have laid into the pools of others.
+        # Bytes that lost nodes, which may rejoin, have in other nodes' pools.
         self.absent: dict[NodeId, int] = {}
 
     # Nodes
@@ -68,7 +68,7 @@ class Ledger:
         self.pools[node].borrowed_bytes = self.absent.pop(node, 0)
 
     def lose(self, node: NodeId) -> list[Drop]:
-        """A node has gone with all that lay there; what it laid elsewhere stays."""
+        """Forgets all segments on a lost node; its segments elsewhere stay."""
         drops: list[Drop] = []
         for move in list(self.moves.values()):
             if node in (move.source.place, move.target.place):
@@ -86,7 +86,8 @@ class Ledger:
     # Writers
 
     def grant(self, writer: ExecutorId, segment: Segment, packs: bool) -> None:
-        """The writer makes this segment; one that packs another has filled its last."""
+        """Grants a segment to a writer; a new pack replaces the writer's last one, which is
+        full."""
         segment.writer = writer
         granted = self.writers.setdefault(writer, GrantedSegments())
         self._add(segment)
@@ -97,12 +98,13 @@ class Ledger:
             granted.filled.append(segment)
 
     def fill(self, writer: ExecutorId, kept: bool) -> None:
-        """The writer asks for another segment: the last one is full."""
+        """Marks the writer's open segment as full: it requests another."""
         if writer in self.writers:
             self.writers[writer].fill(kept)
 
     def settle(self, writer: ExecutorId) -> list[Drop]:
-        """All blocks that the writer wrote are known; gives those segments that can go."""
+        """Seals full segments once all of the writer's blocks are reported; returns those to
+        remove."""
         granted = self.writers.get(writer)
         if granted is None:
             return []
@@ -121,7 +123,7 @@ class Ledger:
         return drops
 
     def seal(self, writer: ExecutorId) -> list[Drop]:
-        """The writer has died and will write nothing more; gives what can go."""
+        """Seals all segments of a dead writer; returns those to remove."""
         granted = self.writers.get(writer)
         if granted is not None:
             granted.fill(True)
@@ -129,7 +131,7 @@ class Ledger:
         return self.settle(writer)
 
     def written_by(self, node: NodeId, writer: ExecutorId) -> tuple[str, ...]:
-        """The segments on the node that the writer made."""
+        """Returns the segments on the node that the writer made."""
         return tuple(
             name
             for name, segment in self.segments.items()
@@ -139,14 +141,13 @@ class Ledger:
     # Blocks
 
     def holds(self, ref: BlockRef) -> bool:
-        """Whether the block can be there: its node may have gone since it was written."""
+        """Whether the block can exist: its node may have been lost since it was written."""
         if ref.medium == "memory":
             return ref.segment in self.segments
         return ref.node in self.pools
 
     def pin(self, ref: BlockRef, writer: ExecutorId | None, rdd: RddId | None = None) -> None:
-        """A block that the writer wrote lives from now on; it is a partition of the RDD, if it is
-        kept."""
+        """Counts a new block as live; a kept one is a partition of `rdd`."""
         if ref.node not in self.pools:
             return
         segment = self.segments.get(ref.segment)
@@ -161,7 +162,7 @@ class Ledger:
             content.bytes += ref.length
 
     def release(self, ref: BlockRef, rdd: RddId | None = None) -> list[Drop]:
-        """The block is not needed any more; gives the segment, if it can go."""
+        """Releases a block; returns its segment if that can be removed."""
         segment = self.segments.get(ref.segment)
         if segment is None:
             return []
@@ -175,7 +176,7 @@ class Ledger:
         return self._drop_if_dead(segment)
 
     def use(self, name: str) -> None:
-        """A task was told to read what lies in the segment."""
+        """Counts a reader of the segment."""
         segment = self.segments.get(name)
         if segment is not None:
             segment.readers += 1
@@ -192,21 +193,21 @@ class Ledger:
     # Prefetched segments
 
     def begin_fetched(self, node: NodeId, name: str, size: int, medium: Medium) -> Segment:
-        """A node begins to fetch into a segment of its own."""
+        """Registers a segment that a node begins to fetch."""
         segment = Segment(name, node, node, size, medium=medium, fetched=True, live=1)
         self._add(segment)
         return segment
 
     def end_fetched(self, segment: Segment, live: int = 0) -> list[Drop]:
-        """So many blocks in it are needed from now on, none if it did not come into being; gives
-        it, if it can go."""
+        """Ends a fetch with `live` needed blocks, 0 if it failed; returns the segment if it can be
+        removed."""
         segment.live, segment.sealed = live, True
         return self._drop_if_dead(segment)
 
     # Moves
 
     def move(self, source: Segment, node: NodeId, medium: Medium) -> Move:
-        """Begins to move a segment; room for it is taken at once."""
+        """Starts to move a segment; its room at the target is taken at once."""
         self.next_move += 1
         target = Segment(
             moved_name(self.next_move),
@@ -225,7 +226,7 @@ class Ledger:
         return move
 
     def arrive(self, move: Move) -> list[Drop]:
-        """The copy is complete: its blocks lie there now; gives what can go."""
+        """Ends a successful move: the target has the blocks now; returns segments to remove."""
         source, target = move.source, move.target
         self._end_move(move)
         target.sealed = True
@@ -234,7 +235,7 @@ class Ledger:
         return self._drop_if_dead(source) + self._drop_if_dead(target)
 
     def fail(self, move: Move) -> list[Drop]:
-        """There is no copy; what may have come into being there can go."""
+        """Ends a failed move; returns the target, which may exist in part, for removal."""
         self._end_move(move)
         self._remove(move.target)
         return [(move.target.place, move.target.name), *self._drop_if_dead(move.source)]
@@ -274,7 +275,7 @@ class Ledger:
             del self.absent[segment.owner]
 
     def check(self) -> None:
-        """What always holds."""
+        """Checks the ledger's invariants."""
         for pool in self.pools.values():
             self._check_pool(pool)
         for name, segment in self.segments.items():

@@ -28,7 +28,7 @@ class LivePartition:
 
 
 class LiveStore:
-    """The rows that one executor keeps, by RDD, with the order in which RDDs were used."""
+    """The rows that one executor keeps, by RDD, and when each RDD was last used."""
 
     def __init__(self, limit_bytes: int, protected_bytes: int) -> None:
         self.limit_bytes = limit_bytes
@@ -64,7 +64,7 @@ class LiveStore:
         return self.used_bytes + size_bytes <= self.limit_bytes
 
     def victim(self, storing: RddId | None, priority: int) -> Partition | None:
-        """The partition that should go next to make room for `storing`."""
+        """Returns the partition to evict next for `storing`."""
         rdd = choose_victim(self.uses, storing, priority)
         return None if rdd is None else Partition(rdd, next(reversed(self.rdds[rdd])))
 
@@ -84,7 +84,7 @@ class LiveStore:
             self._unsettle()
 
     def _settle(self) -> None:
-        # Kept rows don't die young: the collector need not look at them again and again.
+        # Kept rows live long: the garbage collector need not scan them again and again.
         gc.freeze()
 
     def _unsettle(self) -> None:
@@ -96,7 +96,7 @@ class LiveStore:
 
 
 def estimate_bytes(rows: list[Any]) -> int:
-    """About how much memory the rows take, from a sample of them."""
+    """Estimates the rows' memory from a sample."""
     count = len(rows)
     if count == 0:
         return 0
@@ -106,7 +106,7 @@ def estimate_bytes(rows: list[Any]) -> int:
 
 
 def deep_size(value: Any, depth: int = 0) -> int:
-    """The size of a value and of what it holds, to some depth."""
+    """Returns the size of a value and of what it holds, to some depth."""
     size = sys.getsizeof(value, 64)
     if depth == DEEPEST:
         return size
@@ -117,7 +117,7 @@ def deep_size(value: Any, depth: int = 0) -> int:
         return size + sampled(value.keys(), depth) + sampled(value.values(), depth)
     if kind in (tuple, list, set, frozenset) or isinstance(value, tuple):
         return size + sampled(value, depth)
-    # Arrays that look into a buffer of somebody else's, such as a block, don't count it.
+    # sys.getsizeof ignores a buffer that an array does not own, such as a block.
     buffered = getattr(value, "nbytes", 0)
     if isinstance(buffered, int):
         size = max(size, buffered)

@@ -1,8 +1,8 @@
-"""The parts of a map output: one block that holds a stretch of frames for each reducer.
+"""The layout of a map output: one block with a part, a run of frames, for each reducer.
 
-It begins with the number of parts, then one more offset than parts, then the parts' frames. What
-another node asks for is a selection of the parts, which begins with how many they are and which,
-then one more offset than parts, then their frames.
+It begins with the number of parts, then one more offset than parts, then the parts' frames. Other
+nodes request a selection of the parts, which begins with their number and their indices, then one
+more offset than parts, then their frames.
 """
 
 from __future__ import annotations
@@ -19,52 +19,52 @@ from zlib import crc32
 
 from pyrite.blocks.codec import CorruptBlock
 
-# A map output may have a tebibyte.
+# A map output may be up to a tebibyte.
 OFFSET_BITS = 40
 _OFFSET = (1 << OFFSET_BITS) - 1
 # Marks the number at the start of a selection.
 SELECTION = 1 << 63
 _WORD = struct.Struct("<Q")
 _PAIR = struct.Struct("<QQ")
-# The bytes of a number that hold its check, of which they are the upper three.
+# The bytes of an entry that hold its check: the upper three.
 _CHECK = (5, 6, 7)
-# So few numbers are sealed faster one by one, and no slower than they are remembered.
+# Fewer numbers than this are sealed faster one by one, and need no cache.
 _FEW = 8
-# What a search for one number costs, where taking all from where they are costs 1 for each.
+# The cost of one bisection, relative to converting one entry of a full table.
 _LOOKS = 16
-# Of so many choices of parts the numbers are remembered, each with up to 12 bytes per part.
+# Number of selections whose indices are cached, each with up to 12 bytes per part.
 _REMEMBERED = 32
 
-# Where bytes of a block begin, and how many.
+# The offset and length of bytes in a block.
 Span = tuple[int, int]
 
 
 class LongPart(Protocol):
-    """A part that is too long to be held: its bytes come in their order, some at a time."""
+    """A part that is too long for memory: it is read sequentially."""
 
     size: int
 
     def read(self, size: int) -> bytes:
-        """The next bytes, so many."""
+        """Returns the next `size` bytes."""
 
 
 def pack_header(sizes: Sequence[int]) -> bytes:
-    """What a map output begins with whose parts have these sizes."""
+    """Returns the header of a map output whose parts have these sizes."""
     return _WORD.pack(len(sizes)) + _offsets(sizes)
 
 
 def selection_header_bytes(parts: int) -> int:
-    """How long a selection of so many parts is without their frames."""
+    """Returns the length of a selection's header."""
     return 16 * (parts + 1)
 
 
 def selection_bytes(output_bytes: int, parts: int) -> int:
-    """How long the selection of all parts of a map output is."""
+    """Returns the length of the selection of all parts of a map output."""
     return output_bytes - 8 * (parts + 2) + selection_header_bytes(parts)
 
 
 def find_part(block: memoryview, part: int) -> memoryview | None:
-    """One reducer's stretch of a map output, or of a selection of it; None where it is empty."""
+    """Returns one reducer's part of a map output, or of a selection; None where it is empty."""
     if len(block) < 16:
         raise CorruptBlock("a map output ends within its header")
     (count,) = _WORD.unpack_from(block)
@@ -92,10 +92,10 @@ def find_part(block: memoryview, part: int) -> memoryview | None:
 def select(
     read: Callable[[int, int], Any], length: int, parts: Sequence[int]
 ) -> tuple[bytes, list[Span]]:
-    """The header of a selection of a map output, and which bytes of the output follow it.
+    """Returns the header of a selection of a map output, and which bytes of the output follow it.
 
-    `read` gives bytes of the output by where they begin and how many; `parts` ascend. The output
-    may itself be a selection: a copy of an output is one of all its parts.
+    `read` returns bytes of the output by offset and length; `parts` ascend. The output may itself
+    be a selection: a replica is a selection of all parts.
     """
     if length < 16:
         raise CorruptBlock("a map output ends within its header")
@@ -118,17 +118,18 @@ def select(
     head = _WORD.pack(SELECTION | len(parts)) + _numbers(parts)
     if len(entries) > len(places) + 1:
         return head + _offsets(sizes), _joined(zip(firsts, sizes, strict=True), start)
-    # Of all parts from the first on, the offsets are the same in the selection.
+    # A selection of all parts from the first on has the same offsets.
     is_same = low == firsts[0] == 0
     head += entries.tobytes() if is_same else _offsets(sizes)
     return head, _joined([(firsts[0], lasts[-1] - firsts[0])], start)
 
 
 def _bounds(entries: memoryview, places: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Where the parts at these places begin and end; the entries are those from the first on."""
+    """Returns the starts and ends of the parts at these places; entries begin at the first
+    place."""
     low = places[0]
     if len(entries) == len(places) + 1:
-        # They are neighbours, which share an offset.
+        # Adjacent parts share an offset.
         offsets = _unseal_all(range(low, low + len(entries)), entries)
         return offsets[:-1], offsets[1:]
     ends = [place + 1 for place in places]
@@ -137,7 +138,7 @@ def _bounds(entries: memoryview, places: Sequence[int]) -> tuple[list[int], list
 
 
 def _joined(spans: Iterable[Span], base: int) -> list[Span]:
-    """The same bytes, counted from the base: neighbours as one, and without the empty ones."""
+    """Merges adjacent spans, drops empty ones, and adds the base to their offsets."""
     found: list[Span] = []
     for start, size in spans:
         if found and sum(found[-1]) == base + start:
@@ -148,7 +149,7 @@ def _joined(spans: Iterable[Span], base: int) -> list[Span]:
 
 
 def _places(numbers: memoryview, parts: Sequence[int]) -> list[int]:
-    """Where the parts are in a selection of these numbers."""
+    """Returns the places of the parts in a selection with these indices."""
     count = len(numbers)
     if len(parts) * _LOOKS < count:
         places = [bisect_left(numbers, part, key=_bare) for part in parts]
@@ -168,7 +169,7 @@ def _no_part(count: int, part: Any) -> CorruptBlock:
 
 
 def _numbers(parts: Sequence[int]) -> bytes:
-    """What a selection says of which parts it has."""
+    """Returns the encoded indices of a selection's parts."""
     if len(parts) < _FEW:
         return _seal_all(range(len(parts)), parts)
     return _remembered_numbers(array("I", parts).tobytes())
@@ -176,7 +177,7 @@ def _numbers(parts: Sequence[int]) -> bytes:
 
 @lru_cache(_REMEMBERED)
 def _remembered_numbers(parts: bytes) -> bytes:
-    """The same for each output of an order."""
+    """Encodes indices; cached, since all outputs of an order have the same."""
     numbers = array("I", parts)
     return _seal_all(range(len(numbers)), numbers)
 
@@ -187,7 +188,7 @@ def _offsets(sizes: Sequence[int]) -> bytes:
 
 
 def _seal_all(places: Iterable[int], offsets: Sequence[int]) -> bytes:
-    """`sealed` for many, in a quarter of the time: Python's numbers of 64 bits are slow."""
+    """Does `sealed` for many in a quarter of the time: Python's 64-bit arithmetic is slow."""
     if len(offsets) < _FEW:
         return array("Q", map(sealed, places, offsets)).tobytes()
     checks = array("I", map(crc32, map(_PAIR.pack, places, offsets))).tobytes()
@@ -198,7 +199,7 @@ def _seal_all(places: Iterable[int], offsets: Sequence[int]) -> bytes:
 
 
 def _unseal_all(places: Sequence[int], entries: memoryview | array[int]) -> list[int]:
-    """`unsealed` for many."""
+    """Does `unsealed` for many."""
     if len(places) >= _FEW:
         offsets = _bare_all(entries)
         if _seal_all(places, offsets) == entries.tobytes():
@@ -207,7 +208,7 @@ def _unseal_all(places: Sequence[int], entries: memoryview | array[int]) -> list
 
 
 def _bare_all(entries: memoryview | array[int]) -> list[int]:
-    """The numbers without their checks, which nobody has looked at."""
+    """Returns the numbers without their checks, unverified."""
     bare = bytearray(entries.tobytes())
     for byte in _CHECK:
         bare[byte::8] = bytes(len(entries))
@@ -223,12 +224,13 @@ def _words(data: Any) -> memoryview:
 
 
 def sealed(place: int, offset: int) -> int:
-    """A number with a check in its upper bits: frames have a checksum each, an end has none."""
+    """Adds a check to a number, in its upper bits: frames have a checksum each, offsets need one
+    too."""
     return offset | (crc32(_PAIR.pack(place, offset)) >> 8) << OFFSET_BITS
 
 
 def unsealed(place: int, entry: int) -> int:
-    """The number again; raises CorruptBlock where the entry is not what was written."""
+    """Returns the number; raises CorruptBlock where the entry is corrupt."""
     offset = entry & _OFFSET
     if sealed(place, offset) != entry:
         raise CorruptBlock(f"the offset of part {place} in a map output has changed")

@@ -1,10 +1,9 @@
 """Rows to pickles: plain rows without a memo, all others with one.
 
-The memo is what keeps two references to one object one object. CPython's pickler can leave it out
-(`fast`), which is right only where nobody can tell: where nothing in the rows can change. So rows
-are pickled without it by a pickler that takes nothing but exact builtins; then their hash says, in
-C and for every one of them, whether a list, dict, set or bytearray lies anywhere inside. Measured
-with 20,000 rows, in ms:
+The memo preserves identity: two references to one object stay one object. CPython's pickler can
+omit it (`fast`), which is correct only for immutable values, where identity can't be observed. So
+a pickler that accepts only exact builtins pickles rows without it; then hashing the rows, in C,
+fails if one contains a list, dict, set or bytearray. Measured with 20,000 rows, in ms:
 
     rows                     no memo + hash   memo      reading them, without and with
     (str, int)               0.87 + 0.47      2.26      2.06  2.35
@@ -14,8 +13,8 @@ with 20,000 rows, in ms:
     int                      0.22 + 0.12      0.24      0.32  0.32
     [int, int]               0.84 (wrong)     1.50      3.02  3.19
 
-Without a memo a string that many rows share is written once for each. So rows whose values are
-long get a memo too: it costs them little, and nothing takes much more room than in memory.
+Without a memo, a string that many rows share is written once per row. So rows with long values get
+a memo too: it costs them little, and no block is much larger than its rows in memory.
 
 A memo of more than some thousand rows outgrows the processor's caches: 200,000 pairs took 86 ms at
 once and 23 ms in pickles of 4,096 rows each.
@@ -24,21 +23,22 @@ once and 23 ms in pickles of 4,096 rows each.
 import pickle
 from typing import Any, NamedTuple
 
-# Fewer rows than these are pickled as fast with a memo.
+# Fewer rows than this are pickled as fast with a memo.
 FEWEST_PLAIN_ROWS = 64
-# Of so many rows the first ones are tried alone, as most rows are alike.
+# With at least this many rows, the first ones are tried alone, since most rows are similar.
 _TRIED_ROWS = 4096
 # Rows whose values take more than this on average get a memo.
 _PLAIN_BYTES = 64
 _TEXTS = {str, bytes}
-# A list of all rows of a partition is a row of a result, and with `glom` a row of such a list.
+# How many levels of lists may wrap the rows: a result is a list of a partition's rows, and `glom`
+# adds another.
 _WRAPPED = 2
-# Below this a buffer is cheaper to copy than to align and to list.
+# Smaller buffers are cheaper to copy than to align and list.
 _OUT_OF_BAND_BYTES = 4096
 
 
 class Unpicklable(pickle.PicklingError, TypeError):
-    """Something that leaves its process, or is kept encoded, can't be pickled."""
+    """A value that must be sent or kept encoded can't be pickled."""
 
     def __init__(self, reason: Exception) -> None:
         super().__init__(reason)
@@ -52,14 +52,14 @@ class Unpicklable(pickle.PicklingError, TypeError):
 
 
 class Pickled(NamedTuple):
-    """A pickle in pieces, and the large buffers that lie beside it."""
+    """A pickle in pieces, and the large buffers beside it."""
 
     pieces: list[bytes]
     beside: list[memoryview]
 
 
 def pickle_plain(rows: list[Any]) -> Pickled | None:
-    """A pickle without a memo, or None where these rows need one, or hardly gain without."""
+    """Pickles rows without a memo; returns None where they need one, or hardly gain without."""
     bare = _unwrapped(rows)
     if len(bare) < FEWEST_PLAIN_ROWS:
         return None
@@ -70,18 +70,19 @@ def pickle_plain(rows: list[Any]) -> Pickled | None:
     pickler.fast = True
     try:
         pickler.dump(rows)
-        # Only now: these are exact builtins, whose hash calls nobody, and not too deeply nested.
+        # After the dump these are known to be exact builtins, not too deeply nested, whose hash
+        # runs no user code.
         if not _are_texts(bare):
             hash(tuple(bare))
     except Exception:
-        # Whatever it was, such as more than 48 frozensets, from which CPython's `fast` does not
-        # find back: the full pickler knows better.
+        # For example, CPython's `fast` does not recover from more than 48 frozensets. Leave all
+        # errors to the full pickler.
         return None
     return Pickled(sink.pieces, [])
 
 
 def pickle_by_reference(rows: list[Any]) -> Pickled | None:
-    """A pickle that names classes and functions, or None where another process can't find them."""
+    """Pickles classes and functions by name; returns None where another process can't find them."""
     sink, keeper = _Pieces(), _BufferKeeper()
     try:
         pickle.Pickler(sink, protocol=5, buffer_callback=keeper).dump(rows)
@@ -89,14 +90,14 @@ def pickle_by_reference(rows: list[Any]) -> Pickled | None:
         raise
     except Exception:
         return None  # cloudpickle knows more types, and its error is the one to show
-    # What __main__ defines can be named here, but not in another process.
+    # Definitions of __main__ can't be found by name in another process.
     if any(b"__main__" in piece for piece in sink.pieces):
         return None
     return Pickled(sink.pieces, keeper.kept)
 
 
 def pickle_by_value(rows: list[Any]) -> Pickled:
-    """A pickle that holds the classes and functions of __main__."""
+    """Pickles classes and functions of __main__ by value."""
     import cloudpickle
 
     keeper = _BufferKeeper()
@@ -110,7 +111,7 @@ def pickle_by_value(rows: list[Any]) -> Pickled:
 
 
 def _unwrapped(rows: list[Any]) -> list[Any]:
-    """The rows within lists that hold nothing else, which therefore nobody shares."""
+    """Unwraps rows from lists that hold nothing else, and so are not shared."""
     for _ in range(_WRAPPED):
         if len(rows) == 1 and type(rows[0]) is list:
             rows = rows[0]
@@ -118,12 +119,12 @@ def _unwrapped(rows: list[Any]) -> list[Any]:
 
 
 def _are_texts(rows: list[Any]) -> bool:
-    """Whether the rows are strings or bytes: long ones take longer to hash than their types."""
+    """Whether all rows are strings or bytes: hashing long ones takes longer than checking types."""
     return type(rows[0]) in _TEXTS and set(map(type, rows)) <= _TEXTS
 
 
 class _NotPlain(Exception):
-    """A value that is no plain builtin, or rows that take more than they should."""
+    """Raised for a value that is not a plain builtin, or rows that are too large."""
 
 
 def _refuse(value: Any) -> Any:
@@ -134,29 +135,29 @@ class _PlainPickler(pickle.Pickler):
     """Pickles plain builtins and refuses everything else."""
 
     def reducer_override(self, value: Any) -> Any:
-        # Called for all but exact builtins.
+        # Called for everything but exact builtins.
         raise _NotPlain
 
 
 class _Pieces:
-    """The file a pickler writes to: keeps the pieces."""
+    """A pickler's output file: keeps the pieces."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
 
     def write(self, piece: bytes | memoryview) -> None:
-        # A piece may also be a view into a string's own memory, without a hold on the string.
+        # A piece may be a view into a string's memory that does not keep the string alive.
         self.pieces.append(piece if type(piece) is bytes else bytes(piece))
 
 
 class _LimitedPieces(_Pieces):
-    """Stops a pickler where its values turn out to be long."""
+    """Stops a pickler where values turn out to be long."""
 
     def __init__(self, rows: list[Any]) -> None:
         super().__init__()
         self._rows = rows
         self._size = 0
-        # Each row is one value and a place for it, at least.
+        # Each row counts as at least two values: itself and its entry in the list.
         self._limit = 2 * _PLAIN_BYTES * len(rows)
         self._is_counted = False
 
@@ -171,7 +172,7 @@ class _LimitedPieces(_Pieces):
 
 
 def _count_values(rows: list[Any]) -> int:
-    """How many values the rows have: they themselves, what they hold, and what that holds."""
+    """Counts the rows, their values, and the values of these."""
     count = 2 * len(rows)
     for row in rows:
         if type(row) is tuple:

@@ -1,8 +1,8 @@
-"""Where a segment goes, and what makes room for it (R3S, 3.2). Pure.
+"""Chooses the node of a segment, and what is evicted for it (R3S, 3.2). Pure.
 
-A node's own data goes into its own pool, if need be in place of what others have laid there;
-then into the pool with the most room (equation 5); and when all are full, in place of what the
-node with the largest footprint (equation 6) has laid into the pools of others.
+A node's own data goes into its own pool, if necessary in place of other nodes' data; else into the
+pool with the most room (equation 5); and when all are full, in place of what the node with the
+largest footprint (equation 6) has in other nodes' pools.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pyrite.blocks.ledger import Ledger
 from pyrite.blocks.pool import Pool, Segment
 from pyrite.ids import NodeId, RddId
 
-# Of an owner's segments, so many of the least recently used at least are compared for who goes.
+# At least so many of an owner's least recently used segments are compared as candidates.
 COMPARED = 64
 
 
 class RoomRequest(NamedTuple):
-    """Room that a writer on a node wants; for kept partitions of an RDD, if it names one."""
+    """A writer's request for room on a node; `rdd` is set for kept partitions."""
 
     node: NodeId
     bytes: int
@@ -28,37 +28,37 @@ class RoomRequest(NamedTuple):
 
 
 class Eviction(NamedTuple):
-    """A segment that makes room: into another pool, or, with no target, out of memory."""
+    """A segment to evict: into another pool, or, without a target, out of memory."""
 
     segment: Segment
     target: NodeId | None
 
 
 class Place(NamedTuple):
-    """Where the segment may lie once the evictions are done; no node where no pool takes it."""
+    """The chosen node, valid once the evictions are done; None where no pool has room."""
 
     node: NodeId | None
     evictions: tuple[Eviction, ...] = ()
 
 
 class Knowledge(NamedTuple):
-    """What the scheduler knows of the work that is under way."""
+    """The scheduler's forecasts of the active jobs."""
 
-    # When a segment will be read: nothing where nobody is known to, smaller is sooner.
+    # When a segment will be read next: smaller is sooner; None where no active job reads it.
     next_use: Callable[[Segment], tuple[int, int] | None] = lambda segment: None
-    # What a node's running stages are about to store there.
+    # Bytes that running stages are expected to store on a node.
     reserved_bytes: Callable[[NodeId], int] = lambda node: 0
 
 
 class Placement:
-    """Decides for one request."""
+    """The decision on one request."""
 
     def __init__(self, ledger: Ledger, request: RoomRequest, knowledge: Knowledge) -> None:
         self.pools = ledger.pools
         self.request = request
         self.knowledge = knowledge
         self.home = ledger.pools[request.node]
-        # Room in other pools that evictions have been given in this decision.
+        # Room in other pools that this decision has assigned to evicted segments.
         self.given: dict[NodeId, int] = {}
 
     def decide(self) -> Place:
@@ -75,7 +75,7 @@ class Placement:
         )
 
     def _in_place_of_lent(self) -> Place | None:
-        """At home, where others' data must give way to one's own."""
+        """In the own pool, in place of other nodes' data."""
         if self.home.own_bytes + self.request.bytes > self.home.capacity_bytes:
             return None
         owners = [owner for owner in self.home.kept if owner != self.home.node]
@@ -90,7 +90,8 @@ class Placement:
         return None if roomiest is None else Place(roomiest)
 
     def _in_place_of_largest(self) -> Place | None:
-        """All are full: whoever has most gives up what it has borrowed, if that evens things."""
+        """In place of what the largest node has borrowed, if its footprint exceeds this node's
+        after the request."""
         if self.request.rdd is None:
             return None
         mine = self.home.footprint_bytes + self.request.bytes
@@ -107,9 +108,12 @@ class Placement:
         return None
 
     def _in_place_of_own(self) -> Place | None:
-        """Older partitions of the same node go, but not for their own RDD's sake: most reads
-        are scans, and a scan would evict just what it needs next. What is kept is read again and
-        again, so that for map outputs, read once, it leaves the pool but not memory."""
+        """In place of the same node's older partitions.
+
+        Not of the same RDD: most reads are scans, and a scan would evict just what it needs next.
+        For map outputs, which are read once, kept partitions move to another pool but stay in
+        memory, since they are read repeatedly.
+        """
         if self.request.rdd is None:
             own = self._movable(self.home, self.home.node)
             return self._make_room(self.home, own, self._to_other_pool)
@@ -128,7 +132,7 @@ class Placement:
     def _make_room(
         self, pool: Pool, candidates: list[Segment], evict: Callable[[Segment], Eviction | None]
     ) -> Place | None:
-        """Takes candidates, what nobody will read first, until the request fits."""
+        """Evicts candidates until the request fits, first those that no active job reads."""
         if self.request.bytes > pool.capacity_bytes or not candidates:
             return None
         self.given = {}
@@ -145,11 +149,11 @@ class Placement:
         return None if missing > 0 else Place(pool.node, tuple(evictions))
 
     def away(self, segment: Segment) -> Eviction:
-        """Into another pool if one has room."""
+        """Evicts a segment into another pool if one has room, else out of memory."""
         return self._to_other_pool(segment) or Eviction(segment, None)
 
     def _to_other_pool(self, segment: Segment) -> Eviction | None:
-        """Into its owner's own pool, else into the one with the most room."""
+        """Evicts a segment into its owner's pool, else into the one with the most room."""
         target = self._roomiest(segment.bytes, besides=segment.place)
         owner = self.pools.get(segment.owner)
         if owner is not None and owner.node != segment.place and self._room(owner) >= segment.bytes:
@@ -172,7 +176,8 @@ class Placement:
         return pool.unused_bytes - reserved - self.given.get(pool.node, 0)
 
     def _movable(self, pool: Pool, owner: NodeId) -> list[Segment]:
-        """The least recently used, as many as are compared, and enough to make the room."""
+        """Returns the least recently used movable segments: COMPARED of them, and enough for the
+        request."""
         found: list[Segment] = []
         total = 0
         for segment in pool.kept.get(owner, {}).values():
@@ -188,6 +193,7 @@ class Placement:
         return 0 if pool is None else pool.footprint_bytes
 
     def _worth(self, segment: Segment) -> tuple[bool, tuple[int, int]]:
-        """Sorts what goes first to the front; equals stay by footprint and by last use."""
+        """Returns the sort key of eviction: unread segments first, then the latest use; ties keep
+        their order."""
         use = self.knowledge.next_use(segment)
         return (False, (0, 0)) if use is None else (True, (-use[0], -use[1]))

@@ -1,4 +1,4 @@
-"""One node's pool: what lies in its shared memory, and whose it is."""
+"""One node's pool: the segments in its shared memory, and their owners."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyrite.ids import ExecutorId, Medium, NodeId, RddId
 
 @dataclass(slots=True)
 class Content:
-    """What a segment holds of one RDD."""
+    """A segment's blocks of one RDD."""
 
     blocks: int = 0
     bytes: int = 0
@@ -17,25 +17,27 @@ class Content:
 
 @dataclass(slots=True, eq=False)
 class Segment:
-    """A file that blocks are packed into; it goes when it is sealed and no block in it lives."""
+    """A file that blocks are packed into; it is removed once it is sealed and no block in it is
+    live."""
 
     name: str
-    # Where it lies, and the node whose data it holds.
+    # The node that stores it, and the node whose data it holds.
     place: NodeId
     owner: NodeId
     bytes: int
-    # Who writes it; nobody where block servers make it, out of others.
+    # The process that writes it; None where block servers make it from others.
     writer: ExecutorId | None = None
-    # Disk has no limit that the ledger would keep.
+    # The ledger limits memory only.
     medium: Medium = "memory"
-    # Whether a fetch makes it: its blocks are selections of map outputs, not the outputs.
+    # Whether a fetch makes it: then its blocks are selections of map outputs.
     fetched: bool = False
-    # Whether it holds kept partitions in memory, which may be moved, and may go to disk.
+    # Whether it holds kept partitions in memory, which may be moved, and whether these may go to
+    # disk.
     kept: bool = False
     to_disk: bool = True
     live: int = 0
     sealed: bool = False
-    # Running tasks that were told to read it: it stays where it is for them.
+    # Number of running tasks that read it: it is not moved under them.
     readers: int = 0
     moving: bool = False
     # Its kept blocks.
@@ -65,19 +67,19 @@ class Pool:
         self.lends = lends
         self.storage_only = storage_only
         self.used_bytes = 0
-        # What writers wait for, and what is on its way out to make room for them.
+        # Bytes promised to waiting writers, and bytes being moved out for them.
         self.promised_bytes = 0
         self.outgoing_bytes = 0
         self.own_bytes = 0
         self.borrowed_bytes = 0
-        # A node that is about to leave takes nothing in.
+        # A leaving node accepts nothing.
         self.leaves = False
         # Segments of kept partitions by owner, the least recently used first.
         self.kept: dict[NodeId, dict[str, Segment]] = {}
 
     @property
     def unused_bytes(self) -> int:
-        """What can be granted now, without what is meant for writers that wait."""
+        """The bytes that can be granted now, without those promised to waiting writers."""
         if self.leaves:
             return 0
         meant = max(0, self.promised_bytes - self.outgoing_bytes)
@@ -88,7 +90,7 @@ class Pool:
         return self.own_bytes + self.borrowed_bytes
 
     def add(self, segment: Segment) -> None:
-        """A segment lies here from now on."""
+        """Adds a segment that this node stores."""
         self.used_bytes += segment.bytes
         if segment.owner == self.node:
             self.own_bytes += segment.bytes
@@ -105,6 +107,6 @@ class Pool:
                 del self.kept[segment.owner]
 
     def touch(self, segment: Segment) -> None:
-        """The segment is the most recently used of its owner's."""
+        """Marks the segment as its owner's most recently used."""
         order = self.kept[segment.owner]
         order[segment.name] = order.pop(segment.name)

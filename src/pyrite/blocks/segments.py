@@ -15,13 +15,13 @@ from pyrite.blocks.undo import undo_saves
 from pyrite.ids import BlockRef, ExecutorId, Medium, NodeId
 from pyrite.probe import probe
 
-# The kernel takes at most this many buffers in one call.
+# The kernel's limit of buffers per call.
 MOST_BUFFERS = 1024
 READ_BYTES = 1 << 18
 
 
 class Folders(NamedTuple):
-    """Where a node's segments lie, by medium; no two in both have one name."""
+    """A node's folders of segments, by medium; names are unique over both."""
 
     memory: str
     disk: str
@@ -32,7 +32,7 @@ class Folders(NamedTuple):
 
 
 def write_all(fd: int, buffers: Sequence[Any], offset: int) -> int:
-    """Writes all buffers at the offset, however many bytes the kernel takes at a time."""
+    """Writes all buffers at the offset, in as many calls as needed; returns the bytes written."""
     start = offset
     pending = [memoryview(each).cast("B") for each in buffers if len(each)]
     position = 0
@@ -50,21 +50,21 @@ def write_all(fd: int, buffers: Sequence[Any], offset: int) -> int:
 
 
 class SegmentReader:
-    """Maps segments and hands out views of their blocks, without copying."""
+    """Maps segments into memory and returns views of their blocks, without copying."""
 
     def __init__(self, folders: Folders) -> None:
         self.folders = folders
         self.maps: dict[str, memoryview] = {}
 
     def view(self, ref: BlockRef) -> memoryview:
-        """The block's bytes; raises FileNotFoundError where the segment is gone."""
+        """Returns the block's bytes; raises FileNotFoundError where the segment is lost."""
         if ref.length == 0:
             return memoryview(b"")
         whole = self.maps.get(ref.segment)
         if whole is None or len(whole) < ref.offset + ref.length:
             whole = self.whole(ref.segment, ref.medium)
-            # Not longer than needed: a block that has its segment to itself, which would not be
-            # free before it is unmapped, nor files on disk, whose pages count as this process's.
+            # Do not keep a map of a block that has its segment to itself, whose memory is free only
+            # once it is unmapped, nor of files on disk, whose pages count as this process's.
             if ref.medium == "memory" and len(whole) > ref.length:
                 self.maps[ref.segment] = whole
         if len(whole) < ref.offset + ref.length:
@@ -73,28 +73,28 @@ class SegmentReader:
         return whole[ref.offset : ref.offset + ref.length]
 
     def whole(self, segment: str, medium: Medium) -> memoryview:
-        """All bytes of a segment of the own node, mapped as long as somebody looks into them."""
+        """Maps a whole segment of the own node; it stays mapped while a view of it exists."""
         fd = os.open(self.folders.path(segment, medium), os.O_RDONLY | os.O_CLOEXEC)
         try:
             return memoryview(mmap.mmap(fd, 0, prot=mmap.PROT_READ))
         except ValueError as error:
-            # As it is for all who read blocks: the bytes are gone.
+            # For readers this is the same as a lost segment.
             raise FileNotFoundError(f"segment {segment} is empty") from error
         finally:
             os.close(fd)
 
     def parts(self, refs: Sequence[BlockRef], part: int) -> Iterator[memoryview | LongPart | None]:
-        """One reducer's part of each of these map outputs, a long one yet to be read; None where
-        it is empty.
+        """Returns one reducer's part of each of these map outputs; None where it is empty, a
+        LongPart where it is too long for memory.
 
-        Raises at the first that can't be read OSError where it is gone, CorruptBlock where its
-        bytes are wrong.
+        Raises at the first that can't be read: OSError where it is lost, CorruptBlock where its
+        bytes are corrupt.
         """
         for ref in refs:
             yield find_part(self.view(ref), part)
 
     def rows(self, ref: BlockRef) -> Iterator[list[Any]]:
-        """The block's rows, batch by batch; from disk no more than a batch is in memory."""
+        """Returns the block's rows in batches; from disk, one batch is in memory at a time."""
         if ref.medium == "memory":
             yield from decode_frames(self.view(ref))
             return
@@ -103,7 +103,7 @@ class SegmentReader:
             yield from read_frames(file.read, ref.length)
 
     def forget(self, segments: Iterable[str]) -> None:
-        """Unmaps segments; rows that still look into one keep it until they go."""
+        """Unmaps segments; one stays mapped while rows refer to it."""
         for segment in segments:
             self.maps.pop(segment, None)
 
@@ -113,7 +113,7 @@ class SegmentReader:
 
 
 def remove_segments(folders: Folders, segments: Iterable[str]) -> None:
-    """Removes the segments' files, wherever they lie; those that are gone are no error."""
+    """Removes the segments' files from either medium; missing ones are no error."""
     for segment in segments:
         for folder in (folders.memory, folders.disk):
             with contextlib.suppress(FileNotFoundError):
@@ -121,15 +121,15 @@ def remove_segments(folders: Folders, segments: Iterable[str]) -> None:
 
 
 def clear_segments(folders: Folders, writer: ExecutorId, known: Iterable[str]) -> None:
-    """Removes the writer's files but for the known ones, also those that nobody has heard of."""
+    """Removes the writer's files except the known ones, including those never reported."""
     start, kept = name_prefix(writer), set(known)
     names = [*os.listdir(folders.memory), *os.listdir(folders.disk)]
     remove_segments(folders, [n for n in names if n.startswith(start) and n not in kept])
 
 
 def remove_folders(folders: Iterable[str]) -> None:
-    """Removes what is there of scratch folders, and undoes the saves that they tell of."""
-    # Not by shutil.rmtree: loading that takes longer than this does.
+    """Removes scratch folders, and undoes the unfinished saves recorded in them."""
+    # Without shutil.rmtree: importing it takes longer than this.
     for folder in folders:
         undo_saves(folder)
         for path, inner, files in os.walk(folder, topdown=False):

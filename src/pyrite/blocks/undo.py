@@ -1,4 +1,5 @@
-"""Saves under way, noted in the driver's scratch folder: whoever finds it dead can undo them."""
+"""Unfinished saves, recorded in the driver's scratch folder so that they can be undone if it
+dies."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ NOTES = "saves"
 
 
 class Save(Protocol):
-    """Something that is written elsewhere, and appears complete or not at all."""
+    """A write to other storage that appears complete or not at all."""
 
     def begin(self) -> None: ...
 
@@ -22,13 +23,13 @@ class Save(Protocol):
 
 @contextmanager
 def saving(scratch: str, commit: Save) -> Iterator[None]:
-    """Begins a save that is undone when the block fails, or when this process dies."""
+    """Begins a save that is undone when the block fails, or after this process dies."""
     note = _write_note(os.path.join(scratch, NOTES), commit)
     try:
         commit.begin()
         yield
     except BaseException:
-        # The note stays if this is interrupted.
+        # If this is interrupted, the note stays.
         commit.abort()
         os.unlink(note)
         raise
@@ -36,12 +37,12 @@ def saving(scratch: str, commit: Save) -> Iterator[None]:
 
 
 def undo_saves(scratch: str) -> None:
-    """Undoes what a driver that has died had begun to save."""
+    """Undoes the unfinished saves of a dead driver."""
     notes = os.path.join(scratch, NOTES)
     if not os.path.isdir(notes):
         return
     for name in os.listdir(notes):
-        # A storage that is out of reach must not keep the others from being cleaned.
+        # Unreachable storage must not keep the others from being cleaned.
         with contextlib.suppress(Exception), open(os.path.join(notes, name), "rb") as note:
             commit: Save = pickle.load(note)
             commit.abort()

@@ -1,4 +1,4 @@
-"""Writing blocks: into segments that are leased from the pools, or to disk."""
+"""Writes blocks into segments granted by the scheduler, or to disk."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pyrite.probe import probe
 # Blocks start at multiples of this, so that arrays read in place are aligned.
 ALIGNMENT = 64
 SEGMENT_BYTES = 16 << 20
-# Segments that small kept partitions are packed into are so much smaller, since they are moved
-# as a whole; a partition is small if a quarter of one takes it.
+# Segments of packed small partitions are this many times smaller, since they are moved as a whole;
+# a partition is small if it takes at most a quarter of one.
 PACKS = 16
 SMALL = 4
 
 
 class BlockNotWritten(ClusterError):
-    """The scratch folder did not take a block."""
+    """A block could not be written to the scratch folder."""
 
     def __init__(self, folder: str, size_bytes: int, reason: str | None) -> None:
         super().__init__(
@@ -33,18 +33,18 @@ class BlockNotWritten(ClusterError):
 
 
 class Want(NamedTuple):
-    """A segment that a writer asks room for; `rdd` is named where it is for kept partitions."""
+    """A request for room for a segment; `rdd` is set where it is for kept partitions."""
 
     segment: str
     bytes: int
     packs: bool = True
     rdd: RddId | None = None
     to_disk: bool = True
-    # A copy of what this node has, which is to lie elsewhere if it can.
+    # Whether it is a copy of what this node has, which should lie elsewhere if possible.
     is_copy: bool = False
 
 
-# Says on which node the segment may lie, or None where no pool has room for it.
+# Returns the node that stores the segment, or None where no pool has room.
 Lease = Callable[[Want], NodeId | None]
 
 
@@ -57,12 +57,12 @@ class OpenSegment:
         self.length = want.bytes
         self.to_disk = want.to_disk
         self.offset = 0
-        # Of a segment on the own node.
+        # Open if the segment is on the own node.
         self.fd = -1
 
     def make(self, path: str) -> None:
         self.fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        # Sparse: pages come into being when they are written.
+        # Sparse: pages are allocated when they are written.
         os.ftruncate(self.fd, self.length)
 
     def has_room(self, size: int) -> bool:
@@ -77,8 +77,8 @@ class OpenSegment:
 class SegmentWriter:
     """Writes blocks into segments of its own; one writer per process.
 
-    Map outputs and results are packed one behind another. Kept partitions lie apart from them,
-    since they may be moved: large ones in segments of their own, small ones packed.
+    Map outputs and results are packed together. Kept partitions are separate, since they may be
+    moved: large ones have segments of their own, small ones are packed.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class SegmentWriter:
             if self.current is not None:
                 return self._append(self.current, buffers, size)
         except OSError:
-            # Shared memory may be smaller than the pool was told, as in a container.
+            # Shared memory may be smaller than the pool's configured size, as in a container.
             probe("shared memory is full before the pool is")
             self._close_current()
         return self.write_to_disk(buffers)
@@ -123,7 +123,7 @@ class SegmentWriter:
             if segment is not None:
                 return self._append(segment, buffers, size)
         except (OSError, ClusterError):
-            # The other node may have gone since, and memory may be smaller than was thought.
+            # The other node may be lost, or its memory smaller than configured.
             probe("a kept partition can't be written where there is room")
             self._close_pack()
         finally:
@@ -132,7 +132,7 @@ class SegmentWriter:
         return self.write_to_disk(buffers) if to_disk else None
 
     def _room_for(self, rdd: RddId, size: int, to_disk: bool, is_copy: bool) -> OpenSegment | None:
-        """A segment with others if the partition is small, else one of its own."""
+        """Returns a shared segment if the partition is small, else one of its own."""
         if size <= self.pack_bytes // SMALL and not is_copy:
             pack = self.pack
             if pack is None or not pack.has_room(size) or pack.to_disk != to_disk:
@@ -159,7 +159,7 @@ class SegmentWriter:
             self._fill(segment, buffers)
         else:
             self._send(segment, buffers)
-        # Even an empty block: what lies at 0 is written first, and makes the segment.
+        # Even for an empty block: the block at offset 0 is written first, and creates the segment.
         segment.offset += max(1, -(-size // ALIGNMENT)) * ALIGNMENT
         return ref
 
@@ -167,7 +167,7 @@ class SegmentWriter:
         write_all(segment.fd, buffers, segment.offset)
 
     def _send(self, segment: OpenSegment, buffers: Sequence[Any]) -> None:
-        """Writes into the pool of another node, for who knows its neighbours."""
+        """Writes into another node's pool; subclasses that can reach other nodes implement it."""
         raise NotImplementedError
 
     def write_to_disk(self, buffers: Sequence[Any]) -> BlockRef:
@@ -177,27 +177,28 @@ class SegmentWriter:
         return file.finish()
 
     def open_on_disk(self) -> DiskBlock:
-        """A block on disk that is written piece by piece."""
+        """Opens a block on disk that is written piece by piece."""
         name = self._new_name()
         self.disk_written.append(name)
         return DiskBlock(name, self.folders)
 
     def take_disk_written(self) -> list[str]:
-        """The disk files made since the last call, to be removed if nobody is told of them."""
+        """Returns the disk files made since the last call, which are removed unless they are
+        reported."""
         written, self.disk_written = self.disk_written, []
         return written
 
     def open_names(self) -> list[str]:
-        """The segments that it may write to."""
+        """Returns the names of its open segments."""
         return [each.name for each in (self.current, self.pack) if each is not None]
 
     def end_task(self) -> None:
-        """Writes no more to a segment on another node: it may have to go."""
+        """Closes an open segment on another node, since it may have to be removed."""
         if self.pack is not None and self.pack.place != self.folders.node:
             self._close_pack()
 
     def close(self) -> None:
-        """Writes no more to open segments."""
+        """Closes all open segments."""
         self._close_current()
         self._close_pack()
 
@@ -217,7 +218,7 @@ class SegmentWriter:
 
 
 class DiskBlock:
-    """A block that grows in a file of its own; it leaves none behind when it can't."""
+    """A block that is appended to in a file of its own; a failed write removes the file."""
 
     def __init__(self, name: str, folders: Folders) -> None:
         self.name = name

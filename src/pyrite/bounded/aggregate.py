@@ -1,4 +1,4 @@
-"""Combining the values of each key, in memory while they fit and through spill files beyond.
+"""Combines the values of each key, in memory while they fit and through spill files beyond.
 
 All rows are read when a function here is called; what it returns iterates over the result.
 """
@@ -18,13 +18,13 @@ V = TypeVar("V")
 C = TypeVar("C")
 
 BUCKETS = 32
-# Keys that still share a bucket after this many splits have equal hashes: no split will help.
+# Keys that still share a bucket after this many splits have equal hashes: splitting won't help.
 MOST_SPLITS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregator(Generic[V, C]):
-    """How values become a combiner: from the first value, with one more, and two merged."""
+    """How values become a combiner: from the first value, with one more, and from two combiners."""
 
     create: Callable[[V], C]
     merge_value: Callable[[C, V], C]
@@ -34,7 +34,8 @@ class Aggregator(Generic[V, C]):
 def combine_values(
     rows: Iterable[tuple[K, V]], aggregator: Aggregator[V, C], space: Space
 ) -> Iterator[tuple[K, C]]:
-    """One combiner per key, in the order in which keys were first seen unless rows spilled."""
+    """Returns one combiner per key, in the order in which keys were first seen unless rows
+    spilled."""
     create, merge_value = aggregator.create, aggregator.merge_value
 
     def fold(combined: dict[K, C], rows: Iterable[tuple[K, V]]) -> None:
@@ -50,17 +51,18 @@ def combine_values(
 def combine_combiners(
     batches: Iterable[Iterable[tuple[K, C]]], aggregator: Aggregator[Any, C], space: Space
 ) -> Iterator[tuple[K, C]]:
-    """One combiner per key from combiners made elsewhere, in the same order."""
+    """Returns one combiner per key from combiners made elsewhere, in the same order."""
     return _merge(batches, aggregator.merge_combiners, space, 0)
 
 
 def bucket_of(key: Any, split: int) -> int:
-    """The bucket of a key, independent from one split to the next; equal keys agree."""
+    """Returns the bucket of a key, independent between splits; equal keys have equal buckets."""
     return hash((split, _hash(key))) % BUCKETS
 
 
 def _portable_hash(key: Any) -> int:
-    """The same in every process where that is possible; buckets need no more than one process."""
+    """Returns a hash that is the same in every process where possible; buckets only need one
+    process."""
     try:
         return portable_hash(key)
     except (UnstableHash, HashUnknownHere):
@@ -99,12 +101,12 @@ def _combine(
             raise too_large_row(combined.items(), space) or error from None
         if not space.over():
             continue
-        # One key alone gains nothing from being split.
+        # Splitting does not help a single key.
         if len(combined) > 1 and split < MOST_SPLITS:
             spilled = spilled or SpillWriter(space)
             _spill(combined, spilled, space, split)
         elif space.exhausted() and (culprit := too_large_row(combined.items(), space)):
-            # CPython may lose the exception when it finds no memory for a call: say it before.
+            # Raise early: CPython may lose the exception when it has no memory for a call.
             raise culprit
     if spilled is None:
         return iter(combined.items())

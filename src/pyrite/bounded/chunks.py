@@ -1,4 +1,4 @@
-"""Rows taken in many at a time, but few where they are large."""
+"""Splits a task's rows into chunks: of many rows, but of few where they are large."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -10,17 +10,17 @@ _FASTEST_GROWTH = 8
 
 
 class Chunks:
-    """A task's rows, cut into chunks that are small beside its limit.
+    """A task's rows, in chunks that are small compared to its memory limit.
 
-    The rows themselves tell, a few of them: what the process holds says nothing of rows that lie
-    where others were freed.
+    Sizes are estimated from a few rows: the process's memory says nothing about rows that reuse
+    freed memory.
     """
 
     def __init__(self, rows: Iterator[Any], space: Space) -> None:
         self.rows = rows
         self.space = space
         self.fitting_rows = 1
-        """How many rows like the last ones are small beside the limit."""
+        """How many rows like the last ones are small compared to the limit."""
 
     def __iter__(self) -> Iterator[list[Any]]:
         while chunk := self._take(self._most_rows()):

@@ -1,9 +1,9 @@
-"""Grouping the values of each key, in memory while they fit and through spill files beyond.
+"""Groups the values of each key, in memory while they fit and through spill files beyond.
 
 When memory runs out, every group is written to a bucket of a spill file chosen by its key's hash;
-later the buckets are read back one at a time, and split again where one of them is still too
-large. A group that takes a good part of the memory by itself gets a bucket of its own from then
-on: it is never loaded again, but iterated from the file.
+later the buckets are read back one at a time, and split again where one is still too large. A group
+that takes a large share of the memory by itself gets its own bucket from then on: it is never
+loaded again, but iterated from the file.
 """
 
 import sys
@@ -21,25 +21,25 @@ from pyrite.resultiterable import ResultIterable
 K = TypeVar("K")
 V = TypeVar("V")
 
-# A group with more than this part of all values held is large.
+# A group is large if it has more than one in this many of all values held.
 _LARGE_PART = 8
 
-# So many rows tell whether keys come again, and where fewer than a tenth of them do, grouping
-# before the shuffle costs more than it saves: with 1.0, 1.2, 3.6 and 18 rows a key it took 190 %,
-# 180 %, 100 % and 75 % of the time that rows as they come take, from the map to the reducer.
+# After this many rows it is clear whether keys repeat. Where fewer than a tenth of the rows repeat
+# a key, grouping before the shuffle costs more than it saves: with 1.0, 1.2, 3.6 and 18 rows per
+# key it took 190 %, 180 %, 100 % and 75 % of the time without it, from the map to the reducer.
 _TELLING_ROWS = 32_768
 _FEW_PART = 10
 
 # The values of a key: a ResultIterable, or a SpilledValues where they don't fit in memory.
 Values = Collection[V]
 
-# What a map task knows of a key: one value, or several in place of the third.
+# What a map task has for a key: one value, or a list of several as third field.
 LocalGroup = tuple[K, V] | tuple[K, None, list[V]]
 
 
 def group_locally(rows: Iterable[tuple[K, V]], space: Space) -> Iterator[LocalGroup[K, V]]:
-    """Values by key; a key may come again where it has many values, where memory runs out or
-    where most keys come once."""
+    """Groups values by key; a key may occur again where it has many values, where memory runs out
+    or where most keys occur once."""
     rows = iter(rows)
     groups: defaultdict[K, list[V]] = defaultdict(list)
     taken = 0
@@ -65,7 +65,7 @@ def group_locally(rows: Iterable[tuple[K, V]], space: Space) -> Iterator[LocalGr
 
 
 def _local_groups(groups: dict[K, list[V]], few: int, space: Space) -> Iterator[LocalGroup[K, V]]:
-    """The groups as rows: up to a few values in one, and more in several."""
+    """Returns the groups as rows: up to `few` values in one row, more in several."""
     for key, values in groups.items():
         if len(values) == 1:
             yield key, values[0]
@@ -78,14 +78,16 @@ def _local_groups(groups: dict[K, list[V]], few: int, space: Space) -> Iterator[
 
 
 def _pieces(values: list[V], size: int) -> Iterator[list[V]]:
-    """The values in lists of this many, the last of fewer; one list where there are none."""
+    """Splits the values into lists of this size, the last one shorter; no values make one empty
+    list."""
     return (values[start : start + size] for start in range(0, max(1, len(values)), size))
 
 
 def group_values(
     batches: Iterable[list[LocalGroup[K, V]]], space: Space
 ) -> Iterator[tuple[K, Values[V]]]:
-    """All values of each key, in the order in which keys were first seen unless rows spilled."""
+    """Returns all values of each key, in the order in which keys were first seen unless rows
+    spilled."""
     gathered: _Gathered[K, V] = _gather([batches], space, 0, _add_local_groups)
     if isinstance(gathered, _SpilledGroups):
         return ((key, values) for key, (values,) in gathered.read())
@@ -95,7 +97,7 @@ def group_values(
 def cogroup(
     sides: Sequence[Iterable[Iterable[tuple[K, V]]]], space: Space
 ) -> Iterator[tuple[K, tuple[Values[V], ...]]]:
-    """All values of each key from each side, keys ordered as first seen, side by side."""
+    """Returns all values of each key from each side, keys in the order first seen, side by side."""
     gathered = _gather(sides, space, 0, _add_values)
     if isinstance(gathered, _SpilledGroups):
         return gathered.read()
@@ -106,7 +108,7 @@ def cogroup(
 
 
 class SpilledValues(Collection[V], Generic[V]):
-    """The values of one large group: those that were read back, then those left in a file."""
+    """The values of one large group: those in memory, then those in a spill file."""
 
     index = 0
 
@@ -136,7 +138,7 @@ class SpilledValues(Collection[V], Generic[V]):
 
     @property
     def maxindex(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return self._count
 
     def __contains__(self, value: object) -> bool:
@@ -175,7 +177,7 @@ def _add_local_groups(held: _Groups[K, V], rows: Iterable[LocalGroup[K, V]]) -> 
             if key in held:
                 held[key].extend(values)
             else:
-                # A copy, since whoever made the list may give it to others too.
+                # A copy, since the list may be shared.
                 held[key] = ResultIterable(values)
 
 
@@ -184,7 +186,7 @@ def _add_lists(held: _Groups[K, V], rows: Iterable[tuple[K, list[V]]]) -> None:
         if key in held:
             held[key].extend(values)
         else:
-            # A copy, since whoever made the list may give it to others too.
+            # A copy, since the list may be shared.
             held[key] = ResultIterable(values)
 
 
@@ -202,7 +204,7 @@ def _gather(
     split: int,
     add: Callable[[_Groups[K, V], Iterable[Any]], None] = _add_lists,
 ) -> "_Gathered[K, V]":
-    """The groups of each side, in memory if they fit there."""
+    """Gathers the groups of each side, in memory if they fit there."""
     groups: list[_Groups[K, V]] = [defaultdict(ResultIterable) for _ in sides]
     spilled: _SpilledGroups[K, V] | None = None
     for batches, held in zip(sides, groups, strict=True):
@@ -225,7 +227,7 @@ def _count(groups: list[_Groups[K, V]]) -> int:
 def _both(
     left: _Groups[K, V], right: _Groups[K, V]
 ) -> Iterator[tuple[K, tuple[Values[V], Values[V]]]]:
-    """Two sides' values of each key: the common case, without a table of all keys."""
+    """Returns two sides' values of each key: the common case, without a table of all keys."""
     nothing: ResultIterable[V] = ResultIterable()
     take = right.pop
     for key, values in left.items():
@@ -239,7 +241,7 @@ def _all_keys(groups: list[_Groups[K, V]]) -> dict[K, None]:
 
 
 def _columns(groups: list[_Groups[K, V]], keys: dict[K, None]) -> list[Iterator[list[V]]]:
-    """Each side's values of each key; a side without that key gets an empty list."""
+    """Returns each side's values of each key; a side without the key gets an empty list."""
     return [map(held.__getitem__, keys) for held in groups]
 
 
@@ -251,21 +253,22 @@ class _SpilledGroups(Generic[K, V]):
         self._space = space
         self._split = split
         self._writer = SpillWriter(space)
-        # For each side the large groups, with the count of values in their own buckets.
+        # For each side, the large groups and the number of values in their own buckets.
         self._large: list[dict[K, int]] = [{} for _ in self._sides]
 
     def take(self, groups: list[_Groups[K, V]]) -> None:
-        """Moves all groups to the file, as there is no more memory for them."""
-        # Where splitting is at its end, every group is iterated from the file.
+        """Moves all groups to the file when memory runs out."""
+        # At the last split, every group is iterated from the file.
         large_count = _count(groups) // _LARGE_PART if self._split < MOST_SPLITS else -1
         self._write(groups, large_count)
 
     def take_rest(self, groups: list[_Groups[K, V]]) -> None:
-        """Moves the groups that came last to the file, small as they may be."""
+        """Moves the remaining groups to the file, however small."""
         self._write(groups, sys.maxsize)
 
     def read(self) -> Iterator[tuple[K, tuple[Collection[V], ...]]]:
-        """Every key with its values from each side, bucket by bucket, then the large ones left."""
+        """Returns every key with its values from each side, bucket by bucket, then the large groups
+        left."""
         reader = self._writer.finish()
         unread = dict.fromkeys(chain.from_iterable(self._large))
         for bucket in range(BUCKETS):
@@ -304,7 +307,7 @@ class _SpilledGroups(Generic[K, V]):
                 large[key] = large.get(key, 0) + len(values)
             else:
                 bucket = bucket_of(key, self._split)
-                # A slice is a plain list, which is encoded faster than a subclass of it.
+                # A slice is a plain list, which is encoded faster than its subclass.
                 for piece in _pieces(values, piece_values):
                     buckets.add(bucket, key, piece)
         buckets.flush()
@@ -325,7 +328,7 @@ def _own_bucket(side: int, key: Any) -> tuple[str, int, Any]:
 
 
 class _Buckets:
-    """Groups of one side gathered by bucket, each bucket written when it holds enough values."""
+    """Groups of one side collected by bucket; a bucket is written when it has enough values."""
 
     def __init__(self, writer: SpillWriter, side: int, batch_values: int) -> None:
         self._writer = writer

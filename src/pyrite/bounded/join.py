@@ -1,4 +1,4 @@
-"""Joins of two sides: a table of one side's values by key, looked up by the other side's rows.
+"""Joins two sides: builds a table of one side's values by key, and looks up the other side's rows.
 
 Where the table does not fit in memory, both sides are cogrouped through spill files instead.
 """
@@ -17,17 +17,18 @@ NOTHING = (None,)
 
 
 def join(left: Batches, right: Batches, space: Space) -> Iterator[Row]:
-    """Each pair of values that have the same key on both sides."""
+    """Returns each pair of values that have the same key on both sides."""
     return look_up(left, right, space, ())
 
 
 def left_outer_join(left: Batches, right: Batches, space: Space) -> Iterator[Row]:
-    """As `join`, and each value on the left whose key is not on the right, with None."""
+    """As `join`, plus each value on the left whose key is not on the right, with None."""
     return look_up(left, right, space, NOTHING)
 
 
 def look_up(left: Batches, right: Batches, space: Space, missing: tuple[Any, ...]) -> Iterator[Row]:
-    """Each left value with the right ones of its key, or with `missing` where there are none."""
+    """Returns each left value with the right values of its key, or with `missing` where there are
+    none."""
     table, rest = build_table(right, space)
     if rest is not None:
         return pairs_of_groups(cogroup([left, rest], space), (), missing)
@@ -40,7 +41,7 @@ def look_up(left: Batches, right: Batches, space: Space, missing: tuple[Any, ...
 
 
 def right_outer_join(left: Batches, right: Batches, space: Space) -> Iterator[Row]:
-    """As `join`, and each value on the right whose key is not on the left, with None."""
+    """As `join`, plus each value on the right whose key is not on the left, with None."""
     table, rest = build_table(left, space)
     if rest is not None:
         return pairs_of_groups(cogroup([rest, right], space), NOTHING, ())
@@ -53,12 +54,12 @@ def right_outer_join(left: Batches, right: Batches, space: Space) -> Iterator[Ro
 
 
 def full_outer_join(left: Batches, right: Batches, space: Space) -> Iterator[Row]:
-    """As `join`, and each value whose key is on one side only, with None."""
+    """As `join`, plus each value whose key is on one side only, with None."""
     return pairs_of_groups(cogroup([left, right], space), NOTHING, NOTHING)
 
 
 def subtract_by_key(left: Batches, right: Batches, space: Space) -> Iterator[Row]:
-    """The left rows whose key is not on the right."""
+    """Returns the left rows whose key is not on the right."""
     table, rest = build_table(right, space)
     if rest is None:
         return (row for row in chain.from_iterable(left) if row[0] not in table)
@@ -70,7 +71,8 @@ Join = Callable[[Batches, Batches, Space], Iterator[Row]]
 
 
 def build_table(side: Batches, space: Space) -> tuple[dict[Any, list[Any]], Batches | None]:
-    """The side's values by key; where memory runs out, all of its rows again as batches."""
+    """Returns the side's values by key; where memory runs out, all of its rows as batches
+    instead."""
     table: defaultdict[Any, list[Any]] = defaultdict(list)
     rows = chain.from_iterable(side)
     for key, value in rows:
@@ -83,7 +85,7 @@ def build_table(side: Batches, space: Space) -> tuple[dict[Any, list[Any]], Batc
 
 
 def unbuild(table: dict[Any, list[Any]]) -> Iterator[Iterator[Row]]:
-    """The rows that a table was made of, each of them freed as it is given."""
+    """Returns the rows that a table was made of, and frees each as it is returned."""
     while table:
         key, values = table.popitem()
         values.reverse()
@@ -93,7 +95,7 @@ def unbuild(table: dict[Any, list[Any]]) -> Iterator[Iterator[Row]]:
 def pairs_of_groups(
     groups: Iterable[tuple[Any, tuple[Any, ...]]], no_left: tuple[Any, ...], no_right: Any
 ) -> Iterator[Row]:
-    """All pairs of each group; an empty side stands for what is given for it."""
+    """Returns all pairs of each group; an empty side is replaced by `no_left` or `no_right`."""
     for key, (left, right) in groups:
         others = right if len(right) else no_right
         for value in left if len(left) else no_left:

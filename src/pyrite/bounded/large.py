@@ -1,4 +1,4 @@
-"""Rows that are too large to be held in memory as a whole."""
+"""Rows that are too large for memory, and errors that name them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pyrite.bounded.space import Space
 from pyrite.errors import UserError
 from pyrite.memory import bytes_text
 
-# What memory that runs out can raise: where CPython finds none for the frame of a call, it fails
-# without setting an exception, and a SystemError says so.
+# The errors of exhausted memory: where CPython has none for the frame of a call, it fails without
+# setting an exception, which raises a SystemError.
 OUT_OF_MEMORY = (MemoryError, SystemError)
-# A row that takes less than this part of the limit is not to blame.
+# A row that takes less than one in this many of the limit is not the cause.
 _LARGE_PART = 4
 _MOST_SHOWN = 80
 
@@ -24,7 +24,7 @@ class RowTooLarge(UserError, MemoryError):
 
 
 def too_large_row(rows: Iterable[Any], space: Space) -> RowTooLarge | None:
-    """The row for which memory ran out, if one of these takes a good part of it."""
+    """Returns an error about the largest row, if that takes a large share of the limit."""
     sized = ((deep_size(row), row) for row in rows)
     size_bytes, row = max(sized, key=lambda each: each[0], default=(0, None))
     if size_bytes * _LARGE_PART < space.limit_bytes:
@@ -40,7 +40,7 @@ def too_large_row(rows: Iterable[Any], space: Space) -> RowTooLarge | None:
 def encode_rows(
     encode: Callable[[list[Any]], list[Buffer]], rows: list[Any], space: Space
 ) -> list[Buffer]:
-    """The rows as frames; an error that names the row if memory runs out for one."""
+    """Encodes rows as frames; if memory runs out, raises an error that names the row."""
     try:
         return encode(rows)
     except RowTooLarge:
@@ -50,6 +50,6 @@ def encode_rows(
 
 
 def shown(key: Any) -> str:
-    """A key as an error shows it."""
+    """Returns a key as text for errors."""
     text = repr(key)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."

@@ -1,4 +1,4 @@
-"""Sorting, in memory while the rows fit and by merging sorted runs from spill files beyond.
+"""Sorts rows, in memory while they fit and by merging sorted runs from spill files beyond.
 
 All rows are read when `sort_rows` is called; what it returns iterates over the result.
 """
@@ -13,14 +13,14 @@ from pyrite.bounded.spill import SpillReader, SpillWriter
 
 T = TypeVar("T")
 
-# Each run that is merged holds one batch in memory.
+# While runs are merged, each has one batch in memory.
 _RUNS_PER_MERGE = 64
 
 
 def sort_rows(
     rows: Iterable[T], key: Callable[[T], Any] | None, reverse: bool, space: Space
 ) -> Iterator[T]:
-    """The rows in order; rows that compare equal stay in the order in which they came."""
+    """Returns the rows in order; equal rows keep their order."""
     rows = iter(rows)
     held: list[Any] = []
     runs = _Runs(key, reverse, space)
@@ -46,7 +46,7 @@ class _Runs:
         self._batch_rows = 0
 
     def add(self, run: list[Any]) -> None:
-        """Moves a sorted run out of memory."""
+        """Moves a sorted run to disk."""
         self._batch_rows = self._space.batch_rows(len(run))
         self._writer.write_all(self._count, run, self._batch_rows)
         self._count += 1
@@ -54,7 +54,7 @@ class _Runs:
         self._space.relieved()
 
     def merged_with(self, last: list[Any]) -> Iterator[Any]:
-        """All runs as one, the last of them held in memory."""
+        """Merges all runs, including a last one in memory."""
         if not self._count:
             return iter(last)
         reader = self._writer.finish()
@@ -63,7 +63,7 @@ class _Runs:
         return self._merge([*self._read(reader, range(self._count)), iter(last)])
 
     def _merge_pass(self, reader: SpillReader) -> SpillReader:
-        # Neighbours are merged, so that equal rows keep their order.
+        # Merge adjacent runs only, so that equal rows keep their order.
         writer = SpillWriter(self._space)
         starts = range(0, self._count, _RUNS_PER_MERGE)
         for merged, start in enumerate(starts):

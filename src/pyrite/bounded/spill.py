@@ -1,4 +1,4 @@
-"""Rows that a task has moved to disk."""
+"""Spill files: rows that a task has moved to disk."""
 
 import os
 import weakref
@@ -14,7 +14,7 @@ from pyrite.probe import probe
 
 
 class SpillFailed(ClusterError):
-    """The scratch folder did not take the rows that no longer fit in memory."""
+    """Rows could not be written to the scratch folder when memory ran out."""
 
     def __init__(self, folder: str, reason: str) -> None:
         super().__init__(folder, reason)
@@ -29,7 +29,7 @@ class SpillFailed(ClusterError):
 
 
 class SpillFile:
-    """An open spill file, closed when its last reader is gone."""
+    """An open spill file, closed with its last reader."""
 
     def __init__(self, path: str) -> None:
         self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -37,9 +37,9 @@ class SpillFile:
 
 
 class SpillReader:
-    """Reads the buckets of a finished spill file, each as often as wanted.
+    """Reads the buckets of a finished spill file, each as often as needed.
 
-    It holds the file open, so that its rows outlive the removal of the file's name.
+    It keeps the file open, so that rows can be read after the file is removed.
     """
 
     def __init__(self, file: SpillFile, frames: dict[Hashable, list[tuple[int, int]]]) -> None:
@@ -47,13 +47,13 @@ class SpillReader:
         self._frames = frames
 
     def batches(self, bucket: Hashable) -> Iterator[list[Any]]:
-        """The batches written to this bucket, in order, one in memory at a time."""
+        """Returns the batches written to this bucket, in order, one in memory at a time."""
         for offset, length in self._frames.get(bucket, ()):
             yield decode(_read_at(self._file.fd, offset, length))
 
 
 class SpillWriter:
-    """Appends batches of rows, sorted into named buckets, to one new file of a task's space."""
+    """Appends batches of rows, by bucket, to one new spill file."""
 
     def __init__(self, space: Space) -> None:
         self._space = space
@@ -86,7 +86,7 @@ class SpillWriter:
             self.write(bucket, batch)
 
     def finish(self) -> SpillReader:
-        """What was written, for reading; nothing may be written afterwards."""
+        """Returns a reader of what was written; nothing may be written afterwards."""
         if self._file is None:
             self._file = SpillFile(self._space.spill_path())
         return SpillReader(self._file, self._frames)
@@ -99,7 +99,7 @@ def _write_all(fd: int, data: memoryview) -> None:
 
 
 def _read_at(fd: int, offset: int, length: int) -> memoryview:
-    """Bytes of a file in memory that can be changed, as arrays in rows may look into them."""
+    """Reads bytes into mutable memory, since arrays in rows may be views of it."""
     data = memoryview(bytearray(length))
     done = 0
     # One call reads at most 2 GiB.

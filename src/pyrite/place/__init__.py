@@ -1,1 +1,1 @@
-"""Where things go before they start: reducers by the sizes they are expected to have; pure."""
+"""Placement of tasks, and of reducers by the forecast of their input: pure."""

@@ -1,4 +1,4 @@
-"""Tasks go to the nodes where the blocks of kept partitions lie."""
+"""Placement policy: tasks run on the nodes that hold their kept blocks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 class KeptBlocks:
-    """Prefers the node of a task's first kept block; reading it elsewhere beats waiting for it."""
+    """Prefers the node of a task's first kept block, without waiting: a remote read beats
+    waiting."""
 
     def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Preference | None:
         kept = view.block_rdds()

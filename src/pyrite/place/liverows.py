@@ -1,4 +1,4 @@
-"""Tasks go to the executors that hold the live rows they read."""
+"""Placement policy: tasks run on the executors that hold the live rows they read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 class LiveRows:
-    """Prefers the executors with most of a task's kept partitions: live rows can't be fetched."""
+    """Prefers the executors with most of a task's kept partitions, and waits for them: live rows
+    can't be fetched."""
 
     def __init__(self, wait_s: float) -> None:
         self.wait_s = wait_s

@@ -1,4 +1,4 @@
-"""Where tasks should run: what a placement policy is asked, and what it answers."""
+"""Placement policies: the view that they get, and the preferences that they return."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class View(Protocol):
-    """What a policy may know of the cluster; nobody changes anything through it."""
+    """A policy's read-only view of the cluster."""
 
     def nodes(self) -> Collection[NodeId]:
         """The nodes that have executors."""
@@ -21,7 +21,7 @@ class View(Protocol):
     def executors_on(self, node: NodeId) -> Sequence[ExecutorId]: ...
 
     def live_rdds(self) -> Collection[RddId]:
-        """The RDDs of which an executor holds live rows."""
+        """The RDDs that have live rows on an executor."""
 
     def is_live(self, partition: Partition) -> bool: ...
 
@@ -29,35 +29,35 @@ class View(Protocol):
         """The executors that hold the partition's live rows."""
 
     def block_rdds(self) -> Collection[RddId]:
-        """The RDDs of which a partition lies in a block, in memory or on disk."""
+        """The RDDs that have a partition in a block, in memory or on disk."""
 
     def has_block(self, partition: Partition) -> bool: ...
 
     def block(self, partition: Partition) -> BlockRef | None: ...
 
     def reducer_places(self, stage: StageId) -> Mapping[int, NodeId]:
-        """Where the reducers of the stage were placed by what they read."""
+        """The nodes on which the stage's reducers were placed by their input."""
 
     def prefetched(self, stage: StageId) -> Mapping[int, NodeId]:
-        """The reducers whose input was prefetched, at least in part, and to which nodes."""
+        """The reducers with prefetched input, complete or not, and its nodes."""
 
     def refetch_s(self, stage: StageId) -> float:
-        """About how long it takes to fetch a reducer's input once more."""
+        """Estimates how long fetching a reducer's input again takes."""
 
 
 class Strength(Enum):
     """What a preference means for the executors that it does not name."""
 
-    # They take the task after the wait, not before.
+    # They may take the task only after the wait.
     WAIT = "wait"
-    # They take the task whenever they are idle; a node's executors take such tasks in turn.
+    # They may take the task whenever they are idle; the node's executors get such tasks in turn.
     SHARE = "share"
-    # The same; and the task keeps its home by index if that is on the node.
+    # As SHARE, but the task keeps its home by index if that is on the node.
     NEAR = "near"
 
 
 class Preference(NamedTuple):
-    """What a policy prefers for some of the partitions that it was asked about."""
+    """A policy's preference for some of the partitions that it was asked about."""
 
     strength: Strength
     executors: Mapping[int, Sequence[ExecutorId]] = {}
@@ -69,14 +69,15 @@ class Policy(Protocol):
     """One reason for a task to run at some place."""
 
     def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Preference | None:
-        """Where these tasks of a stage should run; None where the policy has no say."""
+        """Returns where these tasks of a stage should run; None where the policy has no
+        preference."""
 
 
 class Preferences(NamedTuple):
-    """What all policies together say of the tasks of one stage."""
+    """The combined preferences for the tasks of one stage."""
 
     # Executors that a task waits for, and how long.
     executors: Mapping[int, Sequence[ExecutorId]] = {}
     wait_s: float = 0.0
-    # Slots of tasks whose home is not the one that their index says.
+    # Home slots that differ from what the index gives.
     homes: Mapping[int, int] = {}

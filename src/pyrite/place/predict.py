@@ -1,7 +1,7 @@
-"""How large each reducer's input will be, told before all maps are done (SCache, 3.2.2). Pure.
+"""Predicts the size of each reducer's input before all maps are done (SCache, 3.2.2). Pure.
 
-By observation where keys are hashed: each map output falls to the reducers like any other. By
-samples where rows go to ranges of keys, since there the first map outputs say little of the others.
+By observation where keys are hashed: there, all map outputs have a similar distribution. By samples
+where rows go to ranges of keys: there, the first map outputs say little about the others.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from pyrite.ids import NodeId
 from pyrite.place.reducers import NOWHERE, Reducer
 from pyrite.place.sizes import add_up
 
-# Above so many pairs of nodes and reducers nobody is told which node holds what: on so many nodes
-# no reducer's input lies mostly on one, and the pairs would cost more time than locality saves.
+# With more pairs of nodes and reducers, the result omits which node holds what: on so many nodes no
+# reducer's input lies mostly on one, and the pairs would cost more time than locality saves.
 MOST_HOLDINGS = 2_000_000
 
 
 class SeenOutput(NamedTuple):
-    """A map output: where it lies, and the code of its parts' sizes."""
+    """A map output: its node, and the encoded sizes of its parts."""
 
     node: NodeId
     code: bytes
 
 
 class Sample(NamedTuple):
-    """What was drawn from one map partition, as (reducer, rows) for each reducer that has some.
+    """A sample of one map partition: (reducer, rows) for each reducer that has some.
 
-    The weight is the partition's rows; fewer are drawn than were wanted where it has no more.
+    The weight is the partition's row count; small partitions yield fewer rows than were wanted.
     """
 
     weight: int
@@ -38,7 +38,7 @@ class Sample(NamedTuple):
 
 
 class PredictionError(NamedTuple):
-    """How far a prediction was off, as parts of the truth: 0.1 is ten percent.
+    """The error of a prediction, as fractions of the truth: 0.1 is ten percent.
 
     The mean is over the reducers that have input; misplaced are the bytes that were predicted for
     the wrong reducer or for none; the total and the heaviest are signed, above zero if
@@ -52,16 +52,16 @@ class PredictionError(NamedTuple):
 
 
 def is_enough(seen: int, maps: int, share: float) -> bool:
-    """Whether so many map outputs are enough to predict the others."""
-    # Less a little: 100 * 0.07 is more than 7 in floats.
+    """Whether `seen` map outputs are enough to predict the others."""
+    # Minus an epsilon: 100 * 0.07 is more than 7 in floats.
     return seen >= max(1, ceil(maps * share - 1e-9))
 
 
 def observe(outputs: Collection[SeenOutput], maps: int, reducers: int) -> list[Reducer]:
-    """What reducers will read, by the map outputs seen so far.
+    """Predicts what reducers will read from the map outputs seen so far.
 
-    Sizes are scaled to all maps. What nodes hold is not: where the other maps will run is unknown,
-    and after few of them the scaled shares would be chance.
+    Sizes are scaled to all maps. Bytes held by nodes are not: it is unknown where the other maps
+    will run, and shares scaled from few maps would be random.
     """
     held, seen_bytes = _gather(outputs, reducers)
     count = max(1, len(outputs))
@@ -74,16 +74,18 @@ def observe(outputs: Collection[SeenOutput], maps: int, reducers: int) -> list[R
 def sampled(
     samples: Sequence[Sample], outputs: Mapping[int, SeenOutput], reducers: int
 ) -> list[Reducer]:
-    """What reducers will read, by samples of all map partitions and by the outputs of some.
+    """Predicts what reducers will read from samples of all map partitions and the outputs of some.
 
-    Maps that are done count as they are, and the others by their samples: in bytes, as many a row
-    as those have that are done. Before any is done, sizes are in rows: shares are right all the
-    same. As with observation, only what is there counts as held.
+    Finished maps count with their true sizes, the others by their samples, at the finished maps'
+    bytes per row. Before any map is finished, sizes are in rows: their shares are still right. As
+    with observation, only existing outputs count as held.
     """
     held, seen_bytes = _gather(outputs.values(), reducers)
     rows = sum(samples[number].weight for number in outputs)
     row_bytes = sum(seen_bytes) / rows if rows and any(seen_bytes) else 1.0
-    expected = _fall([each for map, each in enumerate(samples) if map not in outputs], reducers)
+    expected = _rows_by_reducer(
+        [each for map, each in enumerate(samples) if map not in outputs], reducers
+    )
     return [
         Reducer(size + round(row_bytes * more), on_nodes)
         for size, more, on_nodes in zip(seen_bytes, expected, held, strict=True)
@@ -91,7 +93,7 @@ def sampled(
 
 
 def error_of(predicted: Sequence[int], true: Sequence[int]) -> PredictionError:
-    """How far a prediction was off; all zero where there was nothing to predict."""
+    """Returns the error of a prediction; all zero where there was nothing to predict."""
     total = sum(true)
     if not total:
         return PredictionError(0.0, 0.0, 0.0, 0.0)
@@ -109,7 +111,7 @@ def error_of(predicted: Sequence[int], true: Sequence[int]) -> PredictionError:
 def _gather(
     outputs: Iterable[SeenOutput], reducers: int
 ) -> tuple[list[Mapping[NodeId, int]], list[int]]:
-    """Of each reducer's input, what lies on which node, and what there is in all."""
+    """Returns each reducer's input bytes by node, and in total."""
     by_node: dict[NodeId, list[bytes]] = {}
     for output in outputs:
         by_node.setdefault(output.node, []).append(output.code)
@@ -121,11 +123,11 @@ def _gather(
     return [dict(zip(nodes, column, strict=True)) for column in columns], list(map(sum, columns))
 
 
-def _fall(samples: Sequence[Sample], reducers: int) -> list[float]:
-    """The rows that fall to each reducer, by equation 1.
+def _rows_by_reducer(samples: Sequence[Sample], reducers: int) -> list[float]:
+    """Estimates the rows of each reducer, by equation 1.
 
-    Rows of partitions of which nothing was drawn fall like those of the others: the paper draws as
-    many of each partition, but who samples all rows alike may miss a small one.
+    Partitions without a drawn row count like the others: the paper draws equally many rows of each
+    partition, but uniform sampling over all rows may miss a small one.
     """
     rows = [0.0] * reducers
     drawn_weight = 0

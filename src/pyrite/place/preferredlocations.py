@@ -1,4 +1,4 @@
-"""Tasks go to the nodes that an operator names: its preferred locations."""
+"""Placement policy: tasks run on the nodes that their operators prefer."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 class PreferredLocations:
-    """Prefers the first node that the task's operators name and that has executors."""
+    """Prefers the first node with executors among its operators' preferred locations."""
 
     def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Preference | None:
         if not stage.shape.has_locations:
             return None
-        there = view.nodes()
+        nodes_with_executors = view.nodes()
         nodes: dict[int, NodeId] = {}
         for index in partitions:
             named = stage.shape.preferred_locations(index)
-            found = next((each for each in named if each in there), None)
+            found = next((each for each in named if each in nodes_with_executors), None)
             if found is not None:
                 nodes[index] = NodeId(found)
         return Preference(Strength.NEAR, nodes=nodes)

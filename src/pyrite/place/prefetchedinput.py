@@ -1,4 +1,4 @@
-"""Reducers go where their input was prefetched."""
+"""Placement policy: reducers run where their input was prefetched."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 class PrefetchedInput:
-    """Prefers the executors of that node, for no longer than fetching the input again takes."""
+    """Prefers the executors of that node, and waits at most as long as fetching the input again
+    takes."""
 
     def __init__(self, most_wait_s: float) -> None:
         self.most_wait_s = most_wait_s
@@ -21,11 +22,11 @@ class PrefetchedInput:
         prefetched = view.prefetched(stage.id)
         if not prefetched:
             return None
-        beside = {node: view.executors_on(node) for node in dict.fromkeys(prefetched.values())}
+        executors = {node: view.executors_on(node) for node in dict.fromkeys(prefetched.values())}
         found = {
-            index: beside[prefetched[index]]
+            index: executors[prefetched[index]]
             for index in partitions
-            if index in prefetched and beside[prefetched[index]]
+            if index in prefetched and executors[prefetched[index]]
         }
         wait_s = min(self.most_wait_s, view.refetch_s(stage.id))
         return Preference(Strength.WAIT, executors=found, wait_s=wait_s)

@@ -1,4 +1,4 @@
-"""Reducers go to the nodes that SCache's algorithms chose for them."""
+"""Placement policy: reducers run on the nodes that SCache's algorithms chose for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ReducerPlaces:
-    """Prefers the node that a reducer was placed on by the sizes of what it reads."""
+    """Prefers the node on which a reducer was placed by its input."""
 
     def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Preference | None:
         places = view.reducer_places(stage.id)

@@ -1,7 +1,7 @@
-"""Which host each reducer goes to, before any of them starts (SCache, 3.2.3). Pure.
+"""Places reducers on hosts before any of them starts (SCache, 3.2.3). Pure.
 
-The heaviest reducers are dealt out first, each to the host with the least to do; then reducers
-swap hosts to be where most of their input lies, as far as the heaviest host allows.
+The heaviest reducers are assigned first, each to the least loaded host; then reducers swap hosts to
+be where most of their input lies, as far as the load of the heaviest host allows.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from pyrite.ids import NodeId
 
-# A swap may make a host heavier than the heaviest was by a tenth at most: for a reducer whose
-# whole input lies on one host.
+# A swap may raise a host's load above the heaviest by at most this fraction, and that only for a
+# reducer whose whole input lies on one host.
 MOST_DEGRADATION = 0.1
-# A reducer changes hosts with so many others at most, each the best of so many that would fit:
-# these bound the time that a swap takes where hosts have thousands of reducers.
+# A reducer is swapped with at most so many others, each the best of so many candidates: this bounds
+# the time of a swap where hosts have thousands of reducers.
 MOST_PARTNERS = 8
 COMPARED = 8
 
@@ -25,16 +25,16 @@ NOWHERE: Mapping[NodeId, int] = {}
 
 
 class ReducerNode(NamedTuple):
-    """A node that runs reducers; with more executors it is given more of them."""
+    """A node that runs reducers, in proportion to its executors."""
 
     node: NodeId
     executors: int = 1
 
 
 class Reducer(NamedTuple):
-    """What one reducer reads: so many bytes, and how many of them lie on which nodes.
+    """The input of one reducer: its size, and the bytes held by nodes.
 
-    Nodes need not be named: the rest of the bytes counts as spread evenly over the hosts.
+    Bytes that no node holds count as spread evenly over the hosts.
     """
 
     size_bytes: int
@@ -42,7 +42,7 @@ class Reducer(NamedTuple):
 
 
 class Balance(NamedTuple):
-    """How good a placement is: bytes per executor of the heaviest host and of all, and bytes
+    """The quality of a placement: bytes per executor on the heaviest host and on average, and bytes
     that cross the network."""
 
     heaviest_bytes: float
@@ -57,8 +57,10 @@ def place(
     swaps: bool = True,
     given: Mapping[NodeId, int] = NOWHERE,
 ) -> list[NodeId]:
-    """Each reducer's node, by algorithm 1, where so many bytes are given to nodes already; without
-    swaps by size alone."""
+    """Returns each reducer's node, by algorithm 1; without swaps by size alone.
+
+    `given` has the bytes that nodes have to read already.
+    """
     dealing = Dealing(hosts, reducers, given)
     dealing.deal()
     if swaps:
@@ -69,7 +71,7 @@ def place(
 def weigh(
     hosts: Sequence[ReducerNode], reducers: Sequence[Reducer], places: Sequence[NodeId]
 ) -> Balance:
-    """What a placement costs, to be compared and told."""
+    """Returns the quality of a placement."""
     executors = {host.node: host.executors for host in hosts if host.executors}
     loads = dict.fromkeys(executors, 0)
     network = 0.0
@@ -83,8 +85,8 @@ def weigh(
 
 
 def degradation(share: float, hosts: int) -> float:
-    """How much heavier than the heaviest a host may become for a reducer of which one host holds
-    this share: nothing if its input is spread evenly (`nor` in algorithm 1)."""
+    """Returns the fraction by which a host may exceed the heaviest, for a reducer of which one host
+    holds this share: 0 if its input is spread evenly (`nor` in algorithm 1)."""
     if hosts < 2:
         return 0.0
     even = 1 / hosts
@@ -92,7 +94,7 @@ def degradation(share: float, hosts: int) -> float:
 
 
 class Dealing:
-    """Reducers on their way to hosts. Reducers go by rank here: 0 is the heaviest."""
+    """One run of algorithm 1. Reducers are identified by rank here: 0 is the heaviest."""
 
     def __init__(
         self, hosts: Sequence[ReducerNode], reducers: Sequence[Reducer], given: Mapping[NodeId, int]
@@ -106,11 +108,11 @@ class Dealing:
         self.order = sorted(range(len(reducers)), key=lambda index: -reducers[index].size_bytes)
         self.reducers = [reducers[index] for index in self.order]
         self.sizes = [reducer.size_bytes for reducer in self.reducers]
-        # For bisection, which wants what grows.
+        # Negated, since bisection needs an ascending list.
         self.negative_sizes = [-size for size in self.sizes]
         self.host_of: list[int] = []
         self.loads = [given.get(host.node, 0) for host in self.hosts]
-        # The ranks on each host, in order, that swaps may still move: those not sealed.
+        # The ranks on each host, ascending, that swaps may still move: those not sealed.
         self.movable: list[list[int]] = [[] for _ in self.hosts]
 
     def places(self) -> list[NodeId]:
@@ -120,9 +122,9 @@ class Dealing:
         return nodes
 
     def deal(self) -> None:
-        """The first round: each reducer to the host that is the least loaded with it."""
-        # A heap for each number of executors: within one, who has the least now is also the least
-        # loaded with one more. Counts deal out empty reducers evenly, too.
+        """The first round: assigns each reducer to the host that is the least loaded with it."""
+        # A heap for each number of executors: within one, the host with the least load is also the
+        # least loaded after adding one more. The counts spread empty reducers evenly, too.
         heaps: dict[int, list[tuple[int, int, int]]] = {}
         for index, host in enumerate(self.hosts):
             heaps.setdefault(host.executors, []).append((self.loads[index], 0, index))
@@ -137,7 +139,8 @@ class Dealing:
             self.movable[host_index].append(rank)
 
     def swap_by_locality(self) -> None:
-        """The second round: the heaviest first, each to the host that holds most of its input."""
+        """The second round: moves reducers, the heaviest first, to the host that holds most of
+        their input."""
         if len(self.hosts) < 2:
             return
         heaviest = max(
@@ -154,7 +157,7 @@ class Dealing:
                 self._swap(rank, target, ceiling)
 
     def _largest_holder(self, reducer: Reducer) -> tuple[int | None, float]:
-        """The host with the largest part of a reducer's input, and its share of all of it."""
+        """Returns the host with the largest part of a reducer's input, and that part's share."""
         holder: int | None = None
         most = known = 0
         for node, held in reducer.held_bytes.items():
@@ -163,7 +166,7 @@ class Dealing:
                 if holder is None or held > most or index < holder:
                     holder = index
                 most = held
-        # A prediction may be less than what is there already.
+        # The prediction may be less than what exists already.
         size = max(reducer.size_bytes, known, 1)
         return holder, (most + (size - known) / len(self.hosts)) / size
 
@@ -180,10 +183,11 @@ class Dealing:
             insort(self.movable[source], partner)
 
     def _partners(self, rank: int, target: int, ceiling: float) -> list[int] | None:
-        """Reducers to take from the target in exchange; none of them if it has room anyway.
+        """Chooses reducers of the target to swap with; an empty list if it has room anyway, None if
+        no swap fits.
 
         Together they are as large as both hosts' limits demand and allow, and lose less locality
-        than the reducer gains: the paper asks for the former only, and may lose more than it gains.
+        than the reducer gains: the paper demands the former only, and may lose more than it gains.
         """
         source, size = self.host_of[rank], self.sizes[rank]
         gain = self._local_bytes(rank, target) - self._local_bytes(rank, source)
@@ -203,8 +207,8 @@ class Dealing:
         return partners if gain > 0 else None
 
     def _cheapest(self, host: int, other: int, most: float, taken: list[int]) -> int | None:
-        """Of the largest that fit, the one that loses the least per byte by leaving for the other
-        host."""
+        """Of the largest reducers that fit, returns the one that loses the least locality per byte
+        by moving to the other host."""
         here, there = self.hosts[host].node, self.hosts[other].node
         ranks = self.movable[host]
         first = bisect_left(ranks, bisect_left(self.negative_sizes, -most))
@@ -219,7 +223,7 @@ class Dealing:
         return best
 
     def _limit(self, host: int, ceiling: float) -> float:
-        # A host that an earlier, more local reducer was allowed to make heavier may stay so.
+        # A host that an earlier, more local reducer made heavier may stay so.
         return max(ceiling * self.hosts[host].executors, self.loads[host])
 
     def _local_bytes(self, rank: int, host: int) -> int:
@@ -236,6 +240,6 @@ class Dealing:
 
 
 def _load_with(top: tuple[int, int, int], size: int, executors: int) -> tuple[float, float, int]:
-    """How a host compares when a reducer of this size is added to it."""
+    """Returns the sort key of a host with a reducer of this size added."""
     load, count, index = top
     return (load + size) / executors, (count + 1) / executors, index

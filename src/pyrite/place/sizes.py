@@ -1,7 +1,7 @@
-"""The sizes of one map output's parts in a byte each, on a scale of steps of a tenth.
+"""Encodes the sizes of a map output's parts in one byte each, in steps of a tenth.
 
-A map task tells how its output falls to the reducers. Exact sizes would cost more than the
-prediction made from them is worth; a byte a part keeps 2,000 maps by 2,000 reducers in 4 MB.
+A map task reports the size of each reducer's part. Exact sizes would cost more than the prediction
+made from them is worth; with a byte per part, 2,000 maps by 2,000 reducers take 4 MB.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ STEP = 1.1
 
 
 def _scale() -> list[int]:
-    """What each code stands for: 0, small sizes exactly, then each a tenth above the last."""
+    """Returns the size of each code: 0, small sizes exactly, then each a tenth above the last."""
     levels = [0]
     while len(levels) < 256:
         levels.append(max(levels[-1] + 1, int(levels[-1] * STEP)))
@@ -24,24 +24,24 @@ def _scale() -> list[int]:
 
 LEVELS = _scale()
 LARGEST = LEVELS[-1]
-# The least size that each code but 0 is given to; what is not empty never becomes 0.
+# The least size of each code but 0; a size above 0 never becomes 0.
 _LEAST = [1, *((low + high + 1) // 2 for low, high in pairwise(LEVELS[1:]))]
-# The largest size that each code is given to, but for sizes beyond LARGEST.
+# The largest size of each code, except for sizes beyond LARGEST.
 _MOST = [*(least - 1 for least in _LEAST), LARGEST]
 
 
 def encode(sizes: Iterable[int]) -> bytes:
-    """One byte a part; sizes beyond LARGEST count as LARGEST."""
+    """Encodes one byte per part; sizes beyond LARGEST count as LARGEST."""
     return bytes([bisect_right(_LEAST, size) for size in sizes])
 
 
 def decode(code: bytes) -> list[int]:
-    """About the sizes that were encoded."""
+    """Returns approximations of the encoded sizes."""
     return list(map(LEVELS.__getitem__, code))
 
 
 def add_up(codes: Sequence[bytes], parts: int) -> list[int]:
-    """The decoded sizes of many map outputs, summed part by part."""
+    """Returns the decoded sizes of many map outputs, summed part by part."""
     if not codes:
         return [0] * parts
     level = LEVELS.__getitem__
@@ -52,7 +52,7 @@ def add_up(codes: Sequence[bytes], parts: int) -> list[int]:
 
 
 def most(code: bytes, parts: Sequence[int]) -> int:
-    """What these parts of one map output have together at most, if none is beyond LARGEST."""
+    """Returns an upper bound of these parts' total size, if none is beyond LARGEST."""
     if len(parts) < 2:
         return sum(_MOST[code[part]] for part in parts)
     return sum(map(_MOST.__getitem__, itemgetter(*parts)(code)))

@@ -1,1 +1,1 @@
-"""What a job computes, cut into stages: pure."""
+"""The plan of a job: programs and stages; pure."""

@@ -1,4 +1,4 @@
-"""Which stages can have a heavy reducer's work divided over several tasks."""
+"""Decides in which stages a heavy reducer's work can be divided over several tasks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pyrite.rdd.wide import Joined
 
 
 class Divisible(NamedTuple):
-    """Where pieces of a reducer's work come together.
+    """Where a stage can be divided.
 
-    A piece computes the step at a place in the program from some maps' output of the shuffle. The
-    whole then merges what the pieces made, and goes on from there.
+    A piece computes the step at index `place` of the program from some maps' outputs of the
+    shuffle. A final task merges the pieces' results, and continues from there.
     """
 
     place: int
@@ -24,9 +24,12 @@ class Divisible(NamedTuple):
 
 
 def divide(program: Program) -> Divisible | None:
-    """What in a stage can be divided, if something can: what its last RDD is made of, partition
-    by partition, up to an operator that reads nothing but shuffles. The step at the place ends
-    there from now on; what was done next in it is a step of its own."""
+    """Returns where a stage can be divided, or None.
+
+    A stage can be divided if it is a line of narrow steps after an operator that reads nothing but
+    shuffles. The step at the returned place is cut behind its last divisible operator; the
+    operators behind it become a step of their own.
+    """
     if not is_one_line(program):
         return None
     ops = [op for place in range(len(program.steps)) for op in program.ops(place)]
@@ -39,9 +42,9 @@ def divide(program: Program) -> Divisible | None:
 
 
 def is_one_line(program: Program) -> bool:
-    """Whether each step is made of the one before it, and the first one of nothing but shuffles.
+    """Whether each step reads only the one before it, and the first one only shuffles.
 
-    Pieces read all of another side: each would call again the functions that make it.
+    Pieces read all of another input: each would call the functions again that compute it.
     """
     first, *others = program.steps
     if not first.inputs or not all(isinstance(each, ShuffleInput) for each in first.inputs):
@@ -56,24 +59,24 @@ def is_one_line(program: Program) -> bool:
 
 
 def last_divided(ops: list[Op]) -> int | None:
-    """The last operator whose work pieces can do."""
+    """Returns the index of the last operator that pieces can run."""
     first = ops[0].division
     if first is None:
         return None
     if first.passes_on:
-        # Its rows are as they come: divided is what is made of them next, if that can be.
+        # It passes rows on unchanged: the operator behind it is divided, if it can be.
         return 1 if len(ops) > 1 and ops[1].division is not None else None
     last = 0
     if isinstance(ops[0], Joined):
-        # What is made of its rows one by one, pieces can do as well.
+        # Pieces can run operators on single rows of the join as well.
         while last + 1 < len(ops) and type(ops[last + 1]) is RecordOp:
             last += 1
     return last
 
 
 def end_step(program: Program, last: int) -> int:
-    """The place of the step that ends with this operator of a line of steps, cut in two if need
-    be."""
+    """Returns the place of the step that ends with this operator, after cutting the step in two if
+    necessary."""
     place = 0
     while last >= len(program.ops(place)):
         last -= len(program.ops(place))

@@ -1,7 +1,7 @@
-"""The narrow part of a stage, flattened: what an executor runs and what the scheduler looks at.
+"""The narrow part of a stage, flattened: what an executor runs and what the scheduler inspects.
 
-RDDs refer to each other through thousands of steps; a flat list with indices can be pickled,
-walked and freed without recursion.
+RDDs refer to each other through thousands of steps; a flat list with indices can be pickled, walked
+and freed without recursion.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pyrite.rdd.frozen import Frozen, FrozenInput
 from pyrite.rdd.narrow import Union
 from pyrite.rdd.op import Op, Sliced
 
-# What a task has of the operators' slices: by link, the operator's number in it, and partition.
+# A task's slices of operators: by link, the operator's number in it, and partition.
 Slices = dict[int, dict[int, dict[int, Any]]]
 
 
 class NarrowInput(NamedTuple):
-    """A parent within the same stage: its place in the list, and which partitions are read."""
+    """A parent within the same stage: its index in the list, and which partitions are read."""
 
     step: int
     mapping: PartitionMapping
@@ -40,20 +40,20 @@ StageInput = NarrowInput | ShuffleInput
 class PlanStep(NamedTuple):
     """One RDD of the stage, or a pipeline of several; parents come before children.
 
-    `rdd` is its last one if that can be kept; None where it was pickled for one job or child only,
-    which would read another version of it.
+    `rdd` is the last RDD if it can be kept; None where the pipeline was pickled for one job or
+    child only, which would read another version of it.
     """
 
     rdd: RddId | None
     inputs: tuple[StageInput, ...]
     partitions: int
-    # Of a union, which has one input for each parent: finds the one that a partition reads.
+    # For a union, which has one input per parent: finds the input that a partition reads.
     union: UnionIndex | None = None
-    # The nodes that each partition would like to be computed on, where the operator says so.
+    # The preferred nodes of each partition, where the operator has any.
     locations: tuple[tuple[str, ...], ...] = ()
 
     def parents(self, position: int) -> Iterator[tuple[int, int]]:
-        """The steps of the stage, and their partitions, that a partition reads."""
+        """Returns the steps of the stage, and their partitions, that a partition reads."""
         if self.union is not None:
             number, inner = self.union.find(position)
             only = self.inputs[number]
@@ -86,7 +86,8 @@ class Shape:
     def needed_shuffles(
         self, count_kept: Callable[[RddId], int], kept: Collection[RddId]
     ) -> tuple[ShuffleId, ...]:
-        """The shuffles that must be there, when whole cached RDDs hide what lies behind them."""
+        """Returns the shuffles that must be complete; those behind completely kept RDDs are not
+        needed."""
         if self.rdds.isdisjoint(kept):
             return self.shuffles
         found: dict[ShuffleId, None] = {}
@@ -112,7 +113,8 @@ class Shape:
     def shuffle_parts(
         self, index: int, kept: Collection[RddId], is_there: Callable[[Partition], bool]
     ) -> Iterator[tuple[ShuffleId, int]]:
-        """The parts of shuffles that the task for `index` would read; none behind kept rows."""
+        """Returns the parts of shuffles that the task for `index` reads; kept partitions make the
+        parts behind them unnecessary."""
         pending = [(len(self.steps) - 1, index)]
         while pending:
             place, position = pending.pop()
@@ -130,7 +132,7 @@ class Shape:
             pending.extend(step.parents(position))
 
     def preferred_locations(self, index: int) -> Iterator[str]:
-        """The nodes that the task for `index` would like to run on, by what it reads."""
+        """Returns the nodes on which the task for `index` prefers to run, by what it reads."""
         pending = [(len(self.steps) - 1, index)]
         while pending:
             place, position = pending.pop()
@@ -142,9 +144,9 @@ class Shape:
     def kept_partitions(
         self, index: int, kept: Collection[RddId], is_there: Callable[[Partition], bool]
     ) -> Iterator[Partition]:
-        """The kept partitions that the task for `index` would come upon.
+        """Returns the partitions of kept RDDs that the task for `index` looks up.
 
-        It looks behind one that is not there, and not behind one that is.
+        It looks behind a partition that does not exist, and not behind one that does.
         """
         pending = [(len(self.steps) - 1, index)]
         while pending:
@@ -159,7 +161,7 @@ class Shape:
 
 
 class OperatorRun(NamedTuple):
-    """The operators that a step runs one after another: which of a link of the program."""
+    """The operators that a step runs in sequence: a range of a link's operators."""
 
     link: int
     first: int
@@ -167,17 +169,17 @@ class OperatorRun(NamedTuple):
 
 
 class ProgramLayout(NamedTuple):
-    """A program without its functions: what an executor loads once for a stage."""
+    """A program without its functions, which an executor loads once per stage."""
 
     steps: list[PlanStep]
     runs: list[OperatorRun]
 
 
 class Program:
-    """What executors need to compute the partitions of a stage, as the driver has it.
+    """The program of a stage, as the driver holds it.
 
-    Its links are pipelines that were pickled by themselves, parents first. The last one has what
-    is done with the stage's rows as well.
+    Its links are pipelines that were pickled separately, parents first. The last link includes what
+    is done with the stage's rows.
     """
 
     def __init__(
@@ -193,7 +195,7 @@ class Program:
 
     @cached_property
     def sliced(self) -> dict[int, list[tuple[int, int, Sliced]]]:
-        """The operators that have something for each partition, by the step that runs them, with
+        """The operators that have a slice for each partition, by the step that runs them, with
         their link and their number in it."""
         found: dict[int, list[tuple[int, int, Sliced]]] = {}
         for place, (link, first, _) in enumerate(self.runs):
@@ -216,7 +218,7 @@ class Program:
         return self.pipelines[link].ops[first:end]
 
     def slices(self, index: int) -> Slices:
-        """What the task for `index` is sent of the operators' slices."""
+        """Returns the slices that are sent with the task for `index`."""
         found: Slices = {}
         seen = set()
         pending = [(len(self.steps) - 1, index)]
@@ -234,8 +236,9 @@ class Program:
 
 
 def flatten(last: Frozen) -> tuple[Program, dict[ShuffleId, ShuffleDependency]]:
-    """The program of the stage that ends with a pipeline, and the shuffles that it reads."""
-    # By identity: what is frozen is replaced in place by a checkpoint.
+    """Returns the program of the stage that ends with a pipeline, and the shuffles that it
+    reads."""
+    # By identity: a checkpoint replaces a frozen pipeline in place.
     places: dict[int, int] = {}
     steps: list[PlanStep] = []
     runs: list[OperatorRun] = []
@@ -270,7 +273,7 @@ def flatten(last: Frozen) -> tuple[Program, dict[ShuffleId, ShuffleDependency]]:
 
 
 def count_of(frozen: Frozen, steps: list[PlanStep], inputs: list[StageInput]) -> int:
-    """How many partitions a pipeline has: what its first operator says, or else its parent has."""
+    """Returns a pipeline's number of partitions: its first operator's, or else its parent's."""
     count = frozen.pipeline.ops[0].partitions()
     if count is not None:
         return count
@@ -282,7 +285,7 @@ def count_of(frozen: Frozen, steps: list[PlanStep], inputs: list[StageInput]) ->
 
 
 def preferred_locations(op: Op, partitions: int) -> tuple[tuple[str, ...], ...]:
-    """Where the operator would like each partition to be computed; nothing where it never says."""
+    """Returns the operator's preferred nodes by partition; empty where it never has any."""
     if type(op).preferred_locations is Op.preferred_locations:
         return ()
     return tuple(tuple(op.preferred_locations(index)) for index in range(partitions))

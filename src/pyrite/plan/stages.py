@@ -1,4 +1,4 @@
-"""Stages, cut from the lineage at its shuffles."""
+"""Stages: the lineage, cut at its shuffles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StageSpec:
-    """A stage as the scheduler knows it; the functions travel apart from it."""
+    """A stage as the scheduler knows it; its functions are sent separately."""
 
     id: StageId
     name: str
@@ -29,13 +29,13 @@ class StageSpec:
     parents: dict[ShuffleId, StageSpec]
     writes: ShuffleId | None = None
     barrier: bool = False
-    # Whether a map output that is made again has the same rows for each reducer.
+    # Whether a recomputed map output has the same rows for each reducer.
     replayable: bool = True
-    # By what the rows that it writes are sent to reducers.
+    # How the rows that it writes are routed to reducers.
     routing: Routing | None = None
-    # How the rows of each partition fall to the reducers, where the ranges were cut by a sample.
+    # Each partition's distribution over the reducers, where ranges were cut by a sample.
     samples: tuple[Sample, ...] | None = None
-    # What of a heavy reducer's work can be done by several tasks.
+    # Where heavy reducers can be divided, if they can be.
     divisible: Divisible | None = None
 
     def __repr__(self) -> str:
@@ -44,7 +44,7 @@ class StageSpec:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class JobSpec:
-    """A job: the stage that gives its results, which partitions, and under which flags."""
+    """A job: the stage that computes its results, the partitions wanted, and its properties."""
 
     id: JobId
     stage: StageSpec
@@ -58,7 +58,7 @@ class JobSpec:
 class Cut:
     """The stage that writes a shuffle, with its program.
 
-    It is stale once an RDD in it, or behind it, has been replaced by what was written of it.
+    It is stale once an RDD in it, or in an ancestor, has been replaced by its checkpoint.
     """
 
     __slots__ = ("__weakref__", "program", "stage", "stale")
@@ -70,7 +70,7 @@ class Cut:
 
 
 class StageCutter:
-    """Makes stages from RDDs; each shuffle's stage is made once and remembered with it."""
+    """Makes stages from RDDs; each shuffle's stage is made once and stored with the shuffle."""
 
     def __init__(
         self,
@@ -81,13 +81,13 @@ class StageCutter:
         self.prepare = prepare
 
     def result_stage(self, rdd: Lineage[Any], frozen: Frozen) -> tuple[StageSpec, Program]:
-        """The last stage of a job on an RDD, as it was frozen for it, with its ancestors."""
+        """Returns the last stage of a job on a frozen RDD, after cutting its ancestors."""
         program, shuffles = flatten(frozen)
         self.cut_missing(shuffles.values())
         return self.spec(rdd, program, shuffles), program
 
     def cut_missing(self, wanted: Any) -> None:
-        """Makes the stages of these shuffles and of all shuffles behind them, parents first."""
+        """Makes the stages of these shuffles and of all their ancestors, parents first."""
         pending: list[tuple[ShuffleDependency, Any]] = [(each, None) for each in wanted]
         while pending:
             dependency, flat = pending.pop()
@@ -109,7 +109,7 @@ class StageCutter:
         shuffles: Any,
         writes: ShuffleDependency | None = None,
     ) -> StageSpec:
-        # Before its shape is told: it may cut a node in two.
+        # Before the shape is made: this may cut a step in two.
         divisible = divide(program)
         return StageSpec(
             id=self.new_id(),
@@ -129,7 +129,7 @@ class StageCutter:
 
 
 def samples_of_maps(dependency: ShuffleDependency) -> tuple[Sample, ...] | None:
-    """One sample for each map task of a shuffle, if its rows were sampled as they are now."""
+    """Returns one sample per map task of a shuffle, if the RDD was sampled in its present form."""
     rdd = dependency.rdd
     samples = dependency.router.samples(rdd._id, dependency.partitions)
     # A checkpoint may have other partitions than the RDD that was sampled.
@@ -141,9 +141,9 @@ def needs_cut(dependency: ShuffleDependency) -> bool:
 
 
 def new_stages(last: StageSpec, known: Container[StageId]) -> list[StageSpec]:
-    """The stage and those behind it that are not known, parents first.
+    """Returns the stage and its ancestors that are not known, parents first.
 
-    Whoever knows a stage knows those behind it.
+    The ancestors of a known stage are known.
     """
     found: dict[StageId, StageSpec] = {}
     pending = [last]
@@ -156,7 +156,7 @@ def new_stages(last: StageSpec, known: Container[StageId]) -> list[StageSpec]:
 
 
 def stale_stages(stages: Iterable[StageSpec], rdd: RddId) -> set[StageId]:
-    """The stages that compute the RDD themselves, and those behind them."""
+    """Returns the stages that compute the RDD, and all stages that descend from them."""
     stale: set[StageId] = set()
     # Stages are numbered parents first.
     for stage in sorted(stages, key=lambda each: each.id):

@@ -1,1 +1,1 @@
-"""The scheduler: told an event and the time, it answers with commands; pure."""
+"""The scheduler: takes events and the time, returns commands; pure."""

@@ -1,4 +1,4 @@
-"""Attempts: tasks that run, each on one executor."""
+"""Attempts: running tasks, each on one executor."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ class Attempt:
     """One try at a task on one executor: at one partition, or at several tiny ones."""
 
     id: AttemptId
-    # The tasks that it is one of; None once nobody wants its result.
+    # The task set that it belongs to; None once its result is not needed.
     tasks: TaskSet | None
     keys: tuple[TaskKey, ...]
     executor: ExecutorId
     number: int
     started_s: float
-    # The kept partitions that it was told to read.
+    # The blocks of kept partitions that it reads.
     blocks: tuple[tuple[Partition, BlockRef], ...] = ()
-    # What was prefetched for it.
+    # The prefetched segments that it reads.
     prefetched: tuple[Prefetched, ...] = ()
-    # Those of its tasks that no copy has done meanwhile.
+    # Its tasks that no other attempt has completed.
     wanted: list[TaskKey] = field(init=False)
-    # Whether its pool's load counts it: of the copies of a partition one does.
+    # Whether its scheduler pool counts it: one attempt per running task counts.
     counts: bool = False
 
     def __post_init__(self) -> None:
         self.wanted = list(self.keys)
 
     def segments(self) -> list[str]:
-        """Those that it was told to read."""
+        """Returns the names of the segments that it reads."""
         if not self.blocks and not self.prefetched:
             return []
         named = [ref.segment for _, ref in self.blocks]
@@ -49,7 +49,7 @@ class Attempt:
 
 
 class Attempts:
-    """All attempts whose executors have not said how they ended."""
+    """All attempts whose end their executors have not reported."""
 
     def __init__(self, turn: Turn, rules: Rules) -> None:
         self.turn = turn
@@ -71,11 +71,12 @@ class Attempts:
         self._attempts[attempt.id] = attempt
 
     def remove(self, attempt: AttemptId) -> Attempt | None:
-        """The attempt runs no more, whatever became of it."""
+        """Removes an attempt that has ended, whatever its outcome."""
         return self._attempts.pop(attempt, None)
 
     def cancel(self, attempt: Attempt) -> None:
-        """Ends an attempt whose result nobody wants; its executor stays busy until it says so."""
+        """Cancels an attempt whose result is not needed; its executor stays busy until it reports
+        the end."""
         if attempt.tasks is not None:
             attempt.tasks.finish(attempt)
             attempt.tasks = None
@@ -83,7 +84,7 @@ class Attempts:
         self.turn.set_timer(CancelGrace(attempt.id), self.rules.cancel_grace_s)
 
     def on_grace_over(self, timer: CancelGrace) -> None:
-        """A cancelled attempt that still runs is ended with its executor."""
+        """Kills the executor of a cancelled attempt that still runs."""
         found = self._attempts.get(timer.attempt)
         if found is not None:
             probe("a cancelled task does not react")

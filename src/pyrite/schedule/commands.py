@@ -1,4 +1,4 @@
-"""What should happen: the scheduler's only answer."""
+"""Commands: the scheduler's only output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pyrite.schedule.timer import Timer
 
 
 class Snapshot(NamedTuple):
-    """All map outputs of a shuffle at one epoch: what a reduce task is launched with."""
+    """All map outputs of a shuffle at one epoch, as sent with a reduce task."""
 
     shuffle: ShuffleId
     epoch: int
@@ -30,17 +30,18 @@ class Snapshot(NamedTuple):
 
 
 class Prefetched(NamedTuple):
-    """The segments in the memory of the task's own node that hold parts of a shuffle which were
-    fetched ahead."""
+    """Prefetched parts of a shuffle: the segments in the memory of the task's own node."""
 
     shuffle: ShuffleId
     segments: tuple[str, ...]
 
 
 class Divided(NamedTuple):
-    """That a task does a piece of a heavy reducer's work: computes the RDD at a place in the
-    program from some maps' outputs of a shuffle. Or, where it names no maps, the whole: merges
-    that RDD from the blocks that pieces have made."""
+    """Describes a task of a divided reducer.
+
+    A piece computes the RDD at index `place` of the program from a range of maps' outputs. The
+    final task has no maps: it merges that RDD from the blocks that the pieces wrote.
+    """
 
     place: int
     shuffle: ShuffleId
@@ -52,19 +53,19 @@ class LaunchTask(NamedTuple):
     attempt: AttemptId
     executor: ExecutorId
     stage: StageId
-    # Computed one after another; most tasks have one.
+    # Computed in sequence; most tasks have one.
     partitions: tuple[int, ...]
     number: int
     job: JobId
     inputs: tuple[Snapshot, ...] = ()
     blocks: tuple[tuple[Partition, BlockRef], ...] = ()
     prefetched: tuple[Prefetched, ...] = ()
-    # Where it does a piece of a heavy reducer's work, or the whole after its pieces.
+    # Set where the task is a piece of a divided reducer, or merges the pieces.
     divided: Divided | None = None
 
     @property
     def completes(self) -> tuple[int, ...]:
-        """The partitions that are done when it is; none where it does a piece of one."""
+        """The partitions that are done when it succeeds; none for a piece."""
         is_piece = self.divided is not None and self.divided.maps is not None
         return () if is_piece else self.partitions
 
@@ -75,7 +76,7 @@ class CancelTask(NamedTuple):
 
 
 class KillExecutor(NamedTuple):
-    """The executor does not react; end its process."""
+    """End the process of an executor that does not react."""
 
     executor: ExecutorId
     reason: str
@@ -89,7 +90,7 @@ class StartExecutor(NamedTuple):
 
 
 class DeliverResult(NamedTuple):
-    """A partition of a job has its result; accumulators count exactly here."""
+    """Hand a partition's result to the job; each partition is delivered once."""
 
     job: JobId
     partition: int
@@ -107,7 +108,7 @@ class FinishJob(NamedTuple):
 
 
 class GrantSpace(NamedTuple):
-    """The answer to SpaceWanted: on which node the segment may lie; None where no pool has room."""
+    """The reply to SpaceWanted: the node that holds the segment, or None where no pool has room."""
 
     writer: ExecutorId
     segment: str
@@ -115,8 +116,7 @@ class GrantSpace(NamedTuple):
 
 
 class MoveSegment(NamedTuple):
-    """Copy a segment from a node's memory to another's, or to a disk, under a new name; the old one
-    stays."""
+    """Copy a segment to another node's memory, or to a disk, under a new name; the source stays."""
 
     move: int
     node: NodeId
@@ -124,14 +124,16 @@ class MoveSegment(NamedTuple):
     target: NodeId
     new_segment: str
     bytes: int
-    # Where the copy shall lie.
+    # The medium of the copy.
     medium: Medium
 
 
 class FetchParts(NamedTuple):
-    """Have a node fetch the same parts of several map outputs that lie on one node, by their
-    maps and places, into a prefetched segment: a new segment of its own of at most so many
-    bytes."""
+    """Have a node fetch the same parts of several map outputs from one source node into a new
+    segment of at most `bytes` bytes.
+
+    `maps` and `refs` name the outputs, `parts` the parts of each.
+    """
 
     fetch: int
     node: NodeId
@@ -141,32 +143,32 @@ class FetchParts(NamedTuple):
     parts: tuple[int, ...]
     maps: tuple[int, ...]
     refs: tuple[BlockRef, ...]
-    # Where the prefetched segment shall lie.
+    # The medium of the new segment.
     medium: Medium
 
 
 class ReleaseNode(NamedTuple):
-    """Nothing lies on this node any more that anybody needs: it may go."""
+    """Let a leaving node go: it holds no block that is needed."""
 
     node: NodeId
 
 
 class TellMemory(NamedTuple):
-    """The answer to MemoryAsked."""
+    """The reply to MemoryAsked."""
 
     question: int
     report: MemoryReport
 
 
 class DropSegments(NamedTuple):
-    """No block in these segments of a node is needed any more."""
+    """Remove segments of a node: none of their blocks is needed."""
 
     node: NodeId
     segments: tuple[str, ...]
 
 
 class ClearExecutor(NamedTuple):
-    """A lost executor's files can go, but for the segments that the ledger knows."""
+    """Remove a lost executor's files, except the segments that the ledger lists."""
 
     executor: ExecutorId
     node: NodeId
@@ -174,33 +176,36 @@ class ClearExecutor(NamedTuple):
 
 
 class DropRdd(NamedTuple):
-    """Executors forget the live rows of this RDD."""
+    """Have executors drop the live rows of this RDD."""
 
     rdd: RddId
 
 
 class DropShuffle(NamedTuple):
-    """Executors forget the snapshot of this shuffle."""
+    """Have executors drop their snapshot of this shuffle."""
 
     shuffle: ShuffleId
 
 
 class DropBroadcast(NamedTuple):
-    """Executors forget their decoded copy."""
+    """Have executors drop their decoded copy."""
 
     broadcast: BroadcastId
 
 
 class ForgetStage(NamedTuple):
-    """No task of this stage runs any more; executors need not remember its functions."""
+    """Have executors drop a stage's functions: none of its tasks will run."""
 
     stage: StageId
 
 
 class ReducersPlaced(NamedTuple):
-    """Tells the story how well a stage's reducers are placed: bytes of the node with the most and
-    of all on average, by executor, and bytes that have to cross the network; by which shuffles,
-    how their sizes are known, and how many reducers were placed elsewhere before."""
+    """Records the placement of a stage's reducers.
+
+    `heaviest_bytes` and `mean_bytes` are input bytes per executor, on the most loaded node and on
+    average; `network_bytes` must cross the network. `how` says where each shuffle's sizes come
+    from, `moved` how many reducers had another place before.
+    """
 
     stage: StageId
     heaviest_bytes: float
@@ -212,8 +217,8 @@ class ReducersPlaced(NamedTuple):
 
 
 class ReducerDivided(NamedTuple):
-    """Tells the story that a reducer's work is done in pieces: how many bytes it reads, how many
-    each executor would if all were spread evenly, and how many pieces there are."""
+    """Records that a reducer is divided: its input, an executor's even share of all input, and the
+    number of pieces."""
 
     stage: StageId
     partition: int
@@ -223,8 +228,10 @@ class ReducerDivided(NamedTuple):
 
 
 class SizesForeseen(NamedTuple):
-    """Tells the story how true it was what was foreseen of a shuffle's parts by so many of its
-    maps; errors as parts of the truth (place/predict.py)."""
+    """Records the accuracy of a shuffle's forecast, made when `seen` of its maps were done.
+
+    Errors are fractions of the true sizes (place/predict.py).
+    """
 
     shuffle: ShuffleId
     how: str
@@ -239,7 +246,8 @@ class SizesForeseen(NamedTuple):
 
 
 class ShuffleLeftAlone(NamedTuple):
-    """Tells the story that a stage's reducers read too little to be placed, or fetched for."""
+    """Records that a stage's input is too small for placing its reducers, or prefetching for
+    them."""
 
     stage: StageId
     read_bytes: int
@@ -247,9 +255,12 @@ class ShuffleLeftAlone(NamedTuple):
 
 
 class ReducersGrouped(NamedTuple):
-    """Tells the story that tiny reducers of a stage are computed as one task from now on: what all
-    of them read, and how that is known; how many waited, how many of them are the first such task
-    and what these read, and how long one has taken so far."""
+    """Records the first group of a stage's tiny reducers.
+
+    `total_bytes` is the input of all reducers and `how` its source; `waiting` reducers were
+    pending, `together` of them form the group and read `together_bytes`; `task_s` is how long one
+    task takes.
+    """
 
     stage: StageId
     how: str
@@ -261,7 +272,7 @@ class ReducersGrouped(NamedTuple):
 
 
 class ReleaseBarrier(NamedTuple):
-    """All tasks of the barrier have arrived; each hears what the others said."""
+    """Let the tasks of a barrier go on; each gets the messages of all."""
 
     attempts: tuple[tuple[AttemptId, ExecutorId], ...]
     messages: tuple[str, ...]
@@ -300,7 +311,7 @@ Command = (
     | SetTimer
 )
 
-# Those that the user's threads wait for; the cluster performs all others.
+# Handled at the desk, where the user's threads wait; the cluster performs all others.
 ForDesk = DeliverResult | CountAccumulators | FinishJob | TellMemory
-# Those that nobody performs: they tell what was decided, and by which numbers.
+# Only recorded in the story: what was decided, and by which numbers.
 ForStory = ReducersPlaced | SizesForeseen | ShuffleLeftAlone | ReducersGrouped | ReducerDivided

@@ -1,4 +1,4 @@
-"""Heavy reducers, divided: pieces of one reducer's work run at the same time."""
+"""Divides heavy reducers into pieces that run at the same time."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from pyrite.schedule.storage import Storage
 from pyrite.schedule.taskset import TaskSet
 from pyrite.schedule.turn import Turn
 
-# A reducer is heavy that has so much more to read than each executor would, were all spread evenly;
-# its pieces help if it has so much more to read than each of them.
+# A reducer is heavy if it reads this many times an executor's even share of the input; dividing it
+# must make its heaviest piece this many times lighter.
 HEAVY = 1.25
 
 
 class Divider:
-    """Divides the work of reducers that would keep all others waiting, where operators allow it.
+    """Divides reducers that all others would wait for, where their operators allow it.
 
-    Pieces are no more than a help: whatever becomes of one, the reducer can run as a whole.
+    Dividing is an optimization only: whenever a piece fails, the reducer runs as a whole.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Divider:
         self.queue = queue
 
     def divide(self, run: StageRun, partitions: list[int]) -> Sequence[TaskKey]:
-        """The partitions, with the pieces of those that are heavy in their place."""
+        """Returns the partitions' task keys, each heavy partition replaced by its pieces."""
         divisible = run.spec.divisible
         if divisible is None or not self._may_divide(run, partitions):
             return partitions
@@ -85,7 +85,7 @@ class Divider:
         return found
 
     def _may_divide(self, run: StageRun, partitions: list[int]) -> bool:
-        # Who asks for some partitions only, as `take` does, may stop after a few of their rows.
+        # A job that reads some partitions only, such as `take`, may stop after a few of their rows.
         is_partial = run.spec.writes is None and len(partitions) < run.spec.partitions
         return (
             self.rules.divide_bytes > 0
@@ -96,8 +96,8 @@ class Divider:
         )
 
     def _known_sizes(self, run: StageRun) -> tuple[dict[ShuffleId, Forecast], int]:
-        """The shuffles that the stage reads of which all is known, and how much the others are
-        together; none where a reducer could be heavy by those."""
+        """Returns the forecasts of the stage's inputs whose sizes are all known, and the total size
+        of the others; nothing where a reducer could be heavy because of the others."""
         known: dict[ShuffleId, Forecast] = {}
         light_bytes = 0
         for shuffle, parent in run.spec.parents.items():
@@ -111,7 +111,7 @@ class Divider:
     def _into_pieces(
         self, run: StageRun, index: int, ranges: list[tuple[int, int]]
     ) -> Iterable[PieceId]:
-        """Gives the pieces of a reducer that read these maps their identities."""
+        """Registers one piece of a reducer per range of maps."""
         pieces = {
             PieceId(index, number): Piece(*each) for number, each in enumerate(ranges, run.pieces)
         }
@@ -120,7 +120,7 @@ class Divider:
         return pieces
 
     def divided(self, run: StageRun, task: TaskKey) -> Divided | None:
-        """What a task is told that does a piece of a reducer's work, or the whole after them."""
+        """Returns what the executor needs to run a piece, or the merge after the pieces."""
         divisible = run.spec.divisible
         division = run.divisions.get(partition_of(task))
         if divisible is None or division is None:
@@ -144,7 +144,7 @@ class Divider:
             tasks.add(piece.partition)
 
     def whole_done(self, run: StageRun, index: int, counts: bool) -> None:
-        """The whole is done: what its pieces added to accumulators counts with it."""
+        """Ends a division whose merge is done, and counts the accumulators of its pieces."""
         division = run.divisions.pop(index, None)
         if division is None:
             return
@@ -154,12 +154,13 @@ class Divider:
         self.storage.release(division.blocks())
 
     def undivide(self, run: StageRun, tasks: TaskSet, task: TaskKey) -> int:
-        """A piece, or the whole, came to nothing: the reducer runs as a whole."""
+        """Cancels a reducer's division after a failure, and returns its partition: it runs as a
+        whole."""
         index = partition_of(task)
         division = run.divisions.pop(index, None)
         if division is not None:
             probe("a division is given up")
-            # Also a copy of the whole: what the pieces added would not count with it.
+            # Also a copy of the merge: it would not count the pieces' accumulators.
             keys: list[TaskKey] = [index, *division.pieces]
             for each in keys:
                 tasks.withdraw(each)
@@ -169,36 +170,36 @@ class Divider:
         return index
 
     def lose_node(self, run: StageRun, tasks: TaskSet, node: NodeId) -> None:
-        """A node has gone: reducers of which a piece lay there run as a whole."""
+        """Has reducers run as a whole that lost a piece's block with the node."""
         for index, division in list(run.divisions.items()):
             if any(ref.node == node for ref in division.blocks()):
                 self.undivide(run, tasks, index)
                 tasks.add(index)
 
     def is_whole(self, run: StageRun, attempt: Attempt) -> bool:
-        """Whether the attempt is at one partition, and at all of it from its inputs."""
+        """Whether the attempt computes exactly one partition, undivided."""
         first = attempt.keys[0]
         is_divided = isinstance(first, PieceId) or first in run.divisions
         return len(attempt.keys) == 1 and not is_divided
 
     def forget(self, run: StageRun) -> None:
-        """Nobody waits for the stage any more."""
+        """Releases the pieces' blocks of a stage that has ended."""
         for division in run.divisions.values():
             self.storage.release(division.blocks())
         run.divisions = {}
 
 
 def sizes_of_part(outputs: ShuffleOutputs, part: int) -> list[int]:
-    """How much each map has for one reducer, where all have told it."""
+    """The size of one part in each map output, for outputs that reported sizes."""
     return [decode(code[part : part + 1])[0] for code in outputs.sizes if code is not None]
 
 
 def find_ranges(sizes: list[int], most: int, other_bytes: int) -> list[tuple[int, int]]:
-    """The maps that each piece of a reducer reads, if dividing it is worthwhile.
+    """Returns the range of maps that each piece reads; none where dividing is not worthwhile.
 
-    Each piece reads all of the other side as well: not more than of its own, so that no more is
-    read again than the reducer is spared. And the heaviest has clearly less to read than the
-    whole, which it has not where one map has made nearly all.
+    Each piece also reads all of the other inputs (`other_bytes`): these may not exceed a piece's
+    own input, so that dividing adds no more reading than it saves. The heaviest piece must read
+    clearly less than the whole reducer: it can not where one map wrote nearly all of it.
     """
     total = sum(sizes)
     count = min(most, total // max(1, other_bytes))
@@ -208,10 +209,10 @@ def find_ranges(sizes: list[int], most: int, other_bytes: int) -> list[tuple[int
 
 
 def even_ranges(sizes: list[int], count: int) -> list[tuple[int, int]]:
-    """All maps as so many ranges of neighbours at most, each with something in it.
+    """Splits all maps into at most `count` contiguous, nonempty ranges.
 
-    A map is in the range that its middle falls to when all is dealt out evenly: none has more than
-    an even share and one map.
+    A map belongs to the range that the middle of its bytes falls into: no range exceeds an even
+    share by more than one map.
     """
     total = sum(sizes)
     firsts: dict[int, int] = {}
@@ -221,6 +222,6 @@ def even_ranges(sizes: list[int], count: int) -> list[tuple[int, int]]:
             firsts.setdefault((2 * before + size) * count // (2 * total), index)
         before += size
     bounds = [*firsts.values(), len(sizes)]
-    # Maps that have nothing go with those before them, the first ones with the first range.
+    # Empty maps join the range before them; leading ones join the first range.
     bounds[0] = 0
     return list(pairwise(bounds))

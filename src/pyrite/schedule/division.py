@@ -1,4 +1,4 @@
-"""A heavy reducer's work in pieces, and what they have made so far."""
+"""The pieces of a divided reducer, and what they have made so far."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyrite.schedule.events import TaskOutput
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """What a reducer makes of the outputs of some maps: from the first on, before the last."""
+    """One piece: the reducer's work on the outputs of maps `first` to `last`, exclusive."""
 
     first: int
     last: int
@@ -19,7 +19,7 @@ class Piece:
 
 @dataclass(slots=True, eq=False)
 class DividedReducer:
-    """A reducer whose work is done in pieces."""
+    """A reducer that runs in pieces."""
 
     pieces: dict[PieceId, Piece]
 
@@ -28,6 +28,6 @@ class DividedReducer:
         return all(piece.made is not None for piece in self.pieces.values())
 
     def blocks(self) -> list[BlockRef]:
-        """What the pieces have made, in the order of the maps."""
+        """Returns the pieces' blocks, in the order of the maps."""
         made = [piece.made for piece in self.pieces.values() if piece.made is not None]
         return [ref for each in made for ref in each.blocks()]

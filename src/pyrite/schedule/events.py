@@ -1,4 +1,4 @@
-"""What happened: the only thing the scheduler is told."""
+"""Events: the scheduler's only input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyrite.schedule.timer import Timer
 
 
 class Failure(NamedTuple):
-    """Why an attempt failed, as the executor tells it."""
+    """Why an attempt failed, as its executor reports it."""
 
     kind: str
     message: str
@@ -29,7 +29,7 @@ class Failure(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A partition that is kept from now on: as a block, or as live rows of about so many bytes."""
+    """A partition that a task has kept: as a block, or as live rows of about `bytes` bytes."""
 
     partition: Partition
     ref: BlockRef | None
@@ -37,13 +37,13 @@ class Stored(NamedTuple):
 
 
 class KeptNews(NamedTuple):
-    """What a task did with kept partitions."""
+    """A task's report on kept partitions."""
 
     stored: tuple[Stored, ...] = ()
     dropped: tuple[Partition, ...] = ()
-    # How many it read: live, in its node's pool, in another node's, on disk.
+    # How many it read: as live rows, from its node's pool, from another node's pool, from disk.
     found: tuple[int, int, int, int] = (0, 0, 0, 0)
-    # Those that it computed, as they were nowhere.
+    # Those that it computed because they were stored nowhere.
     computed: tuple[Partition, ...] = ()
 
 
@@ -52,7 +52,7 @@ class JobSubmitted(NamedTuple):
 
 
 class CancelRequested(NamedTuple):
-    """Ends jobs by id, group or tag; all of them when none is named."""
+    """Cancels jobs by id, group or tag; all of them when none is named."""
 
     reason: str
     job: JobId | None = None
@@ -62,30 +62,30 @@ class CancelRequested(NamedTuple):
 
 
 class TaskOutput(NamedTuple):
-    """What was made of one partition: a small result, or where the large one or the map output
-    lies, and what was added to accumulators."""
+    """The output of one partition: a small result inline, or the block of a large result or a map
+    output, with its accumulator updates."""
 
     result: bytes | BlockRef | None = None
     output: BlockRef | None = None
     accumulators: bytes | None = None
-    # How large the parts of the map output are, a byte each (place/sizes.py).
+    # The encoded size of each part of the map output, one byte each (place/sizes.py).
     sizes: bytes | None = None
 
     def blocks(self) -> list[BlockRef]:
-        """Where its result or its map output lies, if it is a block."""
+        """Returns the blocks of its result and map output."""
         return [each for each in (self.output, self.result) if isinstance(each, BlockRef)]
 
 
 class TaskSucceeded(NamedTuple):
-    """An attempt is done, with what it made of each of its partitions, in the order of the
-    launch."""
+    """An attempt succeeded; it made one output per partition, in the order of its launch
+    command."""
 
     attempt: AttemptId
     made: tuple[TaskOutput, ...]
     kept: KeptNews = KeptNews()
 
     def blocks(self) -> list[BlockRef]:
-        """Where its results or its map outputs lie, as far as they are blocks."""
+        """Returns the blocks of its results and map outputs."""
         return [ref for each in self.made for ref in each.blocks()]
 
 
@@ -101,9 +101,10 @@ class TaskCancelled(NamedTuple):
 
 
 class FetchFailed(NamedTuple):
-    """A task could not read map outputs, by index and where they were said to lie.
+    """A task could not read map outputs: their indices, and the refs that it was launched with.
 
-    None of them where it was launched without the shuffle, which a kept RDD seemed to hide.
+    `lost` is empty where the task was launched without the shuffle, because kept partitions seemed
+    to make it unnecessary.
     """
 
     attempt: AttemptId
@@ -121,17 +122,17 @@ class BlockLost(NamedTuple):
 
 
 class NodeJoined(NamedTuple):
-    """A host has come, or come back, with an empty pool of this size."""
+    """A node has joined, or rejoined, with an empty pool of this size."""
 
     node: NodeId
     pool_bytes: int
-    # Whether other nodes' partitions may lie in its pool, and whether it has nothing but that.
+    # Whether its pool may hold other nodes' partitions, and whether it runs no executors.
     lends: bool = True
     storage_only: bool = False
 
 
 class NodeLost(NamedTuple):
-    """A host has gone, and with it its executors and all blocks that it held."""
+    """A node is lost, and with it its executors and all of its blocks."""
 
     node: NodeId
     reason: str
@@ -143,7 +144,7 @@ class ExecutorJoined(NamedTuple):
 
 
 class StartFailed(NamedTuple):
-    """An executor ended before it was ready for a task."""
+    """An executor ended before it could accept tasks."""
 
     executor: ExecutorId
     node: NodeId
@@ -156,70 +157,70 @@ class ExecutorLost(NamedTuple):
 
 
 class SpaceWanted(NamedTuple):
-    """A writer wants a segment; `writer` is an executor, or the driver.
+    """A writer, an executor or the driver, requests room for a segment.
 
-    It is for blocks of kept partitions where it names their RDD, and may then lie on any node.
+    A segment with an RDD is for blocks of kept partitions, and may lie on any node.
     """
 
     node: NodeId
     writer: ExecutorId
     segment: str
     bytes: int
-    # Whether more blocks will be packed into it.
+    # Whether the writer will pack more blocks into it.
     packs: bool = True
     rdd: RddId | None = None
-    # Whether what is kept may go to disk when there is no room in memory.
+    # Whether kept partitions may go to disk when memory is full.
     to_disk: bool = True
-    # Whether its node has the rows already, so that it is to lie on another.
+    # Whether its node holds the rows already, so that the segment belongs on another.
     is_copy: bool = False
 
 
 class SegmentMoved(NamedTuple):
-    """A copy of a segment lies where it was sent, complete."""
+    """A segment's copy is complete at its target."""
 
     move: int
 
 
 class SegmentNotMoved(NamedTuple):
-    """A segment could not be copied; nothing is left where it was sent."""
+    """A segment could not be copied; nothing is left at the target."""
 
     move: int
     reason: str
 
 
 class PartsFetched(NamedTuple):
-    """A prefetched segment lies where it was wanted, complete."""
+    """A fetched segment is complete at its target."""
 
     fetch: int
 
 
 class PartsNotFetched(NamedTuple):
-    """A prefetched segment could not be fetched; nothing of it is left."""
+    """A segment could not be fetched; nothing is left at the target."""
 
     fetch: int
     reason: str
 
 
 class NodeLeaves(NamedTuple):
-    """A storage-only node should go as soon as its blocks are elsewhere."""
+    """A storage-only node should leave once its blocks are elsewhere."""
 
     node: NodeId
 
 
 class MemoryAsked(NamedTuple):
-    """Somebody wants to know what lies in the pools."""
+    """The user asks for a report of the pools' memory."""
 
     question: int
 
 
 class BlockPut(NamedTuple):
-    """The driver wrote a block itself."""
+    """The driver has written a block."""
 
     ref: BlockRef
 
 
 class BlocksReleased(NamedTuple):
-    """Nobody will read these blocks again."""
+    """These blocks will not be read again."""
 
     refs: tuple[BlockRef, ...]
 
@@ -241,7 +242,7 @@ class BroadcastForgotten(NamedTuple):
 
 
 class BarrierReached(NamedTuple):
-    """A task of a barrier stage waits for the others, with a word for them."""
+    """A task of a barrier stage waits for the others, with a message for them."""
 
     attempt: AttemptId
     message: str

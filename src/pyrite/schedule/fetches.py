@@ -1,4 +1,4 @@
-"""Orders to fetch parts of map outputs from one node to another."""
+"""Fetch orders: parts of map outputs that one node fetches from another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyrite.schedule.turn import Turn
 
 
 class Fetches:
-    """Numbers the orders, whoever gives them."""
+    """Issues fetch orders, numbered in one sequence."""
 
     def __init__(self, turn: Turn, ledger: Ledger) -> None:
         self.turn = turn
@@ -34,8 +34,8 @@ class Fetches:
         parts: tuple[int, ...],
         blocks: Mapping[int, BlockRef],
     ) -> tuple[int, Segment]:
-        """Has parts of a node's blocks fetched by another; gives the order's number, and the
-        segment in which they will lie."""
+        """Orders `target` to fetch parts of the source's blocks; returns the order's number and the
+        new segment."""
         self._last += 1
         name = fetched_name(self._last)
         segment = self.ledger.begin_fetched(target, name, size, medium)

@@ -1,4 +1,4 @@
-"""The executors that are alive: on which nodes, in which slots, and which of them are free."""
+"""The live executors: their nodes, their slots, and which are free."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Executor:
-    """An executor that is alive, and what it does."""
+    """A live executor, and its attempt if it is busy."""
 
     id: ExecutorId
     node: NodeId
     slot: int
     attempt: Attempt | None = None
-    # How many attempts it has ended.
+    # Number of attempts that it has completed.
     ran: int = 0
     # Sequence number of its last release.
     freed: int = 0
 
 
 class Fleet:
-    """Knows the executors; a slot that one leaves is taken by the next."""
+    """All live executors; a new one takes the lowest empty slot."""
 
     def __init__(self) -> None:
         self._executors: dict[ExecutorId, Executor] = {}
         self._on_node: dict[NodeId, dict[ExecutorId, Executor]] = {}
         self._counts: dict[NodeId, int] = {}
         self._free: dict[ExecutorId, Executor] = {}
-        # Others read these; plain attributes, since they are read for every task.
-        # The free executors, in the order in which they became free.
+        # Plain attributes, since other parts read them for every task. The free executors are in
+        # the order of their release.
         self.free: Mapping[ExecutorId, Executor] = self._free
         # Sequence number of the last release.
         self.freed = 0
@@ -58,18 +58,18 @@ class Fleet:
 
     @property
     def counts(self) -> Mapping[NodeId, int]:
-        """How many executors each node has that has any."""
+        """The number of executors on each node that has any."""
         return self._counts
 
     @property
     def slots(self) -> Sequence[ExecutorId | None]:
-        """Who holds each slot."""
+        """The executor in each slot."""
         return self._slots
 
     def on(self, node: NodeId) -> list[Executor]:
         return list(self._on_node.get(node, {}).values())
 
-    # Coming and going
+    # Joining and leaving
 
     def join(self, id: ExecutorId, node: NodeId) -> None:
         if self._empty_slots:
@@ -86,10 +86,10 @@ class Fleet:
 
     def remove(self, executor: Executor) -> None:
         del self._executors[executor.id]
-        beside = self._on_node[executor.node]
-        del beside[executor.id]
-        self._counts[executor.node] = len(beside)
-        if not beside:
+        on_node = self._on_node[executor.node]
+        del on_node[executor.id]
+        self._counts[executor.node] = len(on_node)
+        if not on_node:
             del self._on_node[executor.node], self._counts[executor.node]
         self._slots[executor.slot] = None
         heappush(self._empty_slots, executor.slot)
@@ -98,7 +98,7 @@ class Fleet:
     # Free and busy
 
     def freed_since(self, number: int) -> list[Executor]:
-        """The free executors that were released after that release."""
+        """Returns the executors released after release `number` that are still free."""
         found = list(takewhile(lambda each: each.freed > number, reversed(self._free.values())))
         found.reverse()
         return found

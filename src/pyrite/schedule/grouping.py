@@ -1,4 +1,4 @@
-"""Tiny reducers are computed as one task: launching each alone would cost more than its work."""
+"""Groups tiny reducers into one task, where launching each alone would cost more than its work."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pyrite.schedule.storage import Storage
 from pyrite.schedule.taskset import TaskSet
 from pyrite.schedule.turn import Turn
 
-# A group should not take longer, by what the stage's tasks took so far: how much a reducer reads
-# does not say how long its functions run, and who waits behind a long one could run elsewhere.
+# Upper bound of a group's expected duration, estimated from the stage's earlier tasks: input size
+# does not predict how long functions run, and reducers behind a slow one could run elsewhere.
 LONGEST_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What the reducers of a stage read: each as it was told, or all alike in a small shuffle."""
+    """The input sizes of a stage's reducers: known for each, or an average in a small shuffle."""
 
     how: str
     total_bytes: float
@@ -32,12 +32,12 @@ class Inputs:
     by_reducer: Mapping[int, int] | None = None
 
     def of(self, index: int) -> float | None:
-        """What one of them reads, if that is known."""
+        """Returns the input size of one reducer, if known."""
         return self.each_bytes if self.by_reducer is None else self.by_reducer.get(index)
 
 
 class Grouping:
-    """Chooses reducers that an executor computes together with one that it gets."""
+    """Chooses which further reducers join a task that an executor gets."""
 
     def __init__(
         self,
@@ -58,8 +58,8 @@ class Grouping:
     def group(
         self, run: StageRun, tasks: TaskSet, executor: Executor, first: TaskKey, own: bool
     ) -> tuple[TaskKey, ...]:
-        """The tasks that the executor gets at once: the first, and further ones that are taken
-        with it, of its own, or of what any may take."""
+        """Returns the tasks of one launch: `first`, and further ones from the executor's own or
+        from those that any executor may take."""
         if not run.spec.shape.shuffles:
             return (first,)
         most = self._most_together(run, tasks)
@@ -71,9 +71,9 @@ class Grouping:
             return (first,)
         slot = executor.slot if own else None
         found = first, *tasks.queue.take_more(slot, most - 1, group.takes)
-        if len(found) > 1 and not tasks.together.is_told:
+        if len(found) > 1 and not tasks.together.is_recorded:
             probe("tiny reducers are computed as one task")
-            tasks.together.is_told = True
+            tasks.together.is_recorded = True
             self.turn.add(
                 ReducersGrouped(
                     run.spec.id,
@@ -88,8 +88,11 @@ class Grouping:
         return found
 
     def _most_together(self, run: StageRun, tasks: TaskSet) -> int:
-        """How many partitions may go together: half of an executor's share of those that wait, so
-        that what is left evens out who was faster; and no more than take a moment."""
+        """Returns the largest size of a group.
+
+        That is half of an executor's share of the pending tasks, so that the rest balances fast and
+        slow executors, and no more than LONGEST_S allows.
+        """
         pace_s = tasks.together.pace_s
         if pace_s is None or run.spec.barrier or run.pieces:
             return 1
@@ -97,8 +100,8 @@ class Grouping:
         return share if pace_s * share <= LONGEST_S else int(LONGEST_S / pace_s)
 
     def _inputs(self, run: StageRun, tasks: TaskSet) -> Inputs | None:
-        """What the stage's reducers read; nothing where they are not to be grouped."""
-        # Kept partitions are told of, and looked for, one by one.
+        """Returns the stage's input sizes; None where its reducers must not be grouped."""
+        # Kept partitions are reported and placed one by one.
         if not self.rules.tiny_reducers_bytes or not run.spec.shape.rdds.isdisjoint(
             self.storage.persisted
         ):
@@ -110,7 +113,7 @@ class Grouping:
 
     def _weigh_inputs(self, run: StageRun) -> Inputs | None:
         shape = run.spec.shape
-        # What is read of a file beside the shuffles, or computed from nothing, is not known.
+        # Input from files, or generated rows, has no known size.
         if not all(step.inputs for step in shape.steps):
             return None
         shuffles = shape.shuffles
@@ -123,14 +126,14 @@ class Grouping:
         for shuffle in shuffles:
             blocks = self.outputs.of(run.spec.parents[shuffle]).blocks()
             total += sum(ref.length for ref in blocks)
-        # One of them may read nearly all: that must not be much.
+        # A single reducer may read nearly all of it, so all of it must be small.
         if total >= self.rules.small_shuffle_bytes:
             return None
         return Inputs("small", total, total / run.spec.partitions)
 
 
 class Group:
-    """Reducers that are about to become one task, while they read little enough together."""
+    """A group while it is filled, up to a limit on its input."""
 
     def __init__(
         self,
@@ -150,8 +153,11 @@ class Group:
         self.bytes = 0.0
 
     def takes(self, task: TaskKey) -> bool:
-        """Whether one more joins: not where something was prefetched for it, nor where it was tried
-        before, in a group that has failed maybe for its sake."""
+        """Adds a task if it fits.
+
+        A task with prefetched input does not join, nor one that was tried before: it may be why its
+        group failed.
+        """
         if isinstance(task, PieceId):
             return False
         size = self.inputs.of(task)

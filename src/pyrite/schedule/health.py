@@ -1,4 +1,4 @@
-"""Executors that failed too often are left out, for a task, a stage, or the whole application."""
+"""Excludes executors that failed too often from a task, a stage, or the whole application."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyrite.ids import ExecutorId, TaskKey
 
 @dataclass(frozen=True, slots=True)
 class ExclusionRule:
-    """How often an executor may fail before it is left out."""
+    """How often an executor may fail before it is excluded."""
 
     enabled: bool = False
     per_task: int = 1
@@ -21,14 +21,14 @@ class ExclusionRule:
 
 
 class Health:
-    """Counts failures by executor and says where an executor may still be used."""
+    """Counts failures by executor and decides where each may still run."""
 
     def __init__(self, rule: ExclusionRule) -> None:
         self.rule = rule
         self.stages: dict[int, dict[ExecutorId, dict[TaskKey, int]]] = {}
         self.recent: dict[ExecutorId, int] = {}
         self.failures: deque[tuple[float, ExecutorId]] = deque()
-        # Grows whenever fewer executors may be usable than before.
+        # Increases whenever the set of usable executors may have shrunk.
         self.changes = 0
 
     def failed(self, stage: int, task: TaskKey, executor: ExecutorId, now_s: float) -> None:
@@ -41,7 +41,7 @@ class Health:
         self.failures.append((now_s, executor))
 
     def forgive(self, now_s: float) -> bool:
-        """Forgets failures of long ago; True where an executor is left out no longer."""
+        """Forgets expired failures; returns whether an executor is no longer excluded."""
         returned = False
         while self.failures and now_s - self.failures[0][0] >= self.rule.timeout_s:
             _, executor = self.failures.popleft()
@@ -52,15 +52,15 @@ class Health:
         return returned
 
     def excluded(self, executor: ExecutorId) -> bool:
-        """Whether the executor is left out of everything."""
+        """Whether the executor is excluded from the application."""
         return executor in self.recent and self.recent[executor] >= self.rule.per_application
 
     def excluded_from(self, stage: int, executor: ExecutorId) -> bool:
-        """Whether the executor is left out of this stage."""
+        """Whether the executor is excluded from this stage."""
         return len(self._counts(stage, executor)) >= self.rule.per_stage
 
     def refused(self, stage: int, executor: ExecutorId) -> Sequence[TaskKey]:
-        """The tasks of the stage that this executor may not try again."""
+        """Returns the tasks of the stage that this executor may not try again."""
         counts = self._counts(stage, executor)
         if not counts:
             return ()

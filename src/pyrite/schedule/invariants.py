@@ -1,4 +1,4 @@
-"""What always holds of the scheduler's state; checked after every event in tests."""
+"""Invariants of the scheduler's state; tests check them after every event."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check_executors(state: Scheduler) -> None:
     held = [each for each in state.fleet._slots if each is not None]
     assert sorted(held) == sorted(state.fleet._executors), "slots and executors differ"
     empty = [slot for slot, each in enumerate(state.fleet._slots) if each is None]
-    assert sorted(state.fleet._empty_slots) == empty, "a slot is neither held nor to be had"
+    assert sorted(state.fleet._empty_slots) == empty, "an empty slot is not listed"
     order = [each.freed for each in state.fleet._free.values()]
     assert order == sorted(order), "free executors are out of order"
 
@@ -49,10 +49,10 @@ def check_executors(state: Scheduler) -> None:
 def check_attempts(state: Scheduler) -> None:
     for id, attempt in state.attempts._attempts.items():
         executor = state.fleet._executors[attempt.executor]
-        assert executor.attempt is attempt, f"attempt {id} runs on nobody"
+        assert executor.attempt is attempt, f"attempt {id} is not its executor's attempt"
         tasks = attempt.tasks
         if tasks is not None:
-            assert attempt.wanted, f"attempt {id} runs for nothing"
+            assert attempt.wanted, f"attempt {id} has no task that is needed"
             assert all(attempt in tasks._running[each] for each in attempt.wanted)
             assert state.stages._runs[tasks.stage].tasks is tasks
     busy = [each for each in state.fleet._executors.values() if each.attempt is not None]
@@ -77,8 +77,10 @@ def check_stages(state: Scheduler) -> None:
         counting = {each.id for copies in tasks._running.values() for each in copies if each.counts}
         assert tasks.count == len(counting), f"stage {id} has miscounted its tasks"
         assert not tasks.finished or tasks.paused, f"stage {id} is done but not ended"
-        assert not tasks.has_work or run in waiting, f"stage {id} has no turn"
-    assert all(state.stages._runs.get(run.spec.id) is run for run in waiting), "a turn for nobody"
+        assert not tasks.has_work or run in waiting, f"stage {id} has work and is not queued"
+    assert all(state.stages._runs.get(run.spec.id) is run for run in waiting), (
+        "a queued stage has ended"
+    )
     running = sum(run.running_count for run in state.stages._runs.values())
     assert running == sum(pool.load.running for pool in state.queue.pools.values())
     for run in state.stages._runs.values():
@@ -88,7 +90,7 @@ def check_stages(state: Scheduler) -> None:
 
 
 def check_states(tasks: TaskSet) -> None:
-    """The state of each task says in which collections it is."""
+    """Each task is in exactly the collections that its state requires."""
     for partition in {*tasks._states, *tasks.queue.pending, *tasks._running, *tasks._slow}:
         state = tasks.state(partition)
         copies = len(tasks._running.get(partition, ()))
@@ -104,7 +106,7 @@ def check_states(tasks: TaskSet) -> None:
 
 
 def check_idle(state: Scheduler) -> None:
-    """No executor is idle that could run what waits."""
+    """No usable executor is idle while a task waits that it may run."""
     for run in state.queue.everyone() if state.fleet._free else ():
         tasks = run.tasks
         if tasks is None or not tasks.has_work or run.spec.barrier:
@@ -149,7 +151,7 @@ def check_blocks(state: Scheduler) -> None:
         for index, holders in indices.items()
         for executor in holders
     ]
-    assert sorted(held) == sorted(listed), "who keeps which rows is told in two ways"
+    assert sorted(held) == sorted(listed), "holders of live rows differ between collections"
     for outputs in state.outputs:
         assert outputs.absent == sum(ref is None for ref in outputs.refs)
     live = sum(len(refs) for refs in state.storage.kept._blocks.values()) + sum(
@@ -160,56 +162,60 @@ def check_blocks(state: Scheduler) -> None:
     divisions = [each for run in state.stages._runs.values() for each in run.divisions.values()]
     live += sum(len(each.blocks()) for each in divisions)
     pinned = sum(segment.live for segment in state.storage.ledger.segments.values())
-    assert pinned >= live, "a block is known that the ledger has dropped"
+    assert pinned >= live, "the ledger has dropped a block that is in use"
     check_room(state)
 
 
 def check_copies(state: Scheduler) -> None:
-    """A copy of an output lies, or will lie, on another node; those to be made wait in turn."""
+    """An output and its replica are on different nodes; outputs wait only behind an order in
+    flight."""
     blocks: dict[str, int] = {}
     for outputs in state.outputs:
         for index, copy in outputs.replicas.items():
             ref = outputs.refs[index]
-            assert ref is not None, f"there is a copy of output {index}, and no output"
-            assert copy.node != ref.node, f"output {index} and its copy go with one node"
+            assert ref is not None, f"output {index} has a replica but no block"
+            assert copy.node != ref.node, f"output {index} and its replica are on one node"
         for ref in (*outputs.blocks(), *outputs.replicas.values()):
             blocks[ref.segment] = blocks.get(ref.segment, 0) + 1
     for fetch, backup in state.replication._orders.items():
         segment = backup.segment
         assert state.storage.ledger.segments[segment.name] is segment
         assert fetch not in state.segments._by_fetch, (
-            f"fetch {fetch} is a copy and a prefetched segment"
+            f"fetch {fetch} is a replica and a prefetched segment"
         )
         assert segment.live == 1 and not segment.sealed, f"copies of fetch {fetch} are half here"
         assert segment.place != backup.source and len(backup.maps) == len(backup.refs) > 0
     for name, segment in state.storage.ledger.segments.items():
         if segment.fetched and segment.sealed and not segment.in_memory:
-            assert segment.live == blocks.get(name), f"{name} has copies of nothing"
+            assert segment.live == blocks.get(name), f"{name} has replicas without outputs"
     under_way = [(each.shuffle, each.source) for each in state.replication._orders.values()]
     assert len(set(under_way)) == len(under_way), "a node sends two orders of one shuffle"
     assert state.replication._wanted.keys() <= set(under_way), (
-        "an output waits to be copied, and for nothing"
+        "an output waits to be copied without an order in flight"
     )
 
 
 def check_divisions(state: Scheduler) -> None:
-    """The pieces of a reducer that is divided wait, run, or have made what is still there."""
+    """Each piece of a divided reducer is pending, is running, or has made blocks that still
+    exist."""
     for run in state.stages._runs.values():
         tasks = run.tasks
         for index, division in run.divisions.items():
             assert tasks is not None, f"{run.spec} is divided before it has tasks"
             for key, piece in division.pieces.items():
-                assert key.partition == index and key.number < run.pieces, f"whose is {key}?"
+                assert key.partition == index and key.number < run.pieces, (
+                    f"{key} is listed with another reducer"
+                )
                 is_to_come = key in tasks.queue.pending or key in tasks._running
                 assert is_to_come == (piece.made is None), f"{key} is half done"
             for ref in division.blocks():
                 assert ref.segment in state.storage.ledger.segments, (
-                    f"a piece of reducer {index} is gone"
+                    f"a block of a piece of reducer {index} is lost"
                 )
 
 
 def check_room(state: Scheduler) -> None:
-    """Kept blocks, their readers, and who waits for room are told alike everywhere."""
+    """Kept blocks, segments' readers and promised room agree in all collections."""
     listed = sorted(
         (segment, partition)
         for segment, kept in state.storage.kept._in_segment.items()
@@ -220,24 +226,26 @@ def check_room(state: Scheduler) -> None:
         for rdd, refs in state.storage.kept._blocks.items()
         for index, ref in refs.items()
     )
-    assert listed == known, "what lies in a segment is told in two ways"
+    assert listed == known, "partitions in segments differ between collections"
     readers: dict[str, int] = {}
     for attempt in state.attempts._attempts.values():
         for name in attempt.segments():
             readers[name] = readers.get(name, 0) + 1
     for name, segment in state.storage.ledger.segments.items():
-        assert segment.readers == readers.get(name, 0), f"{name} has other readers"
+        assert segment.readers == readers.get(name, 0), f"{name} counts its readers wrongly"
     for pool in state.storage.ledger.pools.values():
         promised = [each.wanted.bytes for each in state.room._waiting if each.pool is pool]
-        assert pool.promised_bytes == sum(promised), f"{pool.node} has promised more or less"
+        assert pool.promised_bytes == sum(promised), (
+            f"{pool.node} has promised another number of bytes"
+        )
     for waiting in state.room._waiting:
         assert any(move in state.storage.ledger.moves for move in waiting.moves), (
-            "waits for nothing"
+            "a writer waits without a move in progress"
         )
 
 
 def check_prefetched(state: Scheduler) -> None:
-    """What was prefetched, and what is in flight, is told alike everywhere."""
+    """Prefetched segments, in flight or arrived, agree in all collections."""
     plans = [run.plan for run in state.plans if run.plan]
     units = [unit for plan in plans for unit in plan.units]
     on_way: dict[NodeId, int] = {}
@@ -246,9 +254,11 @@ def check_prefetched(state: Scheduler) -> None:
         assert ahead.fetch == fetch and ahead.unit.on_node[ahead.node][fetch] is ahead
         assert state.storage.ledger.segments[ahead.segment.name] is ahead.segment
         assert ahead.segment.live == 1 and ahead.segment.sealed == ahead.is_here
-        assert ahead.unwanted or ahead.unit in units, f"prefetched segment {fetch} is nobody's"
+        assert ahead.unwanted or ahead.unit in units, (
+            f"prefetched segment {fetch} belongs to no unit"
+        )
         assert not (ahead.unwanted and ahead.is_here), (
-            f"prefetched segment {fetch} should have gone"
+            f"prefetched segment {fetch} was dropped but is still listed"
         )
         is_busy = state.segments._busy.get((ahead.source, ahead.node)) == fetch
         assert is_busy is not ahead.is_here, f"prefetched segment {fetch} is half here"
@@ -267,14 +277,14 @@ def check_prefetched(state: Scheduler) -> None:
         assert state.stages._runs[id] is run and run.plan is not None
         places = run.plan.places
         assert places.keys() == run.plan.unit_of.keys()
-        gone = [node for node in places.values() if node not in state.storage.ledger.pools]
-        assert not gone, f"reducers of {run.spec} have places on {gone}, which are lost"
+        lost = [node for node in places.values() if node not in state.storage.ledger.pools]
+        assert not lost, f"reducers of {run.spec} have places on {lost}, which are lost"
         for index, unit in run.plan.unit_of.items():
             assert index in unit.reducers[places[index]], f"reducer {index} is in no round"
 
 
 def check_unit(unit: Unit) -> None:
-    """Nothing is there twice for reducers that run in one round, nor for nobody."""
+    """A unit fetches no part twice, and nothing for reducers that are done."""
     wanted = [ahead for ahead in unit.segments if not ahead.unwanted]
     assert unit.unfinished or not wanted, f"round {unit.number} is over and has {wanted}"
     assert unit.admitted or not wanted, f"round {unit.number} was given up and has {wanted}"

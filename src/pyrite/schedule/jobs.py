@@ -1,4 +1,4 @@
-"""Jobs, the stages that they need, and when each has ended."""
+"""Jobs, the stages that they need, and when both end."""
 
 from __future__ import annotations
 
@@ -123,7 +123,8 @@ class Jobs:
     # Stages
 
     def want(self, stage: StageSpec, job: Job) -> None:
-        """Makes sure that the stage, and what it needs, is under way for the job."""
+        """Registers a stage and its missing ancestors for the job, and starts those whose inputs
+        are complete."""
         pending = [stage]
         while pending:
             spec = pending.pop()
@@ -139,7 +140,7 @@ class Jobs:
             missing = self._missing_inputs(spec)
             run.missing = dict.fromkeys(missing)
             if is_new:
-                # It has no places yet, whoever else has.
+                # The new stage has no plan yet, even if others that read the shuffle have.
                 for shuffle in missing:
                     self.outputs.of(spec.parents[shuffle]).foreseen = False
             for shuffle in missing:
@@ -152,7 +153,7 @@ class Jobs:
             else:
                 self.start(run)
                 if job.spec.id not in self._jobs:
-                    # A barrier stage has too many tasks.
+                    # The job has failed: a barrier stage has too many tasks.
                     return
 
     def _missing_inputs(self, spec: StageSpec) -> list[ShuffleId]:
@@ -161,13 +162,13 @@ class Jobs:
         return [each for each in needed if not self.outputs.of(spec.parents[each]).complete]
 
     def start(self, run: StageRun) -> None:
-        """Queues the tasks of a stage whose inputs are there: all, or those to be made again."""
+        """Queues a stage's tasks: all of them, or those whose outputs were lost."""
         self.queue.add(run)
         if run.tasks is not None:
             self._start_again(run, run.tasks)
             return
         partitions = self.stages.unfinished(run)
-        # The first job may come before the first executor does.
+        # A job may be submitted before the first executor has joined.
         slots = max(len(self.fleet.slots), self.rules.executors)
         if run.spec.barrier and len(partitions) > slots:
             self.fail(run, reports.barrier_too_wide(run.spec, slots))
@@ -194,7 +195,8 @@ class Jobs:
                 tasks.add(partition)
 
     def finish(self, run: StageRun) -> None:
-        """All tasks of the stage are done: its job ends, or those go on that wait for it."""
+        """Ends a stage whose tasks are all done: ends its job, or resumes stages that wait for
+        it."""
         self.forget(run)
         for job in run.jobs.values():
             job.stages.pop(run.spec.id, None)
@@ -203,14 +205,14 @@ class Jobs:
             self.end(run.jobs[run.job], None)
             return
         for waiting in self.stages.waiting_for(shuffle):
-            # One that goes on may change what others wait for.
+            # Resuming one stage may change what the others miss.
             if shuffle in waiting.missing:
                 del waiting.missing[shuffle]
                 if not waiting.missing:
                     self.resume(waiting)
 
     def go_on(self, run: StageRun, tasks: TaskSet) -> None:
-        """Ends a stage of which no task is left, or begins with what was lost meanwhile."""
+        """Ends a stage that has no tasks left, or restarts it for outputs lost meanwhile."""
         if tasks.finished and run in self.stages:
             if not self.stages.unfinished(run):
                 self.finish(run)
@@ -218,14 +220,15 @@ class Jobs:
                 self.start(run)
 
     def resume(self, run: StageRun) -> None:
-        """Its inputs seemed complete; some may have been lost again meanwhile."""
+        """Has all jobs of the stage want it again: an input may have been lost since it was
+        complete."""
         for job in list(run.jobs.values()):
-            # A barrier stage that has too many tasks ends all jobs that want it.
+            # A barrier stage with too many tasks ends all jobs that need it.
             if job.spec.id in self._jobs:
                 self.want(run.spec, job)
 
     def redo_inputs(self, run: StageRun) -> bool:
-        """Has lost inputs of a stage made again, and the stage wait for them; False if none is."""
+        """Recomputes a stage's lost inputs while the stage waits; returns whether there are any."""
         missing = bool(self._missing_inputs(run.spec))
         if missing:
             if run.tasks is not None:
@@ -234,7 +237,8 @@ class Jobs:
         return missing
 
     def wait_for_input(self, run: StageRun, shuffle: ShuffleId) -> None:
-        """Has the missing input made; a kept RDD no longer hides the shuffle behind it."""
+        """Computes a missing input that the stage was launched without, since kept partitions
+        seemed to replace it."""
         parent = run.spec.parents[shuffle]
         if self.outputs.of(parent).complete:
             self.resume(run)
@@ -244,12 +248,12 @@ class Jobs:
             self.want(parent, job)
 
     def fail(self, run: StageRun, error: Exception) -> None:
-        """Ends all jobs that wait for the stage."""
+        """Ends all jobs that wait for the stage with this error."""
         for job in list(run.jobs.values()):
             self.end(job, error)
 
     def _abandon(self, run: StageRun) -> None:
-        """Nobody waits for the stage any more."""
+        """Drops a stage that no job waits for, and cancels its attempts."""
         self.forget(run)
         if run.tasks is not None:
             for attempt in run.tasks.running():
@@ -265,7 +269,7 @@ class Jobs:
         self.turn.add(ForgetStage(run.spec.id))
 
     def release_together(self, run: StageRun) -> None:
-        """What some tasks of a barrier stage have made is of no use without the others."""
+        """Releases the outputs of a barrier stage's tasks: they are useless unless all succeed."""
         for made in run.together.values():
             self.storage.release(made.blocks())
         run.together = {}

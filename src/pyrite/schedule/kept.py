@@ -1,4 +1,4 @@
-"""Kept partitions: which executors hold their live rows, and where their bytes lie."""
+"""Kept partitions: which executors hold their live rows, and where their blocks are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyrite.ids import BlockRef, ExecutorId, NodeId, Partition, RddId
 
 
 class Kept:
-    """Where the partitions of persisted RDDs are."""
+    """The locations of all kept partitions."""
 
     def __init__(self) -> None:
         self._live: dict[RddId, dict[int, list[ExecutorId]]] = {}
@@ -21,15 +21,15 @@ class Kept:
         return bool(self._live or self._blocks)
 
     def ids(self) -> set[RddId]:
-        """The RDDs of which some partition is somewhere."""
+        """The RDDs that have a kept partition, live or as a block."""
         return self._live.keys() | self._blocks.keys()
 
     def live_rdds(self) -> KeysView[RddId]:
-        """The RDDs of which some partition is held as live rows."""
+        """The RDDs that have a partition held as live rows."""
         return self._live.keys()
 
     def block_rdds(self) -> KeysView[RddId]:
-        """The RDDs of which some partition lies in a block."""
+        """The RDDs that have a partition in a block."""
         return self._blocks.keys()
 
     def blocks_of(self, rdd: RddId) -> Iterable[BlockRef]:
@@ -41,7 +41,7 @@ class Kept:
                 yield Partition(rdd, index), ref
 
     def in_segment(self, segment: str) -> Iterable[Partition]:
-        """The partitions whose bytes lie in a segment."""
+        """The partitions whose blocks are in a segment."""
         return self._in_segment.get(segment, ())
 
     def executors(self, partition: Partition) -> list[ExecutorId]:
@@ -77,7 +77,7 @@ class Kept:
             del self._live[partition.rdd]
 
     def set_block(self, partition: Partition, ref: BlockRef) -> bool:
-        """Remembers a partition's bytes; False where it has some already."""
+        """Records a partition's block; returns False where it has one already."""
         indices = self._blocks.setdefault(partition.rdd, {})
         if partition.index in indices:
             return False
@@ -96,7 +96,7 @@ class Kept:
         return True
 
     def drop_segment(self, segment: str) -> list[tuple[Partition, BlockRef]]:
-        """Forgets the partitions whose bytes lie there; gives them."""
+        """Forgets the partitions in a segment, and returns them with their blocks."""
         dropped = []
         for partition in list(self._in_segment.get(segment, ())):
             ref = self._blocks[partition.rdd][partition.index]
@@ -105,7 +105,7 @@ class Kept:
         return dropped
 
     def relocate(self, segment: str, target: Segment) -> None:
-        """The blocks of a segment lie in another one now, at the same offsets."""
+        """Points the blocks of a segment to its copy, at the same offsets."""
         moved = self._in_segment.pop(segment, None)
         if moved is None:
             return
@@ -121,7 +121,7 @@ class Kept:
             self.drop_live(partition, executor)
 
     def forget_node(self, node: NodeId) -> None:
-        """The blocks that lay on a node are gone."""
+        """Forgets the blocks of a lost node."""
         for rdd, indices in list(self._blocks.items()):
             for index, ref in list(indices.items()):
                 if ref.node == node:
@@ -137,7 +137,7 @@ class Kept:
         return blocks.values()
 
     def count(self, rdd: RddId) -> int:
-        """How many partitions of the RDD are somewhere."""
+        """Returns the number of the RDD's kept partitions."""
         live, blocks = self._live.get(rdd), self._blocks.get(rdd)
         if live is None or blocks is None:
             return len(live or blocks or ())

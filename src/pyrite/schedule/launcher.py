@@ -1,4 +1,4 @@
-"""The launcher: which executor gets which task."""
+"""The launcher: which free executor gets which task."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pyrite.schedule.turn import Turn
 
 
 class Launcher:
-    """Hands tasks to free executors."""
+    """Launches tasks on free executors."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Launcher:
         self.jobs = jobs
 
     def launch(self) -> None:
-        """Launches all that the free executors can take."""
+        """Launches as many tasks as the free executors can take."""
         if not self.fleet.free:
             return
         if self.rules.exclusion.enabled and self.health.forgive(self.turn.now_s):
@@ -75,7 +75,7 @@ class Launcher:
         for run in self.queue.everyone():
             if not self.fleet.free:
                 return
-            # The jobs of a later one may have failed with an earlier one.
+            # Launching for an earlier stage may have failed this one's jobs.
             if run.jobs:
                 for _ in self._launches(run):
                     pass
@@ -83,7 +83,7 @@ class Launcher:
     def _launch_fairly(self) -> None:
         rounds: dict[StageId, Iterator[None]] = {}
         passed: set[int] = set()
-        # Each launch moves the shares, so the next is asked for again.
+        # Each launch changes the shares, so choose the next stage after each.
         while self.fleet.free and (run := self.queue.neediest(passed)) is not None:
             if run.spec.id not in rounds:
                 rounds[run.spec.id] = self._launches(run)
@@ -91,14 +91,14 @@ class Launcher:
                 passed.add(run.spec.id)
 
     def _launches(self, run: StageRun) -> Iterator[None]:
-        """Launches what the free executors can take; pauses after each launch."""
+        """Launches a stage's tasks on free executors; yields after each launch."""
         tasks = run.tasks
         if tasks is None or not tasks.has_work:
             self.queue.remove(run)
         elif run.spec.barrier:
             self._launch_barrier(run, tasks)
         else:
-            # Everyone gets what is their own before anyone takes what is another's.
+            # Local tasks first: no executor takes another's task before that one was asked.
             yield from self._launch_own(run, tasks)
             if self.fleet.free and tasks.gives_any(self.turn.now_s):
                 yield from self._launch_any(run, tasks)
@@ -106,8 +106,8 @@ class Launcher:
                 self._wait_or_give_up(run, tasks)
 
     def _launch_own(self, run: StageRun, tasks: TaskSet) -> Iterator[None]:
-        for executor in self._to_ask(tasks):
-            if executor.attempt is None and not self._is_left_out(run, executor):
+        for executor in self._with_own_tasks(tasks):
+            if executor.attempt is None and not self._is_excluded(run, executor):
                 refused = self.health.refused(run.spec.id, executor.id)
                 task = tasks.queue.take_own(executor.id, executor.slot, self.turn.now_s, refused)
                 if task is not None:
@@ -116,8 +116,8 @@ class Launcher:
                     yield
         tasks.queue.all_asked(self.fleet.freed)
 
-    def _to_ask(self, tasks: TaskSet) -> list[Executor]:
-        """The free executors for which there may be something of their own."""
+    def _with_own_tasks(self, tasks: TaskSet) -> list[Executor]:
+        """Returns the free executors that may find a task of their own."""
         queue = tasks.queue
         if len(queue.unasked) >= len(self.fleet.free):
             return list(self.fleet.free.values())
@@ -134,7 +134,7 @@ class Launcher:
         for executor in self.fleet.freed_since(tasks.queue.offered_before(self.turn.now_s)):
             if not tasks.gives_any(self.turn.now_s):
                 return
-            if executor.attempt is None and not self._is_left_out(run, executor):
+            if executor.attempt is None and not self._is_excluded(run, executor):
                 refused = self.health.refused(run.spec.id, executor.id)
                 task = tasks.take_any(executor.id, self.turn.now_s, refused)
                 if task is not None:
@@ -146,11 +146,11 @@ class Launcher:
     def _wait_or_give_up(self, run: StageRun, tasks: TaskSet) -> None:
         queue = tasks.queue
         until_s = None if tasks.paused else queue.waits_until_s()
-        # One timer at a time: when it fires and the wait has become longer, another is set.
+        # One timer at a time: if the wait has grown when it fires, another is set.
         if until_s is not None and until_s > self.turn.now_s >= queue.wakes_at_s:
             queue.wakes_at_s = until_s
             self.turn.add(SetTimer(LocalityWait(run.spec.id), until_s))
-        # Executors that are still starting may turn out to be usable.
+        # Executors that are still starting may be usable.
         complete = len(self.fleet) >= max(1, self.rules.executors)
         seen = self.health.changes, len(self.fleet)
         if complete and queue.judged != seen:
@@ -158,11 +158,11 @@ class Launcher:
             self._give_up_refused(run, tasks)
 
     def _give_up_refused(self, run: StageRun, tasks: TaskSet) -> None:
-        """Fails a stage that has a task which no executor may try."""
+        """Fails a stage that has a task which every executor is excluded from."""
         refused = (
             self.health.refused(run.spec.id, each.id)
             for each in self.fleet
-            if not self._is_left_out(run, each)
+            if not self._is_excluded(run, each)
         )
         hopeless = [each for each in next(refused, tasks.pending) if each in tasks.pending]
         for others in refused:
@@ -173,18 +173,18 @@ class Launcher:
             self.jobs.fail(run, reports.no_executor_left(run.spec, partition_of(hopeless[0])))
 
     def on_wait_over(self, timer: LocalityWait) -> None:
-        """The timer may have been set for an earlier run of the stage: then another is needed."""
+        """Allows the next timer; this one may have been set for an earlier run of the stage."""
         run = self.stages.get(timer.stage)
         if run is not None and run.tasks is not None:
             run.tasks.queue.wakes_at_s = self.turn.now_s
 
-    def _is_left_out(self, run: StageRun, executor: Executor) -> bool:
+    def _is_excluded(self, run: StageRun, executor: Executor) -> bool:
         return self.rules.exclusion.enabled and (
             self.health.excluded(executor.id) or self.health.excluded_from(run.spec.id, executor.id)
         )
 
     def _launch_barrier(self, run: StageRun, tasks: TaskSet) -> None:
-        """All tasks at once or none."""
+        """Launches all tasks at once, or none."""
         if len(self.fleet.free) >= len(tasks.pending):
             run.barrier = {}
             for task, executor in zip(

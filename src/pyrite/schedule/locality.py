@@ -1,4 +1,4 @@
-"""Locality: all placement policies, asked in one order."""
+"""Locality: combines the placement policies, which are asked in a fixed order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from pyrite.schedule.rules import Rules
 
 
 def default_policies(rules: Rules) -> tuple[Policy, ...]:
-    """The order in which policies are asked; behind them, a task's home is chosen by its index."""
+    """Returns the policies in the order of their precedence; a task that none names has its home by
+    its index."""
     return (
         LiveRows(rules.locality_wait_s),
         PrefetchedInput(rules.locality_wait_s),
@@ -28,11 +29,11 @@ def default_policies(rules: Rules) -> tuple[Policy, ...]:
 
 
 class Locality:
-    """Combines what the policies prefer.
+    """Combines the policies' preferences.
 
-    The first policy that names executors to wait for decides whom a stage's tasks wait for, all
-    of them, so that there is one wait. Of policies that name nodes, the first one that names a
-    task's decides its home.
+    The first policy that names executors to wait for decides for all tasks of a stage, so that a
+    stage has a single locality wait. Of the policies that name nodes, the first that names a task's
+    node decides its home.
     """
 
     def __init__(self, fleet: Fleet, view: View, policies: Sequence[Policy]) -> None:
@@ -41,7 +42,7 @@ class Locality:
         self.policies = policies
 
     def prefer(self, stage: StageSpec, partitions: Sequence[int], slots: int) -> Preferences:
-        """Where the tasks of a stage should run, over so many slots."""
+        """Returns where the tasks of a stage should run, given the number of slots."""
         answers = [
             answer
             for policy in self.policies
@@ -55,7 +56,7 @@ class Locality:
     def _homes(
         self, answers: Sequence[Preference], partitions: Iterable[int], slots: int
     ) -> dict[int, int]:
-        """Slots of tasks that should not run where their index says."""
+        """Returns the home slots of tasks that should not run where their index puts them."""
         if not answers:
             return {}
         slots_on = {node: [each.slot for each in self.fleet.on(node)] for node in self.fleet.counts}
@@ -63,20 +64,20 @@ class Locality:
         dealt: dict[NodeId, int] = {}
         for index in partitions:
             answer = next((each for each in answers if index in each.nodes), None)
-            beside = None if answer is None else slots_on.get(answer.nodes[index])
-            if answer is None or not beside:
+            slots_there = None if answer is None else slots_on.get(answer.nodes[index])
+            if answer is None or not slots_there:
                 continue
-            # One round of them after another, each executor with one of a round.
+            # Round-robin over the node's executors.
             node = answer.nodes[index]
             position = dealt.get(node, 0)
             dealt[node] = position + 1
-            if answer.strength is Strength.SHARE or index % max(1, slots) not in beside:
-                homes[index] = beside[position % len(beside)]
+            if answer.strength is Strength.SHARE or index % max(1, slots) not in slots_there:
+                homes[index] = slots_there[position % len(slots_there)]
         return homes
 
     def fixed_places(self, stage: StageSpec, partitions: Sequence[int]) -> dict[int, NodeId]:
-        """Where reducers go whatever they read of shuffles: to what they keep, if anything can
-        run there."""
+        """Returns the nodes of reducers that must run where their kept partitions are, whatever
+        they read."""
         blocks = KeptBlocks().prefer(stage, partitions, self.view)
         live = LiveRows(0.0).prefer(stage, partitions, self.view)
         places: dict[int, NodeId] = {} if blocks is None else dict(blocks.nodes)

@@ -1,4 +1,4 @@
-"""Lookahead: what the work under way will read, and what it is about to store."""
+"""Lookahead: which kept partitions the active jobs will read, and how much they will store."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.stages import StageRun, Stages
 from pyrite.schedule.storage import Storage
 
-# A position in the work to come: which stage, and which of its tasks.
+# A position in the work ahead: the index of a stage, and of its task.
 Position = tuple[int, int]
-# The sizes of so many blocks of an RDD stand for those to come.
+# Number of an RDD's blocks whose mean size estimates the others.
 SAMPLE = 16
 
 
 class Lookahead:
-    """Looks over the stages that queued and running jobs wait for, at one moment."""
+    """A look at the active stages at one moment."""
 
     def __init__(self, stages: Stages, storage: Storage, fleet: Fleet) -> None:
         self.stages = stages
@@ -29,11 +29,11 @@ class Lookahead:
 
     @cached_property
     def ahead(self) -> list[StageRun]:
-        """Earlier jobs first, and of a job the stages that the others wait for."""
+        """The active stages: earlier jobs first, and parents before children."""
         return sorted(self.stages, key=lambda run: (run.job, run.spec.id))
 
     def next_use(self, segment: Segment) -> Position | None:
-        """When a partition in the segment will be read: the position of the stage and the task."""
+        """Returns the position of the next task that will read a partition in the segment."""
         positions = [
             position
             for partition in self.kept.in_segment(segment.name)
@@ -51,12 +51,13 @@ class Lookahead:
         return None
 
     def _reads(self, run: StageRun, index: int, partition: Partition) -> bool:
-        """Whether no partition that is kept hides this one from the task."""
+        """Whether the task reads the partition, and no kept partition downstream makes that
+        unnecessary."""
         kept_partitions = run.spec.shape.kept_partitions
         return partition in kept_partitions(index, self.persisted, self.kept.is_there)
 
     def _readers(self, run: StageRun) -> dict[Partition, list[int]]:
-        """Which tasks of a stage come upon which partitions, whatever is kept by then."""
+        """Returns the tasks that depend on each partition if nothing else is kept."""
         if run.readers is None:
             run.readers = {}
             for index in range(run.spec.partitions):
@@ -66,7 +67,8 @@ class Lookahead:
         return run.readers
 
     def reserved_bytes(self, node: NodeId) -> int:
-        """What the running stages will still store on a node, by what they have stored so far."""
+        """Estimates how much running stages will still store on a node, from what they stored so
+        far."""
         if self.reserved is None:
             self.reserved = self._reserve()
         return self.reserved.get(node, 0)

@@ -1,4 +1,4 @@
-"""The median of numbers that keep coming."""
+"""The running median."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from heapq import heappush, heappushpop
 
 
 class Median:
-    """The middle one of all numbers so far, or the upper one of two."""
+    """The median of all numbers so far; of an even count, the upper middle one."""
 
     def __init__(self) -> None:
-        # Negated, so that the heap gives its largest.
+        # Negated: a max-heap.
         self.lower: list[float] = []
         self.upper: list[float] = []
 

@@ -1,4 +1,4 @@
-"""What has happened to kept partitions, counted, and what lies in the pools, reported."""
+"""Counts what happened to kept partitions, and reports the pools' memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyrite.schedule.events import KeptNews
 
 
 class MemoryCounts:
-    """Counts where kept partitions were found, and how their bytes were moved about."""
+    """Counts where kept partitions were found, and how many of their bytes moved."""
 
     def __init__(self) -> None:
         self.hits = Hits()
@@ -18,7 +18,7 @@ class MemoryCounts:
         self.fetched_bytes = 0
         self.spilled_bytes = 0
         self.dropped_bytes = 0
-        # Partitions that have been computed once, which is nobody's fault.
+        # Partitions computed at least once: the first time is not a cache miss.
         self.computed: dict[RddId, set[int]] = {}
 
     def add(self, news: KeptNews) -> None:

@@ -1,4 +1,4 @@
-"""What became of a task, and what follows from it."""
+"""The outcomes of tasks, and what follows from them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pyrite.schedule.turn import Turn
 
 
 class Outcomes:
-    """Takes in results, failures and lost inputs."""
+    """Handles results, failures and lost inputs."""
 
     def __init__(
         self,
@@ -68,7 +68,8 @@ class Outcomes:
     def _end_attempt(
         self, event: ev.TaskSucceeded | ev.TaskRaised | ev.TaskCancelled | ev.FetchFailed
     ) -> tuple[Attempt, StageRun, TaskSet] | None:
-        """Frees the executor and takes in what it kept; None where nobody waits for the task."""
+        """Frees the executor and records its kept partitions; returns None where the task is not
+        needed."""
         attempt = self.attempts.remove(event.attempt)
         if attempt is None:
             probe("an attempt speaks that nobody waits for")
@@ -89,8 +90,8 @@ class Outcomes:
         return None if run is None else (attempt, run, tasks)
 
     def on_succeeded(self, event: ev.TaskSucceeded) -> None:
-        told = self.attempts.get(event.attempt)
-        writer = None if told is None else told.executor
+        known = self.attempts.get(event.attempt)
+        writer = None if known is None else known.executor
         for ref in event.blocks():
             self.storage.ledger.pin(ref, writer)
         ended = self._end_attempt(event)
@@ -103,7 +104,7 @@ class Outcomes:
             self.attempts.cancel(copy)
         succeeded = self._wanted_of(attempt, event)
         if run.spec.barrier:
-            # The tasks of a barrier stage stand or fall together.
+            # The tasks of a barrier stage succeed or fail together.
             run.together.update(succeeded)
             if len(run.together) < tasks.total:
                 return
@@ -120,7 +121,7 @@ class Outcomes:
         self.jobs.go_on(run, tasks)
 
     def _wanted_of(self, attempt: Attempt, event: ev.TaskSucceeded) -> dict[TaskKey, ev.TaskOutput]:
-        """What was made of the tasks that no copy has done meanwhile."""
+        """Returns the outputs of the attempt's tasks that no other attempt has completed."""
         made = dict(zip(attempt.keys, event.made, strict=True))
         if len(made) == len(attempt.wanted):
             return made
@@ -134,7 +135,7 @@ class Outcomes:
         assert made.output is not None
         outputs = self.outputs.of(run.spec)
         if outputs.refs[partition] is not None:
-            # The shuffle was cut anew meanwhile, and another job has made it.
+            # Another job has planned the same shuffle again as another stage, and computed it.
             probe("a shuffle is made by two stages at once")
             self.storage.release([made.output])
             return
@@ -142,7 +143,7 @@ class Outcomes:
         outputs.add(partition, made.output, made.sizes)
         self.replication.want(outputs, partition, made.output)
         self.planner.output_appeared(run.spec, outputs, made.output)
-        # A map output that is made again after a loss has been counted before.
+        # The accumulators of a recomputed map output have been counted before.
         if made.accumulators is not None and partition not in outputs.counted:
             self.turn.add(CountAccumulators(run.job, made.accumulators))
         outputs.counted.add(partition)
@@ -161,7 +162,7 @@ class Outcomes:
             return
         attempt, run, tasks = ended
         if not self.divider.is_whole(run, attempt):
-            # Each is tried alone now, and as a whole: the one that is to blame fails again.
+            # Retry each partition alone and undivided: the culprit fails again.
             probe("a task of several tiny reducers, or of a piece of one, fails")
             self.retry(run, tasks, attempt)
             return
@@ -223,7 +224,7 @@ class Outcomes:
         event: ev.FetchFailed,
         lost: list[int],
     ) -> None:
-        """Tries the task again once its input is there, unless that was lost too often."""
+        """Retries the task once its input is recomputed, unless the input was lost too often."""
         outputs = self.outputs.get(event.shuffle)
         if outputs is not None and outputs.torn:
             self.jobs.fail(run, reports.torn(run.spec.parents[event.shuffle], event.message))
@@ -243,14 +244,14 @@ class Outcomes:
         self.jobs.wait_for_input(run, event.shuffle)
 
     def _pause_readers(self, shuffle: ShuffleId) -> None:
-        """Lets no stage go on to launch tasks for which an input is lost."""
+        """Has all stages that read the shuffle wait for its recomputation."""
         for run in list(self.stages):
             if shuffle in run.spec.parents and run in self.stages:
                 self.jobs.redo_inputs(run)
 
     def _lose_outputs(self, outputs: ShuffleOutputs, event: ev.FetchFailed) -> list[int]:
-        """Forgets what could not be read; gives what was still thought to be there."""
-        # Late words speak of an output that was made again since, or is known to be lost.
+        """Forgets unreadable outputs; returns those that were believed to exist."""
+        # A late report is about an output that was recomputed since, or is known to be lost.
         found = [index for index, ref in event.lost if outputs.refs[index] == ref]
         if len(found) < len(event.lost):
             probe("an output that could not be read was made again since")
@@ -259,7 +260,7 @@ class Outcomes:
             self.storage.release(outputs.distrust(index) + outputs.lose(index))
         if lost:
             self.replication.renew(outputs)
-        # With an output of a barrier stage all others are lost.
+        # Losing one output of a barrier stage loses all of them.
         self.prefetcher.spoil(outputs, outputs.missing() if lost else [])
         return lost
 

@@ -1,4 +1,4 @@
-"""Map outputs: which parts of each shuffle exist, and where."""
+"""Map outputs: which of each shuffle exist, and where."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ class OutputPlace(NamedTuple):
 
 
 class ShuffleOutputs:
-    """The map outputs of one shuffle; the epoch grows whenever one of them is lost."""
+    """The map outputs of one shuffle; its epoch increases whenever an output is lost or moves."""
 
     def __init__(
         self, shuffle: ShuffleId, maps: int, replayable: bool = True, together: bool = False
     ) -> None:
         self.shuffle = shuffle
         self.replayable = replayable
-        # Tasks of a barrier stage have heard of each other: they are made again all or none.
+        # Tasks of a barrier stage exchange messages: all outputs are recomputed, or none.
         self.together = together
         self.refs: list[BlockRef | None] = [None] * maps
         self.sizes: list[bytes | None] = [None] * maps
         self.absent = maps
-        # Copies that take the place of an output that is lost.
+        # Replicas, each of which can replace its output.
         self.replicas: dict[int, BlockRef] = {}
-        # How often an output could not be copied, as far as that happened.
-        self.not_copied: dict[int, int] = {}
-        # Outputs that could not be read once already since they were made.
+        # Number of failed attempts to replicate an output.
+        self.failed_copies: dict[int, int] = {}
+        # Outputs that a task failed to read since they were written.
         self.doubted: dict[int, None] = {}
         self.epoch = 0
-        # Maps in the order in which their outputs appeared, by where; lost ones included.
+        # Maps in the order in which their outputs appeared in each place; lost ones included.
         self.came: dict[OutputPlace, list[int]] = {}
-        # Whether those that wait for the shuffle have been placed by the outputs so far.
+        # Whether the stages that wait for the shuffle have been placed by its first outputs.
         self.foreseen = False
         self.counted: set[int] = set()
-        # An output was lost that would be dealt out differently if it were made again, and some
-        # reducer may have read it.
+        # Set when an output is lost that some reducer may have read, and that recomputing would
+        # distribute differently.
         self.torn = False
         self.was_read = False
         self._snapshot: Snapshot | None = None
@@ -58,12 +58,12 @@ class ShuffleOutputs:
 
     @property
     def made_alike(self) -> bool:
-        """Whether an output that is made again has the same rows for each reducer."""
+        """Whether a recomputed output has the same rows for each reducer."""
         return self.replayable and not self.together
 
     def to_come_share(self) -> float:
-        """Which part of the shuffle will still want room in memory, if those maps that are done
-        are like the others."""
+        """Estimates the fraction of the shuffle that is still to be written to memory, from the
+        maps that are done."""
         seen = len(self.refs) - self.absent
         if not seen:
             return 1.0
@@ -73,7 +73,7 @@ class ShuffleOutputs:
         return self.absent / len(self.refs) * in_memory / in_all
 
     def in_memory(self) -> dict[NodeId, float]:
-        """Which part of the blocks that have come on a node is in its memory."""
+        """Returns, by node, the fraction of its outputs that is in memory."""
         found: dict[NodeId, float] = {}
         for place, blocks in self.came.items():
             if place.medium == "memory":
@@ -85,7 +85,7 @@ class ShuffleOutputs:
         return [index for index, ref in enumerate(self.refs) if ref is None]
 
     def add(self, index: int, ref: BlockRef, sizes: bytes | None = None) -> None:
-        """An output is there."""
+        """Records a new output."""
         assert self.refs[index] is None
         self.refs[index] = ref
         self.sizes[index] = sizes
@@ -94,22 +94,22 @@ class ShuffleOutputs:
         self._note(index, ref)
 
     def sized(self, index: int) -> tuple[BlockRef, bytes] | None:
-        """An output, if it is there and its sizes were told."""
+        """Returns an output and its encoded sizes, if it exists and reported them."""
         ref, code = self.refs[index], self.sizes[index]
         return (ref, code) if ref is not None and code is not None else None
 
     def blocks(self) -> list[BlockRef]:
-        """The outputs that are there."""
+        """Returns the blocks of the outputs that exist."""
         return [ref for ref in self.refs if ref is not None]
 
     def _note(self, index: int, ref: BlockRef) -> None:
         self.came.setdefault(OutputPlace(ref.node, ref.medium), []).append(index)
 
     def distrust(self, index: int) -> list[BlockRef]:
-        """An output could not be read; gives its copy, where that is not to be read instead.
+        """Records a failed read; returns the replica where it must not be tried either.
 
-        What was spoilt before it was copied is spoilt in all copies, and in copies of these: one
-        of them is tried, and then the output is made again.
+        An output that was corrupt before it was copied is corrupt in all replicas. So after a
+        failed read one replica is tried; if that fails too, the output is recomputed.
         """
         if index in self.doubted and index in self.replicas:
             return [self.replicas.pop(index)]
@@ -117,7 +117,8 @@ class ShuffleOutputs:
         return []
 
     def lose(self, index: int) -> list[BlockRef]:
-        """Forgets one output, and those that stand or fall with it; gives their blocks."""
+        """Replaces a lost output by its replica, or forgets it with all that depend on it; returns
+        the blocks to release."""
         ref = self.refs[index]
         if ref is None:
             return []
@@ -130,7 +131,7 @@ class ShuffleOutputs:
         lost = list(range(len(self.refs))) if self.together else [index]
         blocks = [ref for each in lost if (ref := self.refs[each]) is not None]
         self.absent += len(blocks)
-        # A copy of what an earlier attempt made would not stand in for what the next one makes.
+        # The next attempt may write other rows than the replica holds.
         blocks += [self.replicas.pop(each) for each in lost if each in self.replicas]
         for each in lost:
             self.refs[each] = self.sizes[each] = None
@@ -142,19 +143,19 @@ class ShuffleOutputs:
         return blocks
 
     def _replace(self, index: int, copy: BlockRef) -> None:
-        """The same rows lie elsewhere now."""
+        """Points an output to its replica."""
         self.refs[index] = copy
         self._note(index, copy)
         self.epoch += 1
         self._snapshot = None
 
     def lose_node(self, node: NodeId) -> list[BlockRef]:
-        """Forgets the outputs that lay there, and those that stand or fall with them."""
+        """Loses the outputs on a node; returns the blocks to release."""
         there = [i for i, ref in enumerate(self.refs) if ref is not None and ref.node == node]
         return [block for index in there for block in self.lose(index)]
 
     def snapshot(self) -> Snapshot:
-        """All outputs as they are now; a task never looks them up while it runs."""
+        """Returns the locations of all outputs; a task looks nothing up while it runs."""
         self.was_read = True
         if self._snapshot is None:
             refs = tuple(ref for ref in self.refs if ref is not None)
@@ -164,7 +165,7 @@ class ShuffleOutputs:
 
 
 class Outputs:
-    """All shuffles that the scheduler has heard of."""
+    """All shuffles that the scheduler knows."""
 
     def __init__(self, turn: Turn, storage: Storage) -> None:
         self.turn = turn
@@ -191,7 +192,7 @@ class Outputs:
         return found is not None and found.complete
 
     def snapshots(self, shuffles: Iterable[ShuffleId]) -> tuple[Snapshot, ...]:
-        """What a task that reads these shuffles is launched with, as far as they are complete."""
+        """Returns the snapshots of these shuffles that are complete."""
         found = (self._shuffles.get(each) for each in shuffles)
         return tuple(each.snapshot() for each in found if each is not None and each.complete)
 
@@ -200,6 +201,6 @@ class Outputs:
         self.turn.add(DropShuffle(event.shuffle))
 
     def forget(self, shuffle: ShuffleId) -> list[BlockRef]:
-        """Forgets a shuffle; gives its blocks."""
+        """Forgets a shuffle, and returns its blocks."""
         found = self._shuffles.pop(shuffle, None)
         return [] if found is None else [*found.blocks(), *found.replicas.values()]

@@ -1,4 +1,4 @@
-"""Which stage launches tasks next: first in first out, or fair shares between pools."""
+"""The order in which stages launch tasks: first in first out, or fair shares between pools."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ W = TypeVar("W", bound=HasTasks)
 
 @dataclass(slots=True, eq=False)
 class Load:
-    """How many tasks a pool runs."""
+    """The number of tasks that a pool runs."""
 
     running: int = 0
 
@@ -47,11 +47,12 @@ class PoolQueue(Generic[W]):
         self.name = name
         self.share = share
         self.load = Load()
-        # Replaced, never changed: launching walks it and may cause changes.
+        # Replaced, never mutated: the launcher iterates over it while stages come and go.
         self.waiting: list[W] = []
 
     def need(self) -> tuple[int, float, str]:
-        """Pools below their minimum come first, then those that have least for their weight."""
+        """Returns the sort key of a pool: those below their minimum first, then by tasks per
+        weight."""
         running = self.load.running
         if running < self.share.min_share:
             return 0, running / self.share.min_share, self.name
@@ -65,9 +66,9 @@ class PoolQueue(Generic[W]):
 
 
 class StageQueue(Generic[W]):
-    """The stages that may have tasks to launch, by pool; first in first out is one pool for all.
+    """The stages that may have tasks to launch, by pool; first in first out uses a single pool.
 
-    Who got work enters by `add`; who is found without any is removed.
+    `add` enters a stage that got work; the launcher removes a stage that has none.
     """
 
     def __init__(self, fair: bool, shares: dict[str, PoolShare]) -> None:
@@ -93,7 +94,7 @@ class StageQueue(Generic[W]):
         pool.waiting = [each for each in pool.waiting if each is not stage]
 
     def sort(self, stage: W) -> None:
-        """The first of the jobs that share the stage has ended."""
+        """Restores the order after a stage's first job has ended."""
         pool = self.pool(stage.pool)
         pool.waiting = sorted(pool.waiting, key=_first_come)
 
@@ -102,7 +103,7 @@ class StageQueue(Generic[W]):
             yield from pool.waiting
 
     def neediest(self, passed: Container[int]) -> W | None:
-        """The next under fair shares; those that were passed over have had their turn."""
+        """Returns the next stage under fair shares, without those in `passed`."""
         for pool in sorted(self.pools.values(), key=PoolQueue.need):
             found = pool.next(passed)
             if found is not None:

@@ -1,4 +1,4 @@
-"""Nodes and executors that come and go, and what has to be redone for those that have gone."""
+"""Nodes and executors that join or are lost, and the recovery of what was lost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pyrite.schedule.turn import Turn
 
 
 class Recovery:
-    """Takes nodes and executors in; redoes what a lost one was doing or held, and no more."""
+    """Registers nodes and executors, and redoes what a lost one was running or held, no more."""
 
     def __init__(
         self,
@@ -71,13 +71,13 @@ class Recovery:
     # Nodes
 
     def on_node_joined(self, event: ev.NodeJoined) -> None:
-        # It may have gone and come back before anyone noticed.
+        # It may have restarted before its loss was noticed.
         if event.node in self.ledger.pools:
             probe("a node is back before its loss was noticed")
         self._lose_node(event.node, "the node started anew")
         self.ledger.join(event.node, event.pool_bytes, event.lends, event.storage_only)
         for outputs in self.outputs:
-            # There may have been no other node to have replicas.
+            # It may be the first node that can hold replicas.
             self.replication.renew(outputs)
 
     def on_node_lost(self, event: ev.NodeLost) -> None:
@@ -98,7 +98,7 @@ class Recovery:
         self.starts.forget_node(node)
         for executor in self.fleet.on(node):
             self._forget_executor(executor)
-            # What it laid into other pools, and did not tell of.
+            # Segments that it wrote into other pools and did not report.
             self.storage.drop(self.ledger.seal(executor.id))
             if executor.attempt is not None:
                 self.lose_attempt(executor.attempt, reason, blamed=False)
@@ -108,8 +108,8 @@ class Recovery:
             self.planner.place_orphans(run)
 
     def _redo_lost(self, run: StageRun, node: NodeId) -> None:
-        """Has lost inputs of the stage made again, and its own lost outputs."""
-        # A failure may have ended it.
+        """Recomputes a stage's lost inputs and outputs."""
+        # It may have failed meanwhile.
         if run not in self.stages:
             return
         if run.tasks is not None:
@@ -138,7 +138,7 @@ class Recovery:
             return
         self._forget_executor(executor)
         self.storage.drop(self.ledger.seal(executor.id))
-        # It may have been killed while it wrote what nobody will ask for.
+        # It may have been killed while it wrote a segment that was never reported.
         known = self.ledger.written_by(executor.node, executor.id)
         self.turn.add(ClearExecutor(executor.id, executor.node, known))
         if executor.attempt is not None:
@@ -167,7 +167,7 @@ class Recovery:
                 run.tasks.queue.forget_executor(executor.id)
 
     def lose_attempt(self, attempt: Attempt, reason: str, blamed: bool = True) -> None:
-        """An attempt has gone with its executor, which it may have ended."""
+        """Ends an attempt whose executor is lost; `blamed` counts it as the cause."""
         self.attempts.remove(attempt.id)
         self.storage.end_reading(attempt.segments())
         tasks = attempt.tasks
@@ -178,7 +178,7 @@ class Recovery:
         if run is None:
             return
         if not self.divider.is_whole(run, attempt):
-            # Each is tried alone now, and as a whole: who is to blame ends an executor again.
+            # Retry each partition alone and undivided: the culprit ends an executor again.
             probe("an executor dies with a task of several tiny reducers, or of a piece of one")
             self.outcomes.retry(run, tasks, attempt)
             return

@@ -1,4 +1,4 @@
-"""Replicas of map outputs on other nodes, for those who want to be safe from losing one."""
+"""Replicas of map outputs on other nodes, so that losing a node loses no output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyrite.schedule.outputs import Outputs, ShuffleOutputs
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.storage import Storage
 
-# An output that could not be copied so often waits until a node goes or comes.
+# After this many failed copies, an output waits until a node joins or is lost.
 MOST_TRIES = 3
 
 
@@ -27,22 +27,22 @@ class ReplicaOrder:
     shuffle: ShuffleId
     maps: tuple[int, ...]
     refs: tuple[BlockRef, ...]
-    # How long the copies are.
+    # The lengths of the copies.
     lengths: tuple[int, ...]
 
     def copies(self) -> list[BlockRef]:
-        """Where the copies lie, once they have arrived."""
+        """Returns the blocks of the copies in the segment."""
         place, name, medium = self.segment.place, self.segment.name, self.segment.medium
         entries = lay_out(self.maps, self.lengths)
         return [BlockRef(place, name, each.offset, each.length, medium) for each in entries]
 
 
 class Replication:
-    """Orders copies, and remembers them with the outputs that they stand in for.
+    """Orders replicas, and records them with their outputs.
 
-    A copy is read only after a loss, so it lies on disk: it takes no room from anybody who writes,
-    or for whom is prefetched, and need not give way. One that takes an output's place comes
-    into memory as prefetched segments, as every output on disk does.
+    A replica is read only after a loss, so it lies on disk: it takes no memory from writers or from
+    prefetching, and is never evicted. Once it replaces an output, it is prefetched into memory as
+    every output on disk is.
     """
 
     def __init__(self, rules: Rules, outputs: Outputs, storage: Storage, fetches: Fetches) -> None:
@@ -51,17 +51,17 @@ class Replication:
         self.storage = storage
         self.ledger = storage.ledger
         self.fetches = fetches
-        # Orders in flight, by number, and outputs that shall have a replica.
+        # Orders in flight by number, and outputs that need a replica by shuffle and source.
         self._orders: dict[int, ReplicaOrder] = {}
         self._wanted: dict[tuple[ShuffleId, NodeId], list[int]] = {}
 
     def want(self, outputs: ShuffleOutputs, index: int, ref: BlockRef) -> None:
-        # On the only node the sizes of parts may not be told, and there is none to copy to.
+        # With one node there may be no sizes, and no target.
         if self.rules.output_copies > 1 and outputs.sized(index) is not None:
             self._wanted.setdefault((outputs.shuffle, ref.node), []).append(index)
 
     def order(self) -> None:
-        """What has appeared on a node goes to another, one order of a shuffle at a time."""
+        """Orders replicas of new outputs, one order per shuffle and source at a time."""
         if not self._wanted:
             return
         under_way = {(each.shuffle, each.source) for each in self._orders.values()}
@@ -73,8 +73,10 @@ class Replication:
                 self._copy_outputs(outputs, key[1], target, maps)
 
     def _target(self, source: NodeId) -> NodeId | None:
-        """The other nodes in turn, without those that run no tasks: these may be asked to leave,
-        and outputs would hold them."""
+        """Chooses another node, round-robin.
+
+        Storage-only nodes are left out: they may be asked to leave, and outputs would keep them.
+        """
         others = [
             node
             for node, pool in self.ledger.pools.items()
@@ -85,17 +87,17 @@ class Replication:
     def _copy_outputs(
         self, outputs: ShuffleOutputs, source: NodeId, target: NodeId, maps: list[int]
     ) -> None:
-        """Orders copies of so many outputs as may be on their way to a node; the others wait."""
+        """Orders copies of as many outputs as may be in flight to a node; the others wait."""
         taken: dict[int, BlockRef] = {}
         parts = total_bytes = 0
         for place, index in enumerate(maps):
             block = outputs.sized(index)
-            # It may have been lost since, and made again, and then it was told of once more.
+            # It may have been lost since; if it was recomputed, it was requested again.
             if block is None or block[0].node != source or index in outputs.replicas:
                 continue
             ref, sizes = block
-            # One that could not be copied may be spoilt: it travels alone.
-            is_alone = index in outputs.not_copied
+            # An output that could not be copied may be corrupt: copy it alone.
+            is_alone = index in outputs.failed_copies
             if taken and (is_alone or total_bytes + ref.length > self.rules.fetch_bytes):
                 self._wanted[outputs.shuffle, source] = maps[place:]
                 break
@@ -103,9 +105,9 @@ class Replication:
             parts = len(sizes)
             taken[index] = ref
         if taken:
-            self._send_for_copies(outputs, source, target, parts, taken)
+            self._order_copies(outputs, source, target, parts, taken)
 
-    def _send_for_copies(
+    def _order_copies(
         self,
         outputs: ShuffleOutputs,
         source: NodeId,
@@ -121,7 +123,7 @@ class Replication:
         self._orders[fetch] = ReplicaOrder(segment, source, outputs.shuffle, maps, refs, lengths)
 
     def _copy_bytes(self, ref: BlockRef, parts: int) -> int:
-        """How long the copy of an output is; a copy of a copy is as long as that."""
+        """Returns the length of an output's copy; a copy of a copy is as long as its source."""
         is_copy = self.ledger.segments[ref.segment].fetched
         return ref.length if is_copy else selection_bytes(ref.length, parts)
 
@@ -133,13 +135,13 @@ class Replication:
         return self._orders[fetch].shuffle
 
     def end(self, fetch: int, is_there: bool) -> None:
-        """An order has ended: the replicas are there, or could not be made."""
+        """Ends an order: its replicas are complete, or failed."""
         order = self._orders.pop(fetch)
         outputs = self.outputs.get(order.shuffle)
         live = 0
         if outputs is not None and is_there:
             for index, ref, copy in zip(order.maps, order.refs, order.copies(), strict=True):
-                # It may have been lost, and made again, while it was copied.
+                # It may have been lost and recomputed while it was copied.
                 if outputs.refs[index] == ref and index not in outputs.replicas:
                     outputs.replicas[index] = copy
                     live += 1
@@ -148,22 +150,21 @@ class Replication:
         self.storage.drop(self.ledger.end_fetched(order.segment, live))
 
     def _try_again(self, outputs: ShuffleOutputs, order: ReplicaOrder) -> None:
-        """An order has failed: its outputs go to another node, if there is one, one by one."""
+        """Retries a failed order's outputs one by one, on another node if there is one."""
         for index, ref in zip(order.maps, order.refs, strict=True):
-            tries = outputs.not_copied.get(index, 0) + 1
-            outputs.not_copied[index] = tries
+            tries = outputs.failed_copies.get(index, 0) + 1
+            outputs.failed_copies[index] = tries
             if tries < MOST_TRIES and outputs.refs[index] == ref:
                 probe("an output that could not be copied is tried again")
                 self.want(outputs, index, ref)
 
     def renew(self, outputs: ShuffleOutputs) -> None:
-        """Something was lost, or there is a node more: outputs that have no copy, or have become
-        what was their copy, get one."""
+        """Requests replicas for outputs that have none, after a loss or a new node."""
         if self.rules.output_copies < 2:
             return
-        outputs.not_copied.clear()
+        outputs.failed_copies.clear()
         under_way = [each for each in self._orders.values() if each.shuffle == outputs.shuffle]
-        on_way = {ref for each in under_way for ref in each.refs}
+        in_flight = {ref for each in under_way for ref in each.refs}
         waiting = {
             (node, index)
             for (shuffle, node), maps in self._wanted.items()
@@ -171,16 +172,16 @@ class Replication:
             for index in maps
         }
         for index, ref in enumerate(outputs.refs):
-            if ref is None or index in outputs.replicas or ref in on_way:
+            if ref is None or index in outputs.replicas or ref in in_flight:
                 continue
             if (ref.node, index) not in waiting:
                 probe("an output is copied again")
                 self.want(outputs, index, ref)
 
     def lose_node(self, node: NodeId) -> None:
-        """A node has gone with the copies on it, and those on their way to it."""
+        """Forgets the replicas on a lost node, and the orders to it and from it."""
         for fetch in [f for f, each in self._orders.items() if each.segment.place == node]:
-            # The order may have reached the node after it had started anew.
+            # The order may have reached the node after a restart.
             self.storage.drop([(node, self._orders.pop(fetch).segment.name)])
         for outputs in self.outputs:
             outputs.replicas = {i: ref for i, ref in outputs.replicas.items() if ref.node != node}

@@ -1,4 +1,4 @@
-"""What the user is told when a job fails."""
+"""The errors that users see when a job fails."""
 
 from __future__ import annotations
 

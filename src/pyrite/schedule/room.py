@@ -1,4 +1,4 @@
-"""Room in the pools: who gets it where, who waits for it, and what makes way."""
+"""Room in the pools: grants it to writers, and evicts segments to make it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from pyrite.schedule.stages import Stages
 from pyrite.schedule.storage import Storage
 from pyrite.schedule.turn import Turn
 
-# A writer whose room was taken by others, or did not become free, this often gets none.
+# After this many failed attempts to make room, a writer gets none.
 MOST_TRIES = 3
 
 
 @dataclass(slots=True, eq=False)
 class Waiting:
-    """A writer that waits until segments have made way for its own."""
+    """A writer that waits until evicted segments have moved."""
 
     wanted: ev.SpaceWanted
     pool: Pool
@@ -34,7 +34,7 @@ class Waiting:
 
 
 class Room:
-    """Grants room as R3S places partitions, after what lay there has been moved."""
+    """Grants room by R3S's placement, after evicted segments have moved."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Room:
 
     def on_wanted(self, wanted: ev.SpaceWanted) -> None:
         if not self.is_alive(wanted.writer):
-            # Late words: nobody would ever give the segment back.
+            # A late request: the segment would never be released.
             probe("a lost executor wants space")
             self._answer(wanted, None)
             return
@@ -124,14 +124,14 @@ class Room:
         self.turn.add(GrantSpace(wanted.writer, wanted.segment, place))
 
     def settle(self) -> None:
-        """Looks after those who wait for room, and after nodes that leave."""
+        """Serves waiting writers, and clears nodes that leave."""
         if self._waiting:
             self._serve()
         if self._leaving:
             self._clear_leaving()
 
     def _serve(self) -> None:
-        """Grants room that has become free; looks for other room where it did not."""
+        """Grants room that is free now, and retries where evictions failed."""
         waiting, self._waiting = self._waiting, []
         for each in waiting:
             pool = each.pool
@@ -147,7 +147,7 @@ class Room:
                 self.find_room(each.wanted, each.tries)
 
     def forget_writer(self, executor: ExecutorId) -> None:
-        """The executor has died, or its task has ended: it waits for nothing."""
+        """Drops the requests of an executor that was lost, or whose task has ended."""
         if self._waiting:
             for each in [each for each in self._waiting if each.wanted.writer == executor]:
                 self._waiting.remove(each)
@@ -157,10 +157,10 @@ class Room:
     def waiting(self) -> list[Waiting]:
         return list(self._waiting)
 
-    # Segments that make way
+    # Eviction
 
     def _evict(self, eviction: Eviction) -> Move | None:
-        """Begins to move a segment; gives up what may neither move nor go to disk."""
+        """Starts to move a segment; drops one that can neither move nor go to disk."""
         segment, target = eviction
         if target is not None:
             probe("a segment moves to another pool")
@@ -172,7 +172,8 @@ class Room:
         return None
 
     def _disk_for(self, segment: Segment) -> NodeId:
-        """Its owner's; where that has gone, the disk beside it, or of whoever is left."""
+        """Returns the node whose disk takes the segment: its owner, else its current node, else any
+        that stays."""
         pools = self.ledger.pools
         near = [each for each in (segment.owner, segment.place) if each in pools]
         staying = [each for each in (*near, *pools) if not pools[each].leaves]
@@ -187,7 +188,7 @@ class Room:
         return move
 
     def give_up(self, segment: Segment) -> None:
-        """Forgets the partitions in a segment; they are computed again when they are read."""
+        """Drops the kept partitions in a segment; they are recomputed when they are read."""
         probe("kept partitions are given up for others")
         self.storage.book.dropped_bytes += segment.kept_bytes
         for partition, ref in self.storage.kept.drop_segment(segment.name):
@@ -196,7 +197,7 @@ class Room:
     def on_moved(self, event: ev.SegmentMoved) -> None:
         move = self.ledger.moves.get(event.move)
         if move is None:
-            # Its node was given up meanwhile.
+            # Its node was lost meanwhile.
             probe("a segment arrives that nobody waits for")
             return
         source, target = move.source, move.target
@@ -227,7 +228,7 @@ class Room:
             self._leaving[event.node] = None
 
     def _clear_leaving(self) -> None:
-        """Moves what lies on nodes that leave; lets those go on which nothing is left."""
+        """Moves segments off leaving nodes, and releases nodes that are empty."""
         for node in list(self._leaving):
             for segment in self.segments_on(node):
                 if segment.movable:

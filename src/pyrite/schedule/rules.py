@@ -19,7 +19,7 @@ class SpeculationRule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the scheduler was told at its start."""
+    """The scheduler's settings, fixed at its start."""
 
     executors: int = 0
     max_failures: int = 1
@@ -32,21 +32,20 @@ class Rules:
     speculation: SpeculationRule | None = None
     speculation_interval_s: float = 0.1
     exclusion: ExclusionRule = field(default_factory=ExclusionRule)
-    # Whether what the jobs under way will read, and will store, decides on room in the pools.
+    # Whether forecasts of what jobs will read, and of what they will store, guide placement in
+    # pools.
     lookahead: bool = True
     reserve: bool = True
-    # Reducers of smaller shuffles are neither placed by what they read nor prefetched for.
+    # In smaller shuffles, reducers are neither placed by their input nor prefetched for.
     small_shuffle_bytes: int = 1 << 20
-    # Reducers that read less together are computed as one task.
+    # Reducers that together read less than this run as one task.
     tiny_reducers_bytes: int = 256 << 10
-    # Whether reducers are placed, and their input is prefetched, while maps still run; after which
-    # share of the maps, and how many bytes may be in flight to one node.
+    # Whether reducers are placed, and their input prefetched, while maps still run; after which
+    # share of the maps; and how many bytes may be in flight to one node.
     prefetch: bool = True
     observed_share: float = 0.05
     fetch_bytes: int = 48 << 20
-    # A map task announces its output in parts of this size while it runs, where the reducers that
-    # wait for it have places; 0: only at its end.
-    # On how many nodes a map output lies.
+    # The number of nodes that hold each map output.
     output_copies: int = 1
-    # Reducers that read more, and much more than others, are divided; none where it is 0.
+    # Reducers that read more than this, and much more than others, are divided; 0: none.
     divide_bytes: int = 0

@@ -1,4 +1,4 @@
-"""The scheduler: told an event and the time, it answers with commands. Pure."""
+"""The scheduler: takes an event and the time, returns commands. Pure."""
 
 from __future__ import annotations
 
@@ -43,13 +43,15 @@ from pyrite.schedule.view import ClusterView
 
 
 class Scheduler:
-    """Which stage, which task, which executor, what to redo: decided by parts that it puts
-    together. ARCHITECTURE.md has a drawing of them."""
+    """Composes the parts that decide which stage, which task, which executor, and what to redo.
+
+    ARCHITECTURE.md has a drawing of them.
+    """
 
     def __init__(self, rules: Rules, policies: Sequence[Policy] | None = None) -> None:
         self.rules = rules
         self.turn = turn = Turn()
-        # What there is.
+        # State.
         self.fleet = Fleet()
         self.starts = Starts(turn)
         self.health = Health(rules.exclusion)
@@ -59,7 +61,7 @@ class Scheduler:
         self.queue: StageQueue[StageRun] = StageQueue(rules.fair, rules.shares)
         self.attempts = Attempts(turn, rules)
         self.speculation = Speculation(turn, rules, self.stages, self.queue)
-        # What is copied and prefetched.
+        # Replication and prefetching.
         self.fetches = Fetches(turn, self.storage.ledger)
         self.replication = Replication(rules, self.outputs, self.storage, self.fetches)
         self.plans = Plans(rules.fair)
@@ -80,7 +82,7 @@ class Scheduler:
             self.admission,
         )
         self.room = Room(turn, rules, self.fleet, self.stages, self.storage, self.eviction)
-        # Where tasks run.
+        # Placement.
         view = ClusterView(self.fleet, self.storage.kept, self.stages, self.segments)
         policies = default_policies(rules) if policies is None else policies
         self.locality = Locality(self.fleet, view, policies)
@@ -110,7 +112,7 @@ class Scheduler:
         self.grouping = Grouping(
             turn, rules, self.fleet, self.outputs, self.storage, self.prefetcher
         )
-        # What happens.
+        # Jobs, launches, outcomes, recovery.
         self.jobs = Jobs(
             turn,
             rules,
@@ -184,7 +186,7 @@ class Scheduler:
         self.handlers = self._handlers()
 
     def _handlers(self) -> dict[type[Event], Callable[[Any], None]]:
-        """Which event goes to which part."""
+        """Maps each event to the method that handles it."""
         return {
             ev.JobSubmitted: self.jobs.on_submitted,
             ev.CancelRequested: self.jobs.on_cancel_requested,
@@ -216,7 +218,7 @@ class Scheduler:
         }
 
     def handle(self, event: Event, now_s: float) -> list[Command]:
-        """Takes in what happened; gives what should happen."""
+        """Handles one event; returns the commands that follow from it."""
         turn = self.turn
         turn.begin(now_s)
         self.handlers[type(event)](event)
@@ -227,7 +229,7 @@ class Scheduler:
         return turn.commands
 
     def _on_fetch_ended(self, event: ev.PartsFetched | ev.PartsNotFetched) -> None:
-        """The order was given for replicas, or to prefetch."""
+        """Passes the end of a fetch order to replication or the prefetcher, whichever gave it."""
         if self.replication.ordered(event.fetch):
             self.replication.end(event.fetch, isinstance(event, ev.PartsFetched))
         elif isinstance(event, ev.PartsFetched):
@@ -250,7 +252,7 @@ class Scheduler:
                 assert_never(event.timer)
 
     def become(self, other: Scheduler) -> None:
-        """Knows what the other knows, and nothing else; the other is not used any more."""
+        """Takes over another scheduler's state; the other is not used afterwards."""
         vars(self).update(vars(other))
         self.handlers = self._handlers()
 

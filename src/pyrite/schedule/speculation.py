@@ -1,4 +1,4 @@
-"""Speculation: slow tasks get a copy on another executor."""
+"""Speculation: slow tasks get a second attempt on another executor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyrite.schedule.turn import Turn
 
 
 class Speculation:
-    """Looks for slow tasks now and then, as long as there is any job."""
+    """Checks for slow tasks periodically while there is a job."""
 
     def __init__(
         self, turn: Turn, rules: Rules, stages: Stages, queue: StageQueue[StageRun]
@@ -22,13 +22,13 @@ class Speculation:
         self._watches = False
 
     def watch(self) -> None:
-        """There is a job."""
+        """Starts the periodic check for a new job."""
         if self.rules.speculation is not None and not self._watches:
             self._watches = True
             self.turn.set_timer(SpeculationCheck(), self.rules.speculation_interval_s)
 
     def look(self, timer: SpeculationCheck) -> None:
-        """Marks slow tasks; an executor that becomes free may then take a copy of one."""
+        """Marks slow tasks; a free executor may then take a copy of one."""
         self._watches = bool(self.stages)
         if not self.stages or self.rules.speculation is None:
             return

@@ -1,4 +1,4 @@
-"""Jobs and stages that are under way."""
+"""Active jobs and stages."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class StageRun:
     spec: StageSpec
     jobs: dict[JobId, Job]
     pool: str
-    # The shuffles that it reads and that are not complete.
+    # The shuffles that it reads and that are incomplete.
     missing: dict[ShuffleId, None] = field(default_factory=dict)
     tasks: TaskSet | None = None
     fetch_failures: dict[tuple[ShuffleId, int], int] = field(default_factory=dict)
-    # The messages of those tasks of a barrier stage that wait for the others.
+    # The messages of tasks that wait at the barrier.
     barrier: dict[AttemptId, str] = field(default_factory=dict)
-    # Which tasks read which partitions of kept RDDs; None until somebody asks.
+    # The tasks that depend on each kept partition; None until first needed.
     readers: dict[Partition, list[int]] | None = None
-    # Where its reducers go, and what is prefetched for them, once sizes are predicted.
+    # Its reducers' places and prefetched input, once sizes are predicted.
     plan: ReducePlan | None = None
-    # Reducers whose work is done in pieces, and how many pieces there were.
+    # Divided reducers, and the number of pieces so far.
     divisions: dict[int, DividedReducer] = field(default_factory=dict)
     pieces: int = 0
-    # Of a barrier stage: what the tasks made that succeeded, until all have.
+    # The outputs of a barrier stage's tasks, until all have succeeded.
     together: dict[TaskKey, TaskOutput] = field(default_factory=dict)
 
     @property
@@ -87,21 +87,21 @@ class Stages:
         del self._runs[run.spec.id]
 
     def of(self, tasks: TaskSet | None) -> StageRun | None:
-        """The stage that these tasks are of, if somebody still waits for it."""
+        """Returns the stage of these tasks, if it is still active."""
         return None if tasks is None else self._runs.get(tasks.stage)
 
     def waiting_for(self, shuffle: ShuffleId) -> list[StageRun]:
-        """The stages that can't start, or go on, without the shuffle."""
+        """Returns the stages that wait for the shuffle."""
         return [run for run in self._runs.values() if shuffle in run.missing]
 
     def unfinished(self, run: StageRun) -> list[int]:
-        """The partitions that are still to be made, or made again."""
+        """Returns the partitions that are still to be computed."""
         if run.spec.writes is None:
             return list(run.jobs[run.job].unfinished)
         return self.outputs.of(run.spec).missing()
 
     def is_unfinished(self, run: StageRun, index: int) -> bool:
-        """Whether the partition is still to be made: a piece may end long after the whole."""
+        """Whether the partition is still to be computed."""
         if run.spec.writes is None:
             return index in run.jobs[run.job].unfinished
         return self.outputs.of(run.spec).refs[index] is None

@@ -1,4 +1,4 @@
-"""Executors that have to be started, and how often that failed."""
+"""Starts of executors, and how many have failed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pyrite.ids import NodeId
 from pyrite.schedule.commands import StartExecutor
 from pyrite.schedule.turn import Turn
 
-# An executor that ends before it ran a task this often in a row will not start at all.
+# After this many starts in a row without a task run, executors are assumed unable to start.
 MOST_FAILED = 8
 
 
 class Starts:
-    """Replaces executors, until it seems that none can start."""
+    """Replaces lost executors, until it seems that none can start."""
 
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
@@ -19,14 +19,14 @@ class Starts:
         self._given_up: list[StartExecutor] = []
 
     def work(self) -> None:
-        """An executor has run a task: executors can start."""
+        """Resets the count of failed starts: an executor has run a task."""
         self._failed = 0
 
     def failed(self) -> None:
         self._failed += 1
 
     def replace(self, start: StartExecutor) -> bool:
-        """Starts an executor in another's place; False where too many starts have failed."""
+        """Starts a replacement; returns False where too many starts have failed."""
         if self._failed < MOST_FAILED:
             self.turn.add(start)
             return True
@@ -34,7 +34,7 @@ class Starts:
         return False
 
     def try_again(self) -> None:
-        """A new job asks once more for executors that did not start."""
+        """Retries the starts that were given up, for a new job."""
         if self._given_up:
             self._failed = 0
             for start in self._given_up:

@@ -1,4 +1,4 @@
-"""What lies in the pools and on the disks of all nodes, and who still needs it."""
+"""The contents of all nodes' pools and disks, and what is still needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyrite.schedule.turn import Turn
 
 
 class Storage:
-    """Keeps the ledger of segments and the places of kept partitions in step."""
+    """Keeps the ledger of segments and the locations of kept partitions consistent."""
 
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
@@ -23,28 +23,28 @@ class Storage:
         self.kept = Kept()
         self.book = MemoryCounts()
         self._persisted: set[RddId] = set()
-        # Whether something has gone since prefetching last looked for room.
+        # Whether a segment was removed since prefetching last looked for room.
         self._has_freed_room = False
 
     # Segments
 
     def release(self, refs: Iterable[BlockRef], rdd: RddId | None = None) -> None:
-        """Nobody needs these blocks any more; they are partitions of the RDD, if they are kept."""
+        """Releases blocks that are not needed; kept ones are partitions of `rdd`."""
         self.drop([drop for ref in refs for drop in self.ledger.release(ref, rdd)])
 
     def drop(self, drops: Sequence[Drop]) -> None:
-        """Has segments removed that the ledger no longer lists."""
+        """Orders the removal of segments that the ledger no longer lists."""
         if not drops:
             return
-        gone: dict[NodeId, list[str]] = {}
+        by_node: dict[NodeId, list[str]] = {}
         for node, segment in drops:
-            gone.setdefault(node, []).append(segment)
-        for node, segments in gone.items():
+            by_node.setdefault(node, []).append(segment)
+        for node, segments in by_node.items():
             self.turn.add(DropSegments(node, tuple(segments)))
             self._has_freed_room = True
 
     def end_reading(self, segments: Iterable[str]) -> None:
-        """A task reads these no more: they may be moved, or go."""
+        """Ends a task's use of segments: they may be moved or removed."""
         for segment in segments:
             self.drop(self.ledger.end_use(segment))
 
@@ -53,7 +53,7 @@ class Storage:
         return self._has_freed_room
 
     def forget_freed_room(self) -> None:
-        """Whoever waited for room has looked at what was freed so far."""
+        """Marks freed room as seen by prefetching."""
         self._has_freed_room = False
 
     # Kept partitions
@@ -78,13 +78,13 @@ class Storage:
             self.release([event.ref], event.partition.rdd)
 
     def learn(self, executor: ExecutorId, news: ev.KeptNews) -> None:
-        """Takes in what a task did with kept partitions."""
+        """Records what a task reported about kept partitions."""
         self.book.add(news)
         for partition in news.dropped:
             self.kept.drop_live(partition, executor)
         for stored in news.stored:
             self._keep(stored.partition, stored.ref, executor)
-        # Not before: a segment that the task filled may hold what it tells of only now.
+        # Only now: a segment that the task filled may hold blocks that it reports here.
         self.drop(self.ledger.settle(executor))
 
     def _keep(self, partition: Partition, ref: BlockRef | None, executor: ExecutorId) -> None:
@@ -94,7 +94,7 @@ class Storage:
                 return
             self.ledger.pin(ref, executor, partition.rdd)
         if partition.rdd not in self._persisted:
-            # Forgotten while the task ran.
+            # The RDD was unpersisted while the task ran.
             probe("a partition is kept of an RDD that was forgotten")
             self.turn.add(DropRdd(partition.rdd))
         elif ref is None:
@@ -106,7 +106,7 @@ class Storage:
             probe("a kept block is of no use")
             self.release([ref], partition.rdd)
 
-    # Other blocks, and questions
+    # Other blocks, and memory reports
 
     def on_put(self, event: ev.BlockPut) -> None:
         self.ledger.pin(event.ref, DRIVER)

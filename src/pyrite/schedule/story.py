@@ -14,12 +14,12 @@ from pyrite.schedule.events import Event
 Chapter = tuple[float, Event, list[Command]]
 Listener = Callable[[float, Event, list[Command]], None]
 
-# Longer values are cut where they are shown.
+# Longer values are truncated in text.
 MOST_CHARACTERS = 160
 
 
 class Story:
-    """Tells listeners all that happens, and remembers the last of it for reports."""
+    """Passes each chapter to listeners, and remembers the last ones for reports."""
 
     def __init__(self, remembered: int = 64) -> None:
         self.last: deque[Chapter] = deque(maxlen=remembered)
@@ -31,19 +31,19 @@ class Story:
             listener(now_s, event, commands)
 
     def text(self) -> str:
-        """The remembered end of the story, a line per event and command."""
+        """Returns the remembered chapters, a line per event and command."""
         return "\n".join(line for chapter in self.last for line in readable(*chapter))
 
 
 def readable(now_s: float, event: Event, commands: list[Command]) -> list[str]:
-    """A chapter as lines of text."""
+    """Returns a chapter as lines of text."""
     lines = [f"{now_s:11.6f} {spelled(event)}"]
     lines.extend(f"{'':11}   {spelled(command)}" for command in commands)
     return lines
 
 
 def spelled(happening: Any) -> str:
-    """An event or command with those of its fields that say something."""
+    """Returns an event or command as text, without fields that have their default value."""
     defaults = happening._field_defaults
     fields = (
         f"{name}={short(value)}"

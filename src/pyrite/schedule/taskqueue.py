@@ -1,4 +1,4 @@
-"""The tasks of one stage that wait to be launched, and which of them an executor gets."""
+"""The pending tasks of one stage, and which of them an executor gets."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pyrite.place.policy import Preferences
 
 
 class TaskQueue:
-    """Delay scheduling: a task that prefers some executors waits for them a while.
+    """Delay scheduling: a task waits a while for the executors that it prefers.
 
-    One that prefers none has a home, the slot that a placement policy or its index gives it, so
-    that partition i of co-partitioned RDDs meets its kin on one executor; any idle executor may
-    still take it.
+    A task without preferences has a home: the slot that a placement policy chose, or that its index
+    gives. So partition i of co-partitioned RDDs runs on one executor; any idle executor may still
+    take it.
     """
 
     def __init__(self, preferences: Preferences, slots: int, now_s: float) -> None:
@@ -22,30 +22,31 @@ class TaskQueue:
         self.slots = max(1, slots)
         self._wait_s = preferences.wait_s
         self._local_at_s = now_s
-        # Those pending tasks that any executor may take.
+        # Pending tasks that any executor may take.
         self._anywhere: dict[TaskKey, None] = {}
         self._preferences: dict[TaskKey, Sequence[ExecutorId]] = {}
         self._preferences.update(preferences.executors.items())
         self._preferring: dict[ExecutorId, list[TaskKey]] = {}
         self._by_executor: dict[ExecutorId, deque[TaskKey]] = {}
-        # The slots of partitions whose home is not the one that their index says.
-        self._near = preferences.homes
+        # Home slots that differ from what the index gives.
+        self._assigned_homes = preferences.homes
         self._homes: dict[int, deque[TaskKey]] = {}
-        # Executors that became free no later than this one have no task of their own here, but
-        # for the unasked; before the first round these are all there are.
+        # Executors released up to this release have no own task here except among `unasked`; None
+        # before the first round, when all tasks are unasked.
         self.asked: int | None = None
         self.unasked: list[TaskKey] = []
-        # Executors that became free no later than this one may take nothing of what any may take.
+        # Executors released up to this release can take none of the tasks that any may take.
         self._offered = 0
         self._offered_all = False
         self.wakes_at_s = now_s
-        # When it was last judged whether some executor may try each task that waits.
+        # Health and size of the fleet when tasks were last checked for an executor that may run
+        # them.
         self.judged: tuple[int, int] | None = None
         for task, preferred in self._preferences.items():
             for executor in preferred:
                 self._preferring.setdefault(executor, []).append(task)
 
-    # Coming and going
+    # Adding and removing
 
     def add(self, task: TaskKey) -> None:
         self.pending[task] = None
@@ -71,20 +72,20 @@ class TaskQueue:
 
     def _home(self, task: TaskKey) -> int:
         if isinstance(task, PieceId):
-            # The pieces of a reducer go apart.
+            # Spread the pieces of a reducer.
             return sum(task) % self.slots
-        return self._near.get(task, task % self.slots)
+        return self._assigned_homes.get(task, task % self.slots)
 
     def take(self, task: TaskKey) -> TaskKey:
-        """The task waits no more."""
+        """Removes a task from the queue."""
         del self.pending[task]
         self._anywhere.pop(task, None)
         return task
 
     def forget_executor(self, executor: ExecutorId) -> None:
-        """Tasks that preferred a lost executor go wherever there is room."""
+        """Removes a lost executor from preferences; tasks without another may run anywhere."""
         self._by_executor.pop(executor, None)
-        # All that preferred it, not just those that wait: a running one may come back.
+        # Also tasks that are running: they may be queued again.
         for task in self._preferring.pop(executor, ()):
             left = [each for each in self._preferences[task] if each != executor]
             if left:
@@ -94,12 +95,12 @@ class TaskQueue:
                 if task in self.pending:
                     self._add_anywhere(task)
 
-    # What belongs to an executor
+    # Tasks of an executor's own
 
     def take_own(
         self, executor: ExecutorId, slot: int, now_s: float, refused: Container[TaskKey] = ()
     ) -> TaskKey | None:
-        """A task that belongs to this executor: its rows are kept there, or its home is."""
+        """Takes a task that prefers this executor, or has its home there."""
         found = self._pop(self._by_executor.get(executor), refused)
         if found is not None:
             self._local_at_s = now_s
@@ -123,7 +124,7 @@ class TaskQueue:
         return found
 
     def owners(self, task: TaskKey, slots: Sequence[ExecutorId | None]) -> Iterator[ExecutorId]:
-        """The executors that the task belongs to."""
+        """Returns the executors that the task prefers, or its home."""
         preferred = self._preferences.get(task)
         if preferred:
             yield from preferred
@@ -133,36 +134,36 @@ class TaskQueue:
                     yield executor
 
     def all_asked(self, freed: int) -> None:
-        """Whoever became free until now has nothing of their own among the tasks that wait."""
+        """Records that executors released up to `freed` have no own task among those pending."""
         self.asked = freed
         self.unasked.clear()
 
     def ask_all_again(self) -> None:
-        """Executors that were left out may take part again."""
+        """Offers all tasks again, after executors are no longer excluded."""
         self.asked = self._offered = 0
 
-    # What any executor may take
+    # Tasks that any executor may take
 
     def is_for_any(self, task: TaskKey) -> bool:
         return task in self._anywhere
 
     def gives_any(self, now_s: float) -> bool:
-        """Whether there is something that any executor may take."""
+        """Whether there is a task that any executor may take."""
         return bool(self._anywhere) or (bool(self.pending) and self._waited(now_s))
 
     def take_any(self, now_s: float, refused: Container[TaskKey] = ()) -> TaskKey | None:
-        """A task that an executor may compute although others would be better placed."""
+        """Takes a task for an executor that is not among its preferred ones."""
         found = self._take_last(self._anywhere, refused)
         if found is None and self._waited(now_s):
             found = self._take_last(self.pending, refused)
         return found
 
     def _take_last(self, queue: dict[TaskKey, None], refused: Container[TaskKey]) -> TaskKey | None:
-        """From the far end, which the task's own executor would reach last."""
+        """Takes from the end that the task's own executor would reach last."""
         skipped = []
         found = None
         while queue and found is None:
-            # Not by iterating, which would pass over all that was ever deleted there.
+            # popitem, since iterating from the end would pass over all deleted entries.
             task, _ = queue.popitem()
             if task in refused:
                 skipped.append(task)
@@ -175,35 +176,36 @@ class TaskQueue:
         return found
 
     def _waited(self, now_s: float) -> bool:
-        """Whether tasks that prefer someone may run anywhere."""
+        """Whether the locality wait is over."""
         return now_s >= self._local_at_s + self._wait_s
 
     def waits_until_s(self) -> float | None:
-        """When tasks that wait for their preferred executor may run elsewhere."""
+        """Returns when the locality wait ends; None where no task waits for an executor."""
         if len(self.pending) == len(self._anywhere):
             return None
         return self._local_at_s + self._wait_s
 
     def offered_before(self, now_s: float) -> int:
-        """Who became free up to then was offered all that any may take now, and took nothing."""
+        """Returns the release up to which executors were offered all of these tasks and took
+        none."""
         return self._offered if self._offered_all or not self._waited(now_s) else 0
 
     def all_offered(self, freed: int, now_s: float) -> None:
-        """Whoever became free until now may take nothing: they are left out, or refuse it."""
+        """Records that executors released up to `freed` can take none of these tasks."""
         self._offered = freed
         self._offered_all = self._waited(now_s)
 
     def offer_again(self) -> None:
-        """There is more that any executor may take."""
+        """Offers tasks to all executors again."""
         self._offered = 0
 
-    # Several for one task
+    # Groups
 
     def take_more(
         self, slot: int | None, most: int, takes: Callable[[TaskKey], bool]
     ) -> Iterator[TaskKey]:
-        """Further partitions for one task, until one does not suit: those whose home the slot is,
-        or from the far end of what any executor may take."""
+        """Takes further tasks for a group while `takes` accepts them: from the slot's home queue,
+        or from the end of those that any executor may take."""
         home = None if slot is None else self._homes.get(slot % self.slots)
         for _ in range(most):
             found = self._last_anywhere() if slot is None else self._first_of(home)

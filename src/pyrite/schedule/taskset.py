@@ -22,20 +22,20 @@ WAITING, PENDING, RUNNING, SLOW, SPECULATED, DONE = TaskState
 
 
 @dataclass(slots=True)
-class Together:
-    """By what it is decided whether some of a stage's tasks become one."""
+class GroupingState:
+    """What the grouping of a stage's tasks is based on."""
 
-    # What a task takes, the last ones most; nothing until one is done.
+    # Moving average of a task's duration; None until one is done.
     pace_s: float | None = None
-    # What the tasks read, once that was asked for.
+    # The tasks' input sizes, once `weighed`.
     inputs: Inputs | None = None
     weighed: bool = False
-    # Whether some have become one.
-    is_told: bool = False
+    # Whether a group was recorded in the story.
+    is_recorded: bool = False
 
 
 class TaskSet:
-    """Moves the tasks of a stage from state to state, as the table of moves allows."""
+    """Tracks the state of each task; the table of moves lists all transitions."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class TaskSet:
         self.queue = TaskQueue(preferences, slots, now_s)
         self.paused = False
         self.done = 0
-        self.together = Together()
+        self.together = GroupingState()
         self.count = 0
         self.failures: dict[TaskKey, int] = {}
         self.deaths: dict[TaskKey, int] = {}
@@ -84,16 +84,16 @@ class TaskSet:
 
     @property
     def pending(self) -> Collection[TaskKey]:
-        """The tasks that wait to be launched, in the order in which they were queued."""
+        """The pending tasks, in the order in which they were queued."""
         return self.queue.pending
 
     def running(self) -> list[Attempt]:
-        """All attempts that are wanted; one may be at several tasks."""
+        """Returns all running attempts; one may compute several tasks."""
         copies = self._running.values()
         return list(dict.fromkeys(attempt for each in copies for attempt in each))
 
     def attempts_of(self, task: TaskKey) -> list[Attempt]:
-        """The attempts at one task that run and are wanted."""
+        """Returns the running attempts at one task."""
         return list(self._running.get(task, ()))
 
     def was_tried(self, task: TaskKey) -> bool:
@@ -101,7 +101,7 @@ class TaskSet:
 
     @property
     def has_work(self) -> bool:
-        """Whether an executor could get a task now."""
+        """Whether a task could be launched now."""
         return not self.paused and bool(self.queue.pending or self._slow)
 
     @property
@@ -111,24 +111,24 @@ class TaskSet:
     # Waiting for an executor
 
     def add(self, task: TaskKey) -> None:
-        """A task is to be launched: the first time, or again."""
+        """Queues a task, for the first time or again."""
         if task not in self.queue.pending:
             self._move(task, PENDING)
             self.queue.add(task)
 
     def withdraw(self, task: TaskKey) -> None:
-        """A pending task is not to be launched now."""
+        """Takes a pending task out of the queue."""
         if task in self.queue.pending:
             self._move(self.queue.take(task), WAITING)
 
     def gives_any(self, now_s: float) -> bool:
-        """Whether there is something that any executor may take."""
+        """Whether there is a task that any executor may take."""
         return bool(self._slow) or self.queue.gives_any(now_s)
 
     def take_any(
         self, executor: ExecutorId, now_s: float, refused: Container[TaskKey] = ()
     ) -> TaskKey | None:
-        """A pending task that any executor may take, or a slow one to be copied."""
+        """Takes a pending task that any executor may take, or a slow one to copy."""
         found = self.queue.take_any(now_s, refused)
         return found if found is not None else self._take_slow(executor, refused)
 
@@ -143,7 +143,8 @@ class TaskSet:
     # Attempts
 
     def launch(self, attempt: Attempt) -> None:
-        """An attempt at tasks that left the queue, or a copy of a slow one, runs from now on."""
+        """Records the start of an attempt at tasks taken from the queue, or of a copy of a slow
+        task."""
         is_copy = False
         for task in attempt.wanted:
             copies = self._running.get(task)
@@ -168,7 +169,7 @@ class TaskSet:
         return number
 
     def finish(self, attempt: Attempt) -> None:
-        """The attempt runs no more, whatever became of it."""
+        """Records the end of an attempt, whatever its outcome."""
         if attempt.counts:
             attempt.counts = False
             self.count -= 1
@@ -187,7 +188,7 @@ class TaskSet:
             self._slow.pop(task, None)
 
     def succeed(self, attempt: Attempt, now_s: float) -> list[Attempt]:
-        """Counts its tasks as done; gives the other attempts that are useless now."""
+        """Marks an attempt's tasks as done; returns the attempts that are useless now."""
         useless = []
         for task in attempt.wanted:
             self.done += 1
@@ -204,10 +205,10 @@ class TaskSet:
         self.together.pace_s = each_s if pace_s is None else (pace_s + each_s) / 2
         return useless
 
-    # Slow ones
+    # Speculation
 
     def find_slow(self, rule: SpeculationRule, now_s: float) -> bool:
-        """Marks the stragglers that deserve a copy; True where there are some."""
+        """Marks stragglers; returns whether there are any."""
         if self.done < rule.quantile * self.total or not self.done:
             return False
         for duration_s in self.durations_s:
@@ -221,7 +222,7 @@ class TaskSet:
         return bool(self._slow)
 
     def mark_slow(self, task: TaskKey) -> None:
-        """The one attempt at the task takes so long that it deserves a copy."""
+        """Marks a running task as slow: it may get a copy."""
         if task not in self._slow:
             self._move(task, SLOW)
             self._slow[task] = None

@@ -1,4 +1,4 @@
-"""What a task can be, and how it becomes something else."""
+"""The states of a task, and the moves between them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from enum import Enum
 class TaskState(Enum):
     """The state of one task of a stage that has started."""
 
-    # For its input, its pieces, or a retry of its stage.
+    # Not queued: waits for its input, its pieces, or a retry of its stage.
     WAITING = "waiting"
     PENDING = "pending"
     RUNNING = "running"
-    # It runs, and deserves a copy.
+    # Running, and may get a copy.
     SLOW = "slow"
-    # It runs, and so does a copy.
+    # Running, with a copy.
     SPECULATED = "speculated"
     DONE = "done"
 
-    # The identity's own hash, which is not a call of Python code.
+    # Hash by identity: Enum's own hash is Python code, and slower.
     __hash__ = object.__hash__
 
 
@@ -31,7 +31,7 @@ MOVES: dict[TaskState, dict[TaskState, str]] = {
     TaskState.PENDING: {
         TaskState.RUNNING: "launch",
         TaskState.WAITING: "withdraw",
-        # A copy that was given up, or another attempt of the same partition, was faster.
+        # A cancelled copy, or another attempt at the same partition, was faster.
         TaskState.DONE: "succeed",
     },
     TaskState.RUNNING: {
@@ -49,7 +49,7 @@ MOVES: dict[TaskState, dict[TaskState, str]] = {
         TaskState.DONE: "succeed",
     },
     TaskState.DONE: {
-        # What it made was lost.
+        # Its output was lost.
         TaskState.PENDING: "queue",
     },
 }

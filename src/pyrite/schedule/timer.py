@@ -1,4 +1,4 @@
-"""The timers that the scheduler sets, each with what it is about."""
+"""The timers that the scheduler sets."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from pyrite.ids import AttemptId, StageId
 
 
-# Classes, not named tuples: timers of two kinds are never equal.
+# Classes, not named tuples: timers of different kinds must not be equal.
 @dataclass(frozen=True, slots=True)
 class CancelGrace:
-    """By then a cancelled attempt has reacted, or its executor is killed."""
+    """When it fires, a cancelled attempt has ended or its executor is killed."""
 
     attempt: AttemptId
 
 
 @dataclass(frozen=True, slots=True)
 class LocalityWait:
-    """From then on tasks of the stage no longer wait for the executors that they prefer."""
+    """When it fires, tasks of the stage no longer wait for the executors that they prefer."""
 
     stage: StageId
 
 
 @dataclass(frozen=True, slots=True)
 class SpeculationCheck:
-    """Slow tasks are looked for then."""
+    """When it fires, the scheduler looks for slow tasks."""
 
 
 Timer = CancelGrace | LocalityWait | SpeculationCheck

@@ -1,4 +1,4 @@
-"""The turn of one event: when it happened, and what should be done about it."""
+"""A turn: the handling of one event, with its time and its commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Turn:
         self.commands: list[Command] = []
 
     def __getstate__(self) -> float:
-        # Commands are of this turn only.
+        # Commands belong to the current turn only.
         return self.now_s
 
     def __setstate__(self, now_s: float) -> None:

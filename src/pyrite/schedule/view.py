@@ -1,4 +1,4 @@
-"""The cluster as placement policies see it: read only."""
+"""The read-only view of the cluster for placement policies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyrite.schedule.stages import Stages
 
 
 class ClusterView:
-    """Answers `pyrite.place.policy.View` from the scheduler's parts."""
+    """Implements `pyrite.place.policy.View` over the scheduler's parts."""
 
     def __init__(
         self, fleet: Fleet, kept: Kept, stages: Stages, segments: PrefetchedSegments

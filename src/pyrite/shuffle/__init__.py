@@ -1,1 +1,1 @@
-"""Rows between stages: written by map tasks, read by reduce tasks."""
+"""Shuffles: map tasks write rows, reduce tasks read them."""

@@ -1,4 +1,4 @@
-"""The reduce side of a shuffle: one reducer's part of every map output."""
+"""The reduce side of a shuffle: reads one reducer's part of every map output."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pyrite.remote.errors import PeerLost
 
 
 class MissingMapOutput(BaseException):
-    """A map output can't be read: it is gone or its bytes are wrong.
+    """A map output can't be read: it is lost or corrupt.
 
-    No Exception, so that a user's `except` does not take it for an end of the rows.
+    Not an Exception, so that a user's `except` does not take it for the end of the rows.
     """
 
     def __init__(self, shuffle: ShuffleId, lost: list[tuple[int, BlockRef]], reason: str) -> None:
@@ -31,8 +31,9 @@ class MissingMapOutput(BaseException):
 class ShuffleRows:
     """What one reduce partition reads of one shuffle, in the order of the maps.
 
-    The prefetched segments are segments of the own node that hold its part of some of the maps'
-    outputs. Where maps are named, it is the outputs of these only."""
+    `prefetched` names segments of the own node that hold its part of some maps' outputs. `maps`
+    limits it to the outputs of these maps.
+    """
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class ShuffleRows:
                     is_whole, found = self._from_prefetched(prefetched.pop(index))
                     if not is_whole:
                         found = next(self.reader.parts([ref], self.part))
-                # Reducers may add arrays in place, as they do with PySpark.
+                # Reducers may modify arrays in place, as they may with PySpark.
                 if isinstance(found, memoryview):
                     yield from decode_frames(found, writable=True)
                 elif found is not None:
@@ -79,7 +80,7 @@ class ShuffleRows:
                 raise MissingMapOutput(self.shuffle, lost, reason) from None
 
     def _open_prefetched(self) -> dict[int, memoryview]:
-        """The selections of map outputs that were fetched ahead, by map."""
+        """Returns the prefetched selections of map outputs, by map."""
         found: dict[int, memoryview] = {}
         for segment in self.prefetched:
             try:
@@ -91,10 +92,10 @@ class ShuffleRows:
         return found
 
     def _from_prefetched(self, selection: memoryview) -> tuple[bool, memoryview | None]:
-        """Whether the part can be read from there, and its frames.
+        """Returns whether the part can be read from a selection, and its frames.
 
-        They are looked at before the first is read: an output that was made again since has the
-        same rows, but perhaps in another order, and nobody could go on with it in the middle.
+        All frames are verified before the first is read: an output that was recomputed since has
+        the same rows, but perhaps in another order, so reading could not continue with it halfway.
         """
         try:
             view = find_part(selection, self.part)
@@ -105,11 +106,11 @@ class ShuffleRows:
             return False, None
         return True, view
 
-    def _lost_with(self, gone: BlockRef, error: OSError) -> list[tuple[int, BlockRef]]:
-        """The blocks in a segment that is gone, or on a node that does not answer."""
+    def _lost_with(self, lost: BlockRef, error: OSError) -> list[tuple[int, BlockRef]]:
+        """Returns all outputs in a lost segment, or on a node that does not respond."""
         node_only = isinstance(error, PeerLost)
         return [
             (index, ref)
             for index, ref in enumerate(self.outputs)
-            if ref.node == gone.node and (node_only or ref.segment == gone.segment)
+            if ref.node == lost.node and (node_only or ref.segment == lost.segment)
         ]

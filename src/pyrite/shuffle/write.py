@@ -1,4 +1,4 @@
-"""The map side of a shuffle: rows dealt into buckets and packed into blocks."""
+"""The map side of a shuffle: rows are routed to buckets and packed into a block."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyrite.rdd.partitioner import Router
 
 
 class FrameSpill:
-    """Frames moved to disk while a map task runs, found again by part."""
+    """Frames moved to disk while a map task runs, located by part."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
@@ -29,7 +29,7 @@ class FrameSpill:
         except OSError as error:
             raise SpillFailed(space.folder, error.strerror or str(error)) from error
         self.offset = 0
-        self.stretches: dict[int, list[tuple[int, int]]] = {}
+        self.runs: dict[int, list[tuple[int, int]]] = {}
 
     def append(self, part: int, frames: list[Any]) -> None:
         size = frame_size(frames)
@@ -37,16 +37,16 @@ class FrameSpill:
             write_all(self.file.fd, frames, self.offset)
         except OSError as error:
             raise SpillFailed(self.space.folder, error.strerror or str(error)) from error
-        self.stretches.setdefault(part, []).append((self.offset, size))
+        self.runs.setdefault(part, []).append((self.offset, size))
         self.offset += size
         self.space.spilled_bytes += size
 
     def finish(self) -> dict[int, list[memoryview]]:
-        """All stretches by part, as views of the file."""
+        """Returns all runs of frames by part, as views of the file."""
         whole = memoryview(mmap.mmap(self.file.fd, self.offset, prot=mmap.PROT_READ))
         return {
-            part: [whole[start : start + size] for start, size in stretches]
-            for part, stretches in self.stretches.items()
+            part: [whole[start : start + size] for start, size in runs]
+            for part, runs in self.runs.items()
         }
 
 
@@ -62,7 +62,7 @@ class MapOutput:
         self.encoder = Encoder()
         self.spill: FrameSpill | None = None
         self.waiting = 0
-        # What the frames look into and others may change.
+        # Bytes of mutable buffers that the frames refer to.
         self.changeable_bytes = 0
 
     def add(self, rows: Iterator[Any], router: Router) -> None:
@@ -74,16 +74,17 @@ class MapOutput:
             if self.space.over():
                 self.encode()
                 self.relieve()
-            elif self._is_much_waiting(chunks.fitting_rows):
+            elif self._should_encode(chunks.fitting_rows):
                 self.encode()
                 self.hold()
 
-    def _is_much_waiting(self, fitting_rows: int) -> bool:
-        """Large frames are encoded faster, but a reducer decodes a whole one at a time."""
+    def _should_encode(self, fitting_rows: int) -> bool:
+        """Whether enough rows wait to be encoded: large frames are encoded faster, but a reducer
+        decodes a whole one at a time."""
         return self.waiting >= min(self.space.waiting_rows, fitting_rows)
 
     def encode(self) -> None:
-        """Turns the waiting rows into frames, which may look into these rows."""
+        """Encodes the waiting rows as frames, which may refer to these rows' buffers."""
         for bucket, frames in zip(self.buckets, self.frames, strict=True):
             if bucket:
                 encoded = encode_rows(self.encoder.encode_many, bucket, self.space)
@@ -93,7 +94,8 @@ class MapOutput:
         self.waiting = 0
 
     def hold(self) -> None:
-        """Holds the frames while more rows are computed, whatever becomes of the rows in them."""
+        """Makes the frames independent of the rows' buffers, or spills them, before more rows are
+        computed."""
         if not self.changeable_bytes:
             return
         if not self.space.has_room(self.changeable_bytes):
@@ -104,7 +106,7 @@ class MapOutput:
         self.changeable_bytes = 0
 
     def relieve(self) -> None:
-        """Holds no frames any more: they go to disk."""
+        """Frees memory by moving all frames to disk."""
         self.changeable_bytes = 0
         self.spill_frames()
         self.space.relieved()
@@ -120,7 +122,7 @@ class MapOutput:
                 frames.clear()
 
     def write(self) -> tuple[BlockRef, list[int]]:
-        """Writes everything as one block; gives also how large its parts are."""
+        """Writes everything as one block; returns it and the sizes of its parts."""
         self.encode()
         if self.spill is not None:
             for part, views in self.spill.finish().items():
@@ -141,7 +143,7 @@ def write_map_output(
     space: Space,
     writer: SegmentWriter,
 ) -> tuple[BlockRef, list[int]]:
-    """Runs the map side for one partition; gives its block and the sizes of the parts in it."""
+    """Runs the map side for one partition; returns its block and the sizes of its parts."""
     router.start(index)
     output = MapOutput(parts, space, writer)
     output.add(rows, router)

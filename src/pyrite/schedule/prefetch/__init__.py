@@ -1,1 +1,1 @@
-"""Prefetch: reducers get places, and their input travels there, while maps still run."""
+"""Prefetch: places reducers, and fetches their input to those places, while maps still run."""

@@ -1,4 +1,4 @@
-"""Admission: which rounds of reducers are prefetched for; all or none of each."""
+"""Admission: decides which units of reducers are prefetched for."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pyrite.schedule.prefetch.unit import Unit
 from pyrite.schedule.stages import StageRun
 from pyrite.schedule.storage import Storage
 
-# A unit that was evicted comes back when there is room to spare: twice as much for each time, up
-# to this.
+# An evicted unit is admitted again only if there is room to spare: twice as much for each eviction,
+# up to this factor.
 MOST_SPARE = 8
 
 
 class Admission:
-    """Admits units by priority, as far as the pools have room for them."""
+    """Admits units by priority, as far as the pools have room."""
 
     def __init__(self, fleet: Fleet, storage: Storage, outputs: Outputs, plans: Plans) -> None:
         self.fleet = fleet
@@ -28,7 +28,7 @@ class Admission:
         self.plans = plans
 
     def admit(self) -> None:
-        """Admits all units for which there is room on all of their nodes."""
+        """Admits each unit whose input fits on all of its nodes."""
         self.storage.forget_freed_room()
         planned = self.plans.by_priority()
         room = self._room_ahead(planned)
@@ -43,7 +43,7 @@ class Admission:
                     self.plans.want(None, None)
                 elif all(size <= self._capacity(node) for node, size in wanted.items()):
                     probe("a unit of reducers is not fetched for want of room")
-                    # Those of later stages get what is left when it has its room.
+                    # Reserve its room, so that later stages' units only get what remains.
                     take_room(room, wanted)
                     break
 
@@ -59,8 +59,8 @@ class Admission:
         return 0 if pool is None else pool.capacity_bytes
 
     def _room_ahead(self, planned: list[tuple[StageRun, ReducePlan]]) -> dict[NodeId, int]:
-        """The room in the pools without what is meant for admitted units, and for the outputs of
-        maps that still run."""
+        """Returns the pools' unused room, minus what admitted units and the outputs of running maps
+        will take."""
         room = {node: pool.unused_bytes for node, pool in self.ledger.pools.items()}
         to_come = 0
         for _, plan in planned:

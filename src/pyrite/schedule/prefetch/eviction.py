@@ -1,4 +1,4 @@
-"""Eviction of prefetched input: it gives way to everything else, since it can be fetched again."""
+"""Eviction of prefetched input: it is evicted before all else, since it can be fetched again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyrite.schedule.storage import Storage
 
 
 class PrefetchEviction:
-    """Drops prefetched segments, a whole unit of reducers at a time, the least urgent first."""
+    """Drops prefetched segments, one whole unit at a time, the least urgent first."""
 
     def __init__(self, storage: Storage, plans: Plans, segments: PrefetchedSegments) -> None:
         self.storage = storage
@@ -23,35 +23,37 @@ class PrefetchEviction:
         self.segments = segments
 
     def drop_unit(self, unit: Unit) -> None:
-        """Drops what was fetched of a unit: a part of it would hasten nobody."""
+        """Drops a unit's segments: a part of them would speed up no reducer."""
         unit.admitted = False
         unit.seen.clear()
         for segment in unit.segments:
             self.drop(segment)
 
     def give_up_unit(self, unit: Unit) -> None:
-        """Drops a unit for want of room."""
+        """Evicts a unit to free its room."""
         unit.given_up += 1
         self.drop_unit(unit)
 
     def drop_idle(self, plan: ReducePlan) -> None:
-        """Drops what was fetched for reducers that run elsewhere now."""
+        """Drops the segments of units whose reducers all run elsewhere now."""
         for unit in plan.units:
             if unit.on_node and not unit.unfinished:
                 self.drop_unit(unit)
 
     def drop(self, segment: PrefetchedSegment) -> None:
-        """The segment goes now, or when those who read it have ended; one in flight is stopped."""
+        """Drops a segment: an arrived one now or when its readers have ended, one in flight by
+        cancelling the fetch."""
         if segment.is_here:
             self.segments.forget(segment)
             self.storage.drop(self.ledger.end_fetched(segment.segment))
         elif not segment.unwanted:
-            # Its room is free when its node says what became of it.
+            # Its room is not free until its node reports the end of the fetch.
             segment.unwanted = True
             self.storage.drop([(segment.node, segment.segment.name)])
 
     def make_room(self, node: NodeId, wanted_bytes: int) -> None:
-        """Drops units until a writer on the node gets its room, or none is left there."""
+        """Evicts units until the node has the wanted room, or no units with segments there are
+        left."""
         pool = self.ledger.pools.get(node)
         if pool is None or pool.unused_bytes >= wanted_bytes or not self.segments:
             return
@@ -63,7 +65,8 @@ class PrefetchEviction:
                 self.give_up_unit(unit)
 
     def _least_urgent(self) -> Iterator[Unit]:
-        """Units in the order in which they give way: incomplete ones, then later reducers."""
+        """Returns units in the order of their eviction: incomplete ones first, then later reducers
+        first."""
         units = [unit for _, plan in self.plans.by_priority() for unit in plan.units]
         units.reverse()
         yield from (unit for unit in units if unit.missing_bytes())

@@ -1,4 +1,4 @@
-"""What reducers read: how much, from which nodes; as it is, or as it will be."""
+"""Forecasts of reducers' input: how much they read, and from which nodes."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from pyrite.schedule.kept import Kept
 from pyrite.schedule.outputs import Outputs, ShuffleOutputs
 from pyrite.schedule.prefetch.plan import Forecast, Part
 
-# More parts of outputs than these take longer to add up than a good place saves.
+# With more cells (maps times parts), summing costs more than good placement saves.
 MOST_CELLS = 4_000_000
 
 
 class Forecasts:
-    """Predicts what the tasks of a stage read of its shuffles, for their places."""
+    """Predicts what the tasks of a stage read of its shuffles, for their placement."""
 
     def __init__(self, outputs: Outputs, kept: Kept) -> None:
         self.outputs = outputs
         self.kept = kept
 
     def reads(self, spec: StageSpec, partitions: Iterable[int]) -> dict[int, list[Part]]:
-        """Which parts of which shuffles each partition reads."""
+        """Returns the parts of shuffles that each partition reads."""
         kept, is_there = self.kept.ids(), self.kept.is_there
         return {
             index: list(spec.shape.shuffle_parts(index, kept, is_there)) for index in partitions
         }
 
     def forecast(self, stage: StageSpec, shuffle: ShuffleId) -> Forecast | None:
-        """What the parts of a shuffle that the stage writes will be, by the maps that are done;
-        nothing where their sizes are not told, or are too many."""
+        """Forecasts the parts of a shuffle that the stage writes, from the maps that are done.
+
+        Returns None where sizes were not reported, or are too many.
+        """
         outputs = self.outputs.get(shuffle)
         if outputs is None:
             return None
@@ -52,12 +54,12 @@ class Forecasts:
 
 
 def parts_of(outputs: ShuffleOutputs) -> int:
-    """How many parts the outputs have, as far as sizes were told."""
+    """Returns the number of parts per output; 0 where no sizes were reported."""
     return len(next((code for code in outputs.sizes if code is not None), b""))
 
 
 def seen_outputs(outputs: ShuffleOutputs) -> dict[int, SeenOutput]:
-    """The map outputs that are there and whose sizes were told."""
+    """Returns the map outputs that exist and reported their sizes."""
     return {
         index: SeenOutput(ref.node, code)
         for index, (ref, code) in enumerate(zip(outputs.refs, outputs.sizes, strict=True))

@@ -1,4 +1,4 @@
-"""What is known and done for a stage before it starts: its reducers' places and their input."""
+"""The plan of a stage before it starts: its reducers' places, and the units of prefetching."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Part = tuple[ShuffleId, int]
 
 
 class Forecast(NamedTuple):
-    """What each part of a shuffle is expected to be, by so many of its maps."""
+    """The expected size of each part of a shuffle, from `seen` of its maps."""
 
-    # "observed", "sampled", or "known" where all maps are there.
+    # "observed", "sampled", or "known" where all maps are done.
     how: str
     seen: int
     parts: Sequence[Reducer]
     total_bytes: int
     maps: int
-    # Which part of what lies on a node is in its memory.
+    # The fraction of a node's outputs that is in its memory.
     in_memory: Mapping[NodeId, float]
 
     @property
@@ -31,7 +31,7 @@ class Forecast(NamedTuple):
         return [part.size_bytes for part in self.parts]
 
     def to_bring(self, parts: Iterable[int], node: NodeId) -> int:
-        """How much of these parts does not lie in the node's own memory, about."""
+        """Estimates how many bytes of these parts are not in the node's own memory."""
         in_memory = self.in_memory.get(node, 0.0)
         read = [self.parts[part] for part in parts]
         held = sum(each.held_bytes.get(node, 0) for each in read)
@@ -39,7 +39,7 @@ class Forecast(NamedTuple):
 
 
 class ReducePlan:
-    """The plan for one stage: where its reducers go, and in which rounds they run there."""
+    """The plan of one stage: where its reducers go, and in which rounds they run there."""
 
     def __init__(self, reads: Mapping[int, Sequence[Part]]) -> None:
         self.reads = reads
@@ -47,11 +47,11 @@ class ReducePlan:
         self.places: dict[int, NodeId] = {}
         self.units: list[Unit] = []
         self.unit_of: dict[int, Unit] = {}
-        # From where to where nothing is fetched any more, since it could not be.
+        # Pairs of source and target between which a fetch has failed: none is ordered again.
         self.refused: dict[tuple[NodeId, NodeId], None] = {}
 
     def reducers(self) -> dict[int, Reducer]:
-        """What each reducer will read of the shuffles that are foreseen."""
+        """Returns what each reducer will read of the shuffles that have forecasts."""
         return {index: self._reducer(parts) for index, parts in self.reads.items()}
 
     def _reducer(self, parts: Sequence[Part]) -> Reducer:
@@ -61,10 +61,10 @@ class ReducePlan:
     def settle(
         self, places: Mapping[int, NodeId], executors: Mapping[NodeId, int], least_bytes: float
     ) -> None:
-        """Takes in new places; who has moved runs in rounds after the others'.
+        """Adopts new places; reducers that moved run in rounds after the others.
 
-        A unit is one round of reducers, or as many as make what a map has for a node's reducers
-        in it worth an order.
+        A unit is one round of reducers, or as many rounds as make one map's data for a node worth a
+        fetch order.
         """
         moved: dict[NodeId, list[int]] = {}
         for index in sorted(places):
@@ -109,7 +109,7 @@ class ReducePlan:
             unit.unfinished.pop(index, None)
 
     def weigh(self) -> None:
-        """Adds up what has to come for the units, by shuffle and node."""
+        """Sums up the bytes that each unit's nodes have to fetch, by shuffle."""
         for unit in self.units:
             unit.expected_bytes.clear()
             for node, indices in unit.reducers.items():
@@ -119,7 +119,7 @@ class ReducePlan:
                     )
 
     def parts_of(self, indices: Iterable[int]) -> dict[ShuffleId, tuple[int, ...]]:
-        """What these reducers read of the shuffles that are foreseen."""
+        """Returns the parts that these reducers read of the shuffles that have forecasts."""
         found: dict[ShuffleId, dict[int, None]] = {}
         for index in indices:
             for shuffle, part in self.reads[index]:
@@ -128,11 +128,11 @@ class ReducePlan:
         return {shuffle: tuple(sorted(parts)) for shuffle, parts in found.items()}
 
     def lose_node(self, node: NodeId) -> None:
-        """Nothing is planned for a node that has gone: its reducers run wherever there is room."""
+        """Removes a lost node from the plan: its reducers run anywhere."""
         for index in [index for index, place in self.places.items() if place == node]:
             self._leave(index)
             del self.places[index]
-        # It may come back.
+        # It may rejoin.
         self.refused = {pair: None for pair in self.refused if node not in pair}
         for unit in self.units:
             unit.reducers.pop(node, None)
@@ -142,18 +142,18 @@ class ReducePlan:
             }
 
     def finish(self, index: int) -> Unit | None:
-        """A reducer is done; gives its unit if it was the last of it."""
+        """Marks a reducer as done; returns its unit if it was the last of it."""
         unit = self.unit_of.get(index)
         if unit is None or unit.unfinished.pop(index, self) is self or unit.unfinished:
             return None
         return unit
 
     def prefetched(self) -> dict[int, NodeId]:
-        """The reducers for whose round something was fetched, and to which nodes."""
+        """Returns the nodes of reducers whose unit has prefetched segments."""
         return {index: self.places[index] for index, unit in self.unit_of.items() if unit.on_node}
 
     def read_bytes(self) -> int:
-        """What all reducers read of the shuffles whose sizes are predicted."""
+        """Returns how much all reducers read of the shuffles that have forecasts."""
         return sum(each.total_bytes for each in self.forecasts.values())
 
     @property

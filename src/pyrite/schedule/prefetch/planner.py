@@ -1,4 +1,4 @@
-"""The planner: reducers get places before they start, by what their input will be."""
+"""The planner: places reducers before they start, by the forecast of their input."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from pyrite.schedule.rules import Rules
 from pyrite.schedule.stages import StageRun, Stages
 from pyrite.schedule.turn import Turn
 
-# Above so many nodes each holds so little of a reducer's input that its place hardly matters.
+# With more nodes, each holds so little of a reducer's input that placement hardly matters.
 MOST_HOSTS = 1000
-# Who fetches from whom is looked at pair by pair, whenever an output appears.
+# With more nodes, there is no prefetching: every new output checks pairs of nodes.
 MOST_FETCHING = 200
-# The first map outputs say less of the others where a user's function deals out the rows.
+# With a user's partitioner, the first map outputs predict the others less well.
 CUSTOM_SHARE = 0.25
-# Places are given up if those by the truth would make the heaviest node so much lighter.
+# Reducers are placed again if that makes the most loaded node lighter by this factor.
 WRONG = 1.25
 NOT_PLACED = Gathered(NodeId(""), 0)
 
 
 class ReducePlanner:
-    """Plans for stages ahead of their start, and says afterwards how good the plans were."""
+    """Plans stages before they start, and records afterwards how good the plans were."""
 
     def __init__(
         self,
@@ -65,8 +65,9 @@ class ReducePlanner:
         self.prefetcher = prefetcher
 
     def output_appeared(self, stage: StageSpec, outputs: ShuffleOutputs, ref: BlockRef) -> None:
-        """A map output is there: maybe enough to foresee the others, or to fetch."""
-        if not self._fetches:
+        """Handles a new map output: there may be enough outputs for a forecast, or for a fetch
+        order."""
+        if not self._prefetches:
             return
         if not outputs.foreseen:
             is_first = outputs.absent == len(outputs.refs) - 1
@@ -76,19 +77,18 @@ class ReducePlanner:
                     if run.tasks is None and (outputs.foreseen or self._has_places(run)):
                         self._plan(run, [outputs.shuffle])
         if self.plans.fetch(outputs.shuffle):
-            # With the last of them all that is left is worth an order.
+            # After the last output, whatever remains is worth an order.
             sources = {place.node for place in outputs.came} if outputs.complete else {ref.node}
             for node in sorted(sources):
                 self.plans.want(node, None)
 
     @property
-    def _fetches(self) -> bool:
-        """Whether anything is prefetched on this cluster."""
+    def _prefetches(self) -> bool:
+        """Whether this cluster prefetches at all."""
         return self.rules.prefetch and 2 <= len(self.fleet.counts) <= MOST_FETCHING
 
     def _is_enough(self, stage: StageSpec, outputs: ShuffleOutputs) -> bool:
-        """Whether so many maps are done that the others can be predicted: a share of all, and as
-        many as there are nodes."""
+        """Whether enough maps are done to predict the others: a share of all, and one per node."""
         share = self.rules.observed_share
         if stage.routing == "custom" and stage.samples is None:
             share = max(share, CUSTOM_SHARE)
@@ -97,13 +97,15 @@ class ReducePlanner:
         return is_enough(seen, maps, share) and seen >= min(maps, len(self.fleet.counts))
 
     def _has_places(self, run: StageRun) -> bool:
-        """Whether all reducers would go where they go whatever their sizes are."""
+        """Whether all reducers have places that do not depend on sizes."""
         partitions = self.stages.unfinished(run)
         return len(self.locality.fixed_places(run.spec, partitions)) == len(partitions)
 
     def _plan(self, run: StageRun, shuffles: Collection[ShuffleId]) -> None:
-        """Places the reducers of a stage by what is predicted of these shuffles, and known of all
-        that are complete; one that has places gets others only if that is better in all."""
+        """Places a stage's reducers by forecasts of these shuffles and of all that are complete.
+
+        Reducers that have places move only if that improves the total.
+        """
         few_or_many = not 2 <= len(self.fleet.counts) <= MOST_HOSTS
         if few_or_many or run.spec.barrier or not run.spec.shape.shuffles:
             return
@@ -158,8 +160,8 @@ class ReducePlanner:
     def _take_places(
         self, run: StageRun, plan: ReducePlan, hosts: list[ReducerNode], places: dict[int, NodeId]
     ) -> None:
-        on = {host.node for host in hosts}
-        places = {index: node for index, node in places.items() if node in on}
+        host_nodes = {host.node for host in hosts}
+        places = {index: node for index, node in places.items() if node in host_nodes}
         moved = sum(plan.places.get(index, node) != node for index, node in places.items())
         plan.settle(places, self.fleet.counts, least_order(self.rules))
         self.eviction.drop_idle(plan)
@@ -179,7 +181,7 @@ class ReducePlanner:
             self.admission.admit()
 
     def place_orphans(self, run: StageRun) -> None:
-        """Reducers whose node has gone get other ones, as long as their stage waits."""
+        """Places reducers again whose node is lost, if their stage has not started."""
         plan, hosts = run.plan, self._reducer_hosts()
         if run.tasks is not None or plan is None or len(hosts) < 2:
             return
@@ -196,26 +198,27 @@ class ReducePlanner:
             self._take_places(run, plan, hosts, plan.places | places)
 
     def start(self, run: StageRun) -> None:
-        """The stage starts: reducers that have no places get them by what is known now."""
+        """Completes the plan of a stage that starts: places its reducers, or checks their
+        places."""
         if run.plan is not None and run.plan.places:
-            self._judge(run, run.plan)
+            self._check_forecasts(run, run.plan)
         else:
-            # It may have had places, and all of their nodes have gone.
+            # All nodes of an earlier plan may be lost.
             self.prefetcher.forget(run)
             self._plan(run, ())
-            self._tell_left_alone(run)
+            self._record_left_alone(run)
         if run in self.plans:
             self.plans.want(None, None)
 
-    def _tell_left_alone(self, run: StageRun) -> None:
-        """The story hears of a shuffle that is too small for places, and for prefetching."""
+    def _record_left_alone(self, run: StageRun) -> None:
+        """Records in the story that a shuffle is too small for placement and prefetching."""
         if run.plan is not None and not run.plan.places:
             read_bytes = sum(each.size_bytes for each in run.plan.reducers().values())
             small_bytes = self.rules.small_shuffle_bytes
             self.turn.add(ShuffleLeftAlone(run.spec.id, read_bytes, small_bytes))
 
-    def _judge(self, run: StageRun, plan: ReducePlan) -> None:
-        """Tells how true the forecasts were, and goes on with the truth."""
+    def _check_forecasts(self, run: StageRun, plan: ReducePlan) -> None:
+        """Records the accuracy of the forecasts, and replaces them by the true sizes."""
         for shuffle, forecast in plan.forecasts.items():
             if forecast.how == "known":
                 continue
@@ -236,10 +239,10 @@ class ReducePlanner:
             )
             plan.forecasts[shuffle] = known
         plan.weigh()
-        self._correct(run, plan)
+        self._place_again_if_wrong(run, plan)
 
-    def _correct(self, run: StageRun, plan: ReducePlan) -> None:
-        """Places reducers anew where the forecasts were far from true."""
+    def _place_again_if_wrong(self, run: StageRun, plan: ReducePlan) -> None:
+        """Places reducers again where the forecasts were far off."""
         hosts = self._reducer_hosts()
         reducers = plan.reducers()
         if not hosts or any(index not in plan.places for index in reducers):
@@ -247,7 +250,7 @@ class ReducePlanner:
         sizes = list(reducers.values())
         before = [plan.places[index] for index in reducers]
         if not {*before} <= {host.node for host in hosts}:
-            # A node whose executors have ended has more of them soon.
+            # The node's executors are being replaced.
             return
         after = dict(zip(reducers, place(hosts, sizes), strict=True))
         after.update(self.locality.fixed_places(run.spec, list(reducers)))

@@ -1,4 +1,4 @@
-"""The stages whose reducers have places and get their input prefetched."""
+"""The stages that have a plan, and whose input is prefetched."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from pyrite.schedule.prefetch.plan import ReducePlan
     from pyrite.schedule.stages import StageRun
 
-# Between which nodes there may be something to fetch; None stands for any.
+# A source and a target that may have something to fetch; None stands for any node.
 Wish = tuple[NodeId | None, NodeId | None]
 
 
 class Plans:
-    """Lists those stages, and where orders may have become possible for them."""
+    """All planned stages, and the pairs of nodes where orders may be possible now."""
 
     def __init__(self, fair: bool) -> None:
         self.fair = fair
@@ -39,8 +39,8 @@ class Plans:
         self._runs.pop(run.spec.id, None)
 
     def by_priority(self) -> list[tuple[StageRun, ReducePlan]]:
-        """First whose shuffle is the first to be read: by submission; where jobs share fairly, by
-        what is left to do, as those with more get more."""
+        """Returns the plans, the most urgent first: by submission, or with fair shares by remaining
+        units, since jobs with more get more."""
         found = [(run, run.plan) for run in self._runs.values() if run.plan is not None]
         if self.fair:
             found.sort(key=lambda each: (-each[1].remaining_units, each[0].job, each[0].spec.id))
@@ -49,14 +49,14 @@ class Plans:
         return found
 
     def fetch(self, shuffle: ShuffleId) -> bool:
-        """Whether outputs of the shuffle are prefetched for some stage."""
+        """Whether outputs of the shuffle are prefetched for any stage."""
         if not self._runs:
             return False
         plans = (run.plan for run in self._runs.values())
         return any(plan is not None and shuffle in plan.forecasts for plan in plans)
 
     def want(self, source: NodeId | None, target: NodeId | None) -> None:
-        """Has orders looked for from a node, to a node, or between all."""
+        """Requests a check for possible orders from a node, to a node, or between all."""
         if self._runs:
             self._wishes[source, target] = None
 

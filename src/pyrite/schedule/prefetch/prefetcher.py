@@ -1,4 +1,4 @@
-"""The prefetcher: what reducers will read travels to their nodes while maps still run."""
+"""The prefetcher: fetches reducers' input to their nodes while maps still run."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from pyrite.schedule.stages import StageRun, Stages
 from pyrite.schedule.storage import Storage
 from pyrite.schedule.turn import Turn
 
-# Of what may be in flight to a node, an order has so much at most; while maps run it waits until
-# it is worth so much at least.
+# An order is at most 1/MOST_SHARE of what may be in flight to a node; while maps run, it waits
+# until it is worth at least 1/LEAST_SHARE.
 MOST_SHARE = 4
 LEAST_SHARE = 128
 
 
 class Prefetcher:
-    """Orders parts of map outputs for admitted units, within what may be in flight."""
+    """Orders parts of map outputs for admitted units, within the limit of bytes in flight."""
 
     def __init__(
         self,
@@ -57,10 +57,10 @@ class Prefetcher:
         self.eviction = eviction
         self.admission = admission
 
-    # What is to be fetched
+    # Orders
 
     def order(self) -> None:
-        """Gives the orders that have become possible."""
+        """Issues the fetch orders that have become possible."""
         if not self.plans:
             return
         if self.storage.has_freed_room:
@@ -72,7 +72,7 @@ class Prefetcher:
         nodes = list(self.ledger.pools)
         for source, target in wishes:
             for to in nodes if target is None else [target]:
-                # Each begins with another one, so that all links are used from the start.
+                # Each target begins with another source, so that all links are used from the start.
                 for by in rotated(nodes, to) if source is None else [source]:
                     if not self.segments.is_busy(by, to):
                         self._order_between(planned, by, to)
@@ -80,98 +80,107 @@ class Prefetcher:
     def _order_between(
         self, planned: list[tuple[StageRun, ReducePlan]], source: NodeId, target: NodeId
     ) -> None:
-        """One order from one node to another, the most urgent."""
+        """Issues the most urgent order from one node to another, if any."""
         if self.in_flight_left(source, target) <= 0:
             return
         for run, plan in planned:
             if (source, target) in plan.refused:
                 continue
             for unit in plan.units:
-                for way in ways(plan, source, target):
-                    # An order for which there is no room gives the unit up.
-                    if unit.admitted and self._order(run, plan, unit, way):
+                for route in routes(plan, source, target):
+                    # _order evicts the unit where there is no room for the order.
+                    if unit.admitted and self._order(run, plan, unit, route):
                         return
 
-    def _order(self, run: StageRun, plan: ReducePlan, unit: Unit, way: Route) -> bool:
-        """Sends for what has come on this way and the unit has not seen, if that is worth it."""
-        outputs = self.outputs.get(way.shuffle)
-        if outputs is None or not self._is_worth(unit, outputs, way):
+    def _order(self, run: StageRun, plan: ReducePlan, unit: Unit, route: Route) -> bool:
+        """Orders the outputs on this route that the unit has not fetched, if they are worth an
+        order."""
+        outputs = self.outputs.get(route.shuffle)
+        if outputs is None or not self._is_worth(unit, outputs, route):
             return False
-        parts = plan.parts_of(self._awaited(run, unit, way.target)).get(way.shuffle)
+        parts = plan.parts_of(self._awaited(run, unit, route.target)).get(route.shuffle)
         if not parts:
             return False
-        blocks, size = self._collect(unit, outputs, way, parts)
+        blocks, size = self._collect(unit, outputs, route, parts)
         if not blocks:
             return False
         needed = fetched_bytes(len(blocks), len(parts), size)
-        if not self._has_room(way.target, needed):
+        if not self._has_room(route.target, needed):
             probe("a unit of reducers has no room for all of its input")
             self.eviction.give_up_unit(unit)
             return False
-        fetch, segment = self.fetches.order(way.source, way.target, "memory", needed, parts, blocks)
+        fetch, segment = self.fetches.order(
+            route.source, route.target, "memory", needed, parts, blocks
+        )
         maps, at_s = tuple(blocks), self.turn.now_s
         self.segments.begin(
             PrefetchedSegment(
-                fetch, segment, way.source, way.shuffle, frozenset(parts), maps, unit, at_s
+                fetch, segment, route.source, route.shuffle, frozenset(parts), maps, unit, at_s
             )
         )
         return True
 
     def _awaited(self, run: StageRun, unit: Unit, node: NodeId) -> list[int]:
-        """The unit's reducers on a node that have not been launched: those that were fetch for
+        """Returns the unit's reducers on a node that are not launched; launched ones fetch for
         themselves."""
         reducers = unit.reducers.get(node, {})
         tasks = run.tasks
         return [index for index in reducers if tasks is None or tasks.is_pending(index)]
 
-    def _is_worth(self, unit: Unit, outputs: ShuffleOutputs, way: Route) -> bool:
-        """Whether enough blocks have come for an order; all that is left always is enough."""
-        fresh = len(outputs.came.get(way.place, ())) - unit.seen.get(way, 0)
+    def _is_worth(self, unit: Unit, outputs: ShuffleOutputs, route: Route) -> bool:
+        """Whether enough outputs have appeared for an order; after the last one, any rest is
+        enough."""
+        fresh = len(outputs.came.get(route.place, ())) - unit.seen.get(route, 0)
         if fresh <= 0 or outputs.complete:
             return fresh > 0
-        expected = unit.expected_bytes.get((way.shuffle, way.target), 0)
+        expected = unit.expected_bytes.get((route.shuffle, route.target), 0)
         return expected * fresh / len(outputs.refs) >= least_order(self.rules)
 
     def _collect(
-        self, unit: Unit, outputs: ShuffleOutputs, way: Route, parts: tuple[int, ...]
+        self, unit: Unit, outputs: ShuffleOutputs, route: Route, parts: tuple[int, ...]
     ) -> tuple[dict[int, BlockRef], int]:
-        """Which outputs an order takes, by map, and how large their parts are at most.
+        """Chooses the outputs of an order; returns them by map, and an upper bound of their parts'
+        size.
 
-        One that was made again after its parts had been fetched need not be fetched again.
+        An output that was recomputed after its parts were fetched is not fetched again.
         """
-        came = outputs.came[way.place]
-        had = unit.maps_of(way.shuffle, way.target, parts) if outputs.epoch else {}
-        limit = self.in_flight_left(way.source, way.target)
+        appeared = outputs.came[route.place]
+        fetched = unit.maps_of(route.shuffle, route.target, parts) if outputs.epoch else {}
+        limit = self.in_flight_left(route.source, route.target)
         # Small parts are mostly headers.
         header = fetched_bytes(1, len(parts), 0)
         blocks: dict[int, BlockRef] = {}
         total = 0
-        last = unit.seen.get(way, 0)
-        while last < len(came):
-            block = outputs.sized(came[last])
-            # It may have been lost since, and made again elsewhere.
-            if block is not None and block[0].node == way.source and came[last] not in had:
+        last = unit.seen.get(route, 0)
+        while last < len(appeared):
+            block = outputs.sized(appeared[last])
+            # It may have been lost since, and recomputed elsewhere.
+            if (
+                block is not None
+                and block[0].node == route.source
+                and appeared[last] not in fetched
+            ):
                 size = most(block[1], parts)
                 room = limit - header * (len(blocks) + 1)
-                if total + size > room and (blocks or self.segments.bytes_to(way.target)):
+                if total + size > room and (blocks or self.segments.bytes_to(route.target)):
                     break
-                blocks[came[last]] = block[0]
+                blocks[appeared[last]] = block[0]
                 total += size
                 if outputs.epoch:
-                    # It has appeared here twice, if it was made again here.
-                    had[came[last]] = None
+                    # An output that was recomputed here is listed twice.
+                    fetched[appeared[last]] = None
             last += 1
-        unit.seen[way] = last
+        unit.seen[route] = last
         return blocks, total
 
     def _is_full(self, source: NodeId, target: NodeId) -> tuple[bool, bool]:
-        """Whether orders from the one and to the other are held back by what is in flight."""
+        """Whether bytes in flight hold back orders from the source, and to the target."""
         most_bytes = self.rules.fetch_bytes - self.rules.fetch_bytes // MOST_SHARE
         in_flight = self.segments.bytes_from(source), self.segments.bytes_to(target)
         return in_flight[0] > most_bytes, in_flight[1] > most_bytes
 
     def in_flight_left(self, source: NodeId, target: NodeId) -> int:
-        """How many bytes an order between two nodes may have now."""
+        """Returns how many bytes an order between two nodes may have now."""
         most_bytes = self.rules.fetch_bytes
         in_flight = self.segments.bytes_to(target), self.segments.bytes_from(source)
         return min(most_bytes // MOST_SHARE, most_bytes - max(in_flight))
@@ -180,12 +189,12 @@ class Prefetcher:
         pool = self.ledger.pools.get(node)
         return pool is not None and pool.unused_bytes >= size
 
-    # What became of it
+    # Ended fetches
 
     def on_fetched(self, event: ev.PartsFetched) -> None:
         segment = self.segments.get(event.fetch)
         if segment is None or segment.is_here:
-            # Late words, or words that come twice.
+            # A late or duplicate report.
             probe("a prefetched segment arrives that nobody waits for")
             return
         source_was_full, node_was_full = self._is_full(segment.source, segment.node)
@@ -195,7 +204,8 @@ class Prefetcher:
         segment.segment.sealed = True
         self.storage.book.fetched_bytes += segment.segment.bytes
         self.plans.want(segment.source, segment.node)
-        # Others wait only where too much was in flight, or anything, if they are large.
+        # Other orders wait only where the limit was reached; large ones wait until nothing is in
+        # flight.
         if source_was_full:
             self.plans.want(segment.source, None)
         if node_was_full or not self.segments.bytes_to(segment.node):
@@ -211,7 +221,7 @@ class Prefetcher:
         probe("a prefetched segment can't be fetched")
         for run in self.plans:
             if run.plan is not None and segment.unit in run.plan.units and not segment.unwanted:
-                # The reducers fetch what they miss, and tell what is lost.
+                # The reducers fetch the rest themselves, and report what is lost.
                 run.plan.refused[segment.source, segment.node] = None
         self.plans.want(segment.source, None)
         self.plans.want(None, segment.node)
@@ -221,7 +231,7 @@ class Prefetcher:
     # Reducers
 
     def prefetched_for(self, run: StageRun, index: int, node: NodeId) -> tuple[Prefetched, ...]:
-        """What has been fetched for a reducer that is launched on the node."""
+        """Returns what was prefetched for a reducer that is launched on the node."""
         plan = run.plan
         if plan is None or index not in plan.unit_of or plan.places[index] != node:
             return ()
@@ -233,8 +243,11 @@ class Prefetcher:
         return tuple(each for each in found if each.segments)
 
     def reducer_launched(self, run: StageRun, index: int) -> None:
-        """With the last of a node's reducers in a unit, what is in flight to them comes too late:
-        they fetch it for themselves, and it would come twice."""
+        """Records a launch.
+
+        Once all of a node's reducers in a unit are launched, segments in flight to them come too
+        late: the reducers fetch the same parts themselves.
+        """
         plan = run.plan
         if plan is None or index not in plan.unit_of:
             return
@@ -252,10 +265,10 @@ class Prefetcher:
             self.eviction.drop_unit(unit)
             self.admission.admit()
 
-    # What is over
+    # Lost and ended
 
     def forget(self, run: StageRun) -> None:
-        """The stage has ended, or nobody waits for it."""
+        """Drops the plan and the segments of a stage that has ended."""
         if run.plan is not None:
             for unit in run.plan.units:
                 self.eviction.drop_unit(unit)
@@ -263,22 +276,25 @@ class Prefetcher:
             self.plans.remove(run)
 
     def spoil(self, outputs: ShuffleOutputs, lost: list[int]) -> None:
-        """Outputs were lost that may be dealt out differently when they are made again."""
+        """Drops units that hold parts of lost outputs whose recomputation may distribute rows
+        differently."""
         if outputs.made_alike:
             return
-        gone = dict.fromkeys(lost)
+        lost_maps = dict.fromkeys(lost)
         for segment in self.segments:
-            if segment.shuffle == outputs.shuffle and any(each in gone for each in segment.maps):
+            if segment.shuffle == outputs.shuffle and any(
+                each in lost_maps for each in segment.maps
+            ):
                 probe("a prefetched segment holds what will be dealt out anew")
                 self.eviction.drop_unit(segment.unit)
 
     def lose_node(self, node: NodeId) -> None:
-        """A node has gone, with what was prefetched to it and what is in flight to it."""
+        """Forgets segments on a lost node or in flight to it, and removes it from all plans."""
         for segment in self.segments:
             if segment.node == node:
                 self.segments.forget(segment)
                 if not segment.is_here:
-                    # The order may have reached the node after it had started anew.
+                    # The order may have reached the node after a restart.
                     self.storage.drop([(node, segment.segment.name)])
         for run in self.stages:
             if run.plan is not None:
@@ -287,20 +303,20 @@ class Prefetcher:
 
 
 def least_order(rules: Rules) -> float:
-    """How many bytes an order is worth while maps still run."""
+    """Returns the least size of an order while maps still run."""
     return rules.fetch_bytes / LEAST_SHARE
 
 
-def ways(plan: ReducePlan, source: NodeId, target: NodeId) -> Iterator[Route]:
-    """On which the outputs of a stage's shuffles come from one node to another."""
+def routes(plan: ReducePlan, source: NodeId, target: NodeId) -> Iterator[Route]:
+    """Returns the routes of a stage's shuffles from one node to another."""
     for shuffle in plan.forecasts:
-        # What lies in the own node's memory is where it should be.
+        # Outputs in the target's own memory need no fetch.
         if source != target:
             yield Route(shuffle, source, "memory", target)
         yield Route(shuffle, source, "disk", target)
 
 
 def rotated(nodes: list[NodeId], after: NodeId) -> list[NodeId]:
-    """The nodes, beginning behind this one."""
+    """Returns the nodes in a rotated order that begins after this one."""
     place = nodes.index(after) + 1 if after in nodes else 0
     return nodes[place:] + nodes[:place]

@@ -1,4 +1,4 @@
-"""Prefetched segments: all that there are, and what is in flight between which nodes."""
+"""All prefetched segments, and the bytes in flight between nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyrite.schedule.prefetch.unit import PrefetchedSegment
 
 
 class PrefetchedSegments:
-    """Knows every prefetched segment, and bounds what is in flight."""
+    """Tracks prefetched segments, arrived and in flight."""
 
     def __init__(self) -> None:
         self._by_fetch: dict[int, PrefetchedSegment] = {}
@@ -31,7 +31,7 @@ class PrefetchedSegments:
     # What is in flight
 
     def is_busy(self, source: NodeId, target: NodeId) -> bool:
-        """Whether an order between the two nodes is in flight: there is one at a time."""
+        """Whether an order between the two nodes is in flight; there is at most one."""
         return (source, target) in self._busy
 
     def bytes_to(self, node: NodeId) -> int:
@@ -51,7 +51,7 @@ class PrefetchedSegments:
         self._from_node[segment.source] = self._from_node.get(segment.source, 0) + size
 
     def land(self, segment: PrefetchedSegment) -> None:
-        """It is no longer in flight, whatever became of it."""
+        """Ends a segment's flight, whatever its outcome."""
         if segment.is_here or segment.fetch not in self._by_fetch:
             return
         del self._busy[segment.source, segment.node]
@@ -61,18 +61,18 @@ class PrefetchedSegments:
     def forget(self, segment: PrefetchedSegment) -> None:
         self.land(segment)
         if self._by_fetch.pop(segment.fetch, None) is not None:
-            beside = segment.unit.on_node[segment.node]
-            del beside[segment.fetch]
-            if not beside:
+            on_node = segment.unit.on_node[segment.node]
+            del on_node[segment.fetch]
+            if not on_node:
                 del segment.unit.on_node[segment.node]
             segment.unit.fetched_bytes[segment.node] -= segment.segment.bytes
 
-    # How fast they come
+    # Throughput
 
     def learn_pace(self, segment: PrefetchedSegment, now_s: float) -> None:
         self._fetched_bytes += segment.segment.bytes
         self._fetching_s += now_s - segment.began_s
 
     def fetch_s(self, size: float) -> float:
-        """About how long so many bytes take from other nodes, by what was fetched so far."""
+        """Estimates how long it takes to fetch `size` bytes, from past fetches."""
         return size * self._fetching_s / self._fetched_bytes if self._fetched_bytes else 0.0

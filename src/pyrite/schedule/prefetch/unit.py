@@ -1,4 +1,4 @@
-"""Rounds of reducers whose input is prefetched wholly or not at all."""
+"""Units: rounds of reducers whose input is prefetched as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyrite.schedule.outputs import OutputPlace
 
 
 class Route(NamedTuple):
-    """On which parts of a shuffle travel: from a node's memory, or its disk, to another node."""
+    """The route of a shuffle's parts: from a node's memory or disk to another node."""
 
     shuffle: ShuffleId
     source: NodeId
@@ -26,19 +26,19 @@ class Route(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class PrefetchedSegment:
-    """Parts of map outputs, in flight to the node that will reduce them, or there."""
+    """A segment of parts of map outputs, in flight to the reducers' node or arrived there."""
 
     fetch: int
     segment: Segment
     source: NodeId
     shuffle: ShuffleId
     parts: frozenset[int]
-    # The numbers of their blocks (schedule/outputs.py).
+    # The maps that wrote them.
     maps: tuple[int, ...]
     unit: Unit
     began_s: float
     is_here: bool = False
-    # Its node was told to drop it, but has not said yet what became of it.
+    # Its node was ordered to drop it, and has not reported the end of the fetch.
     unwanted: bool = False
 
     @property
@@ -48,31 +48,33 @@ class PrefetchedSegment:
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """The reducers of a stage that run in one round: what they read is fetched for all or none."""
+    """The reducers of a stage that run in one round, or in a few: their input is fetched for all or
+    none."""
 
     number: int
     reducers: dict[NodeId, dict[int, None]] = field(default_factory=dict)
     unfinished: dict[int, None] = field(default_factory=dict)
-    # Those that have been launched, and fetch for themselves what was not there.
+    # Launched reducers; they fetch missing input themselves.
     launched: dict[NodeId, dict[int, None]] = field(default_factory=dict)
-    # About how many bytes of a shuffle have to come to a node for its reducers.
+    # Expected bytes of a shuffle that a node has to fetch for its reducers.
     expected_bytes: dict[tuple[ShuffleId, NodeId], int] = field(default_factory=dict)
-    # Whether there was room for all of it when this was last asked.
+    # Whether the pools had room for all of it when admission last checked.
     admitted: bool = False
-    # How often it has had to make room for something else.
+    # How often it was evicted.
     given_up: int = 0
     fetched_bytes: dict[NodeId, int] = field(default_factory=dict)
     on_node: dict[NodeId, dict[int, PrefetchedSegment]] = field(default_factory=dict)
-    # How many of the blocks that have come on a way were looked at.
+    # How many of a route's outputs have been considered for orders.
     seen: dict[Route, int] = field(default_factory=dict)
 
     @property
     def segments(self) -> list[PrefetchedSegment]:
-        """All that are there or on their way."""
+        """All of its segments, arrived or in flight."""
         return [each for found in self.on_node.values() for each in found.values()]
 
     def missing_bytes(self) -> dict[NodeId, int]:
-        """What is still to come to each node for reducers that wait, about."""
+        """Estimates how many bytes each node still has to fetch for reducers that are not
+        launched."""
         expected: dict[NodeId, int] = {}
         for (_, node), size in self.expected_bytes.items():
             expected[node] = expected.get(node, 0) + size
@@ -85,7 +87,7 @@ class Unit:
         return found
 
     def maps_of(self, shuffle: ShuffleId, node: NodeId, parts: Sequence[int]) -> dict[int, None]:
-        """The map outputs of which the node has one of these parts, or will have."""
+        """Returns the maps of which the node has one of these parts, or is fetching it."""
         return {
             number: None
             for each in self._meant_for(node, shuffle)
@@ -94,7 +96,7 @@ class Unit:
         }
 
     def frees(self, node: NodeId) -> bool:
-        """Whether the node has more room at once when the unit is given up."""
+        """Whether evicting the unit frees room on the node at once."""
         return any(
             each.is_here and not each.segment.readers
             for each in self.on_node.get(node, {}).values()
@@ -103,7 +105,7 @@ class Unit:
     def at(
         self, node: NodeId, shuffle: ShuffleId, parts: Sequence[int]
     ) -> Iterator[PrefetchedSegment]:
-        """What a reducer on the node that reads these parts of the shuffle can take."""
+        """Returns the arrived segments that hold all of these parts."""
         for each in self._meant_for(node, shuffle):
             if each.is_here and each.parts.issuperset(parts):
                 yield each
