@@ -44,7 +44,7 @@ class ExchangeServer:
         limits = ServerLimits(segment_bytes=self.options.memory_bytes)
         address = (self.options.host, 0)
         self.server = ServerProcess.start(self.folders, self.secret, address, limits)
-        self.poll.register(self.server.control, select.EPOLLIN)
+        self.poll.register(self.server.poll, select.EPOLLIN)
 
     def serve(self, control: socket.socket) -> None:
         """Answers until the owner closes the other end of the control socket, or has gone."""
@@ -60,7 +60,7 @@ class ExchangeServer:
                     self._accept(now_s)
                 elif fd == control.fileno():
                     return
-                elif fd == self.server.control.fileno():
+                elif fd == self.server.poll.fileno():
                     self._read_server()
             self._perform(self.book.expire(now_s))
             for fd in self.door.tend(now_s):
@@ -148,5 +148,5 @@ class ExchangeServer:
             # Blocks outlive their server; who comes from now on is told of the new one.
             dead = self.server
             self._start_server()
-            self.poll.unregister(dead.control)
+            self.poll.unregister(dead.poll)
             dead.stop()

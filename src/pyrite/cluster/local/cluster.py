@@ -238,7 +238,7 @@ class LocalCluster:
 
     def _read_node(self, fd: int) -> None:
         for node in self.hosts.all:
-            if node.server is not None and fd == node.server.control.fileno():
+            if node.server is not None and fd == node.server.poll.fileno():
                 self._read_server(node, node.server)
                 return
             if node.fork_server is not None and fd == node.fork_server.link.sock.fileno():

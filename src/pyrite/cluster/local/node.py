@@ -111,7 +111,7 @@ class LocalNode:
             self.listener = socket.create_server(LOOPBACK, backlog=BACKLOG)
         traces = self.scratch.traces()
         self.server = ServerProcess(self.folders, ways.secret, traces, self.listener)
-        self.poll.register(self.server.control, select.EPOLLIN)
+        self.poll.register(self.server.poll, select.EPOLLIN)
 
     def _open_server(self, ways: NodeWays) -> None:
         from pyrite.remote.process import LOOPBACK
@@ -199,7 +199,7 @@ class LocalNode:
 
     def _hang_up_server(self, server: ServerProcess) -> None:
         with contextlib.suppress(OSError, ValueError):
-            self.poll.unregister(server.control)
+            self.poll.unregister(server.poll)
         server.hang_up()
 
     def end(self, timeout_s: float) -> None:
