@@ -169,19 +169,19 @@ class BlockClient:
         found: list[memoryview | BlockGone] = []
         unsent = iter(headers)
         ahead = 0
-        for range in ranges:
+        for wanted in ranges:
             if ahead <= WINDOW // 2:
                 batch = list(islice(unsent, WINDOW - ahead))
                 if batch:
                     link.send(batch)
                 ahead += len(batch)
-            view = self.buffers.take(range.length)
+            view = self.buffers.take(wanted.length)
             reply = link.receive(view)
             ahead -= 1
             if reply.status is Status.OK:
                 found.append(view.toreadonly())
                 continue
-            error = failure(reply, link.address, range)
+            error = failure(reply, link.address, wanted)
             if not isinstance(error, BlockGone):
                 raise error
             found.append(error)
@@ -249,9 +249,9 @@ class BlockClient:
         return result
 
 
-def failure(reply: Reply, address: Address, range: ByteRange) -> BlockGone | BlockRefused:
+def failure(reply: Reply, address: Address, wanted: ByteRange) -> BlockGone | BlockRefused:
     """The error for a reply that is not OK."""
     if reply.status is Status.GONE:
         kind = OutputCorrupt if reply.reason is Reason.CORRUPT else BlockGone
-        return kind(address, range.segment, range.offset, range.length)
-    return BlockRefused(address, range.segment, MEANING[reply.reason])
+        return kind(address, wanted.segment, wanted.offset, wanted.length)
+    return BlockRefused(address, wanted.segment, MEANING[reply.reason])

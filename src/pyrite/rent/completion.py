@@ -17,7 +17,7 @@ EXECUTORS_PART = 0.5
 # A storage-only node runs nothing beside its block server.
 STORAGE_POOL_PART = 0.9
 # Times that differ by less count as equal: whole waves then need no queue.
-ALIKE = 1.01
+EQUAL_WITHIN = 1.01
 # Of more tasks than these, each is not looked at for itself.
 MANY = 500
 
@@ -317,7 +317,7 @@ def longest_queue(times: Sequence[float], slots: int) -> float:
     longest = max(times)
     if len(times) <= slots:
         return longest
-    if longest <= ALIKE * min(times):
+    if longest <= EQUAL_WITHIN * min(times):
         return ceil(len(times) / slots) * sum(times) / len(times)
     queues = list(times[:slots])
     heapify(queues)

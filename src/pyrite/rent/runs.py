@@ -10,13 +10,13 @@ from statistics import fmean
 from pyrite.forecast.costs import CostModel
 from pyrite.forecast.executortimes import Launched, Ran
 from pyrite.forecast.storylines import BadStory, Line, made_bytes
-from pyrite.forecast.storymodel import Learner, Told, follow
+from pyrite.forecast.storymodel import Learner, RecordedRun, follow
 from pyrite.forecast.workload import scaled
 from pyrite.rent.completion import Hire, Instance, StageLoad
 from pyrite.rent.stageloads import Loads, loads_of, mean_load, work_s
 
 # Runs whose work differs by more are worth a word.
-ALIKE = 0.1
+NOTABLE = 0.1
 AMPLE = 1 << 50
 
 
@@ -26,7 +26,7 @@ class StoryRun:
 
     path: str
     # As it ran, and as if there were more data.
-    told: Loads
+    recorded: Loads
     loads: Loads
     seconds: float
     nodes: int
@@ -63,8 +63,8 @@ def read_runs(paths: Sequence[str], model: CostModel, scale: int = 1) -> Runs:
     if len(runs) == 1:
         return Runs(runs, runs[0].loads, runs[0].notes)
     loads, notes = averaged([each.loads for each in runs])
-    told = [f"{os.path.basename(each.path)}: {note}" for each in runs for note in each.notes]
-    return Runs(runs, loads, (*told, *notes))
+    prefixed = [f"{os.path.basename(each.path)}: {note}" for each in runs for note in each.notes]
+    return Runs(runs, loads, (*prefixed, *notes))
 
 
 def read_run(path: str, model: CostModel, scale: int = 1) -> StoryRun:
@@ -73,19 +73,19 @@ def read_run(path: str, model: CostModel, scale: int = 1) -> StoryRun:
     follow(follower, path)
     unfinished = [job.id for job in follower.jobs.values() if job.ended_s is None]
     added = follower.complete()
-    told = follower.told(path)
+    run = follower.recorded_run(path)
     coding = follower.coding()
-    loads = loads_of(told.workload, coding)
+    loads = loads_of(run.workload, coding)
     return StoryRun(
         path,
         loads,
-        loads if scale == 1 else loads_of(scaled(told.workload, scale), coding),
-        told.seconds,
-        max(1, len(follower.benches)),
-        told.executors,
+        loads if scale == 1 else loads_of(scaled(run.workload, scale), coding),
+        run.seconds,
+        max(1, len(follower.node_times)),
+        run.executors,
         bool(unfinished),
         follower.last_s - follower.first_s,
-        (*told.workload.notes, *added),
+        (*run.workload.notes, *added),
     )
 
 
@@ -131,13 +131,13 @@ class Follower(Learner):
                 found[stage] = work_s / coding_s
         return found
 
-    def told(self, path: str) -> Told:
+    def recorded_run(self, path: str) -> RecordedRun:
         if not self.ran:
             raise BadStory(
                 f"{path!r} tells of no task that has ended yet: there is nothing to plan by. "
                 "Let the program run until some of its tasks have, or use --watch"
             )
-        return super().told(path)
+        return super().recorded_run(path)
 
     def complete(self) -> list[str]:
         """Ends what has not ended, with the means of what has; says what was added."""
@@ -210,7 +210,7 @@ def variation(runs: Sequence[Loads], alone: Sequence[str]) -> list[str]:
     spread = (max(works) - min(works)) / mean_s if mean_s else 0.0
     notes = [
         f"the mean of {len(runs)} runs; their tasks' own work was {min(works):.3g} s to "
-        f"{max(works):.3g} s" + (f", {spread:.0%} apart" if spread > ALIKE else "")
+        f"{max(works):.3g} s" + (f", {spread:.0%} apart" if spread > NOTABLE else "")
     ]
     if alone:
         notes.append(f"not all runs have {alone[0]}" + (" and others" if len(alone) > 1 else ""))

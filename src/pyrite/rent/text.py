@@ -16,7 +16,7 @@ from pyrite.rent.runs import Runs
 
 LONGEST_NAME = 40
 # What differs by less is not worth a word.
-ALIKE = 0.005
+NEGLIGIBLE = 0.005
 BESIDE = "starts, begun periods, price changes"
 
 
@@ -32,7 +32,7 @@ def introduction(runs: Runs, allocator: Allocator) -> str:
     """What the last story tells, and how well the model gives it back."""
     last = runs.last
     here = last.hire()
-    loads = last.told
+    loads = last.recorded
     modelled_s = sum(
         run_stage(loads.stages[stage], here, allocator.rates).seconds for stage in loads.order
     )
@@ -58,7 +58,7 @@ def stage_table(allocator: Allocator, plan: Plan) -> str:
     stages = range(len(plan.hires))
     rows += [stage_cells(allocator, plan, stage) for stage in stages]
     beside = plan.dollars - sum(stage_dollars(allocator, plan, stage) for stage in stages)
-    if abs(beside) > ALIKE * plan.dollars:
+    if abs(beside) > NEGLIGIBLE * plan.dollars:
         cells = [""] * len(STAGE_HEADINGS)
         cells[1], cells[8] = BESIDE, money(beside)
         rows.append(tuple(cells))
@@ -150,7 +150,7 @@ def compared(seconds: float, plan_s: float) -> str:
     ('50% slower', '50% faster', 'as fast')
     """
     change = seconds / plan_s - 1.0 if plan_s else 0.0
-    if abs(change) < ALIKE:
+    if abs(change) < NEGLIGIBLE:
         return "as fast"
     return f"{change:.0%} slower" if change > 0 else f"{-change:.0%} faster"
 
