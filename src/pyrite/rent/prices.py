@@ -1,4 +1,4 @@
-"""The file of instance types: what machines there are to rent, and what they cost."""
+"""Reads the file of instance types and their prices."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ KINDS = ("executor", "storage")
 
 
 class BadPrices(UserError):
-    """A file of instance types that can't be understood; the message says where and why."""
+    """The file of instance types is malformed; the message says where and why."""
 
 
 def read_prices(path: str) -> list[Instance]:
-    """The instance types of a TOML file, in its order."""
+    """Reads the instance types of a TOML file, in its order."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -64,7 +64,7 @@ def read_prices(path: str) -> list[Instance]:
         for number, line in enumerate(text.splitlines(), start=1)
         if re.match(r"\s*\[\[\s*instance\s*\]\]", line)
     ]
-    # They may be written in another way, as an array of inline tables.
+    # They may be an array of inline tables instead.
     lines += [1] * (len(tables) - len(lines))
     instances = [
         PriceEntry(path, line, table).instance() for line, table in zip(lines, tables, strict=False)
@@ -76,7 +76,7 @@ def read_prices(path: str) -> list[Instance]:
 
 
 class PriceEntry:
-    """One [[instance]], with the words for what is wrong with it."""
+    """One [[instance]], and the errors for its fields."""
 
     def __init__(self, path: str, line: int, table: Any) -> None:
         self.path = path
