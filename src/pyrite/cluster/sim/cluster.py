@@ -315,7 +315,7 @@ class SimCluster:
                 self.events.append(ev.StartFailed(executor.id, executor.node, reason))
 
     def report_node_lost(self, node: SimNode, reason: str) -> None:
-        """The driver gives a node up."""
+        """Reports a node as lost to the driver."""
         self._forget_peers(node)
         self.events.append(ev.NodeLost(node.id, reason))
 

@@ -84,7 +84,7 @@ class SourceMethods:
         with Uninterrupted():
             refs = [self._engine.put(buffers) for buffers in encoded]
             op = Slices([*refs])
-            # The rows live as long as somebody can compute with them.
+            # The rows live as long as an RDD can read them.
             self._engine.release_when_gone(op, refs)
         return RDD(self._me(), op)
 
