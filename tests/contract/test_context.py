@@ -337,11 +337,11 @@ class TestForks:
     ) -> None:
         sc = start()
         assert sc.parallelize([1, 2], 2).map(lambda x: x).count() == 2
-        fork_server = sc._engine.cluster.driver.launcher.process
+        fork_server = sc._engine.cluster.driver.fork_server.process
         # A slow machine may need longer than it is given before it is killed.
         close = ForkServerProcess.close
         monkeypatch.setattr(
-            ForkServerProcess, "close", lambda launcher, timeout_s: close(launcher, 60.0)
+            ForkServerProcess, "close", lambda fork_server, timeout_s: close(fork_server, 60.0)
         )
         read, write = os.pipe()
         pid = os.fork()

@@ -75,7 +75,7 @@ class Bench:
         node = nodes_of(self.sc)[name]
         links = list(self.sc._engine.cluster.by_id.values())  # type: ignore[attr-defined]
         pids = [each.pid for each in links if each.node == name and each.pid is not None]
-        for pid in (*pids, node.launcher.process.pid, node.server.process.pid):
+        for pid in (*pids, node.fork_server.process.pid, node.server.process.pid):
             # With the first of them the driver may have ended the others.
             send_signal(pid, signal.SIGKILL)
         wait_until(lambda: nodes_of(self.sc).get(name) is not node, "the node's loss")

@@ -64,5 +64,5 @@ def test_in_the_simulator_threads_keep_their_turns(no_context: None, presses: in
         with pytest.raises(KeyboardInterrupt):
             sc.parallelize(range(100), 100).map(work).collect()
         assert sc.statusTracker().getActiveJobsIds() == []
-        assert not sc._engine.desk.waiters and not sc._engine.result_stages
+        assert not sc._engine.waiters.by_job and not sc._engine.result_stages
         assert sc.parallelize(range(4), 2).map(lambda x: x).sum() == 6

@@ -151,17 +151,17 @@ class TestDeathOutsideTasks:
     def test_of_the_fork_server(self, sc: SparkContext) -> None:
         rdd = sc.parallelize(range(100), 4).map(lambda x: (x % 5, x)).reduceByKey(max)
         expected = sorted(rdd.collect())
-        fork_server = sc._engine.cluster.driver.launcher.process
+        fork_server = sc._engine.cluster.driver.fork_server.process
         fork_server.kill()
         wait_until(
-            lambda: sc._engine.cluster.driver.launcher.process is not fork_server,
+            lambda: sc._engine.cluster.driver.fork_server.process is not fork_server,
             "a new fork server",
         )
         assert sorted(rdd.collect()) == expected
         assert sc.parallelize(range(4), 4).map(lambda x: x).sum() == 6
 
     def test_of_the_fork_server_while_tasks_run(self, sc: SparkContext, marks: Marks) -> None:
-        fork_server_pid = sc._engine.cluster.driver.launcher.process.pid
+        fork_server_pid = sc._engine.cluster.driver.fork_server.process.pid
 
         def kill_fork_server(x: int) -> int:
             if x == 1 and marks.first("death"):

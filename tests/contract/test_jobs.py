@@ -124,7 +124,7 @@ class TestSideBySide:
         assert Background(sc.parallelize([1], 1).count).join() == 1
         sc._engine.story.listeners.remove(drop)
         assert held == []
-        wait_until(lambda: not sc._engine.desk.waiters, "the end of the iterator's jobs")
+        wait_until(lambda: not sc._engine.waiters.by_job, "the end of the iterator's jobs")
 
 
 class TestOrder:
@@ -444,7 +444,7 @@ def test_ctrl_c_while_the_job_is_submitted(
     with pytest.raises(KeyboardInterrupt):
         sc.parallelize(range(2), 2).foreach(work)
     assert sc.statusTracker().getActiveJobsIds() == []
-    assert not sc._engine.desk.waiters and not sc._engine.flags
+    assert not sc._engine.waiters.by_job and not sc._engine.flags
     assert sc.parallelize(range(4), 2).map(lambda x: x).sum() == 6
 
 

@@ -61,7 +61,7 @@ def test_a_node_that_dies_loses_its_blocks_only(start: Start, part: str) -> None
     grouped = pairs.groupByKey(4).mapValues(sum)
     expected = sorted(grouped.collect())
     node = nodes_of(sc)["node-1"]
-    process = node.launcher.process if part == "fork server" else node.server.process
+    process = node.fork_server.process if part == "fork server" else node.server.process
     os.kill(process.pid, signal.SIGKILL)
     assert sorted(grouped.collect()) == expected
     assert pairs.count() == 1000
@@ -74,7 +74,7 @@ def test_a_node_that_dies_leaves_the_others_folders_alone(start: Start) -> None:
     table = sc.broadcast(bytes(1 << 20))
     assert counts(sc) == EXPECTED
     lost, *others = nodes_of(sc)["node-1"], nodes_of(sc)["driver"], nodes_of(sc)["storage-0"]
-    fork_server = lost.launcher.process
+    fork_server = lost.fork_server.process
     os.kill(lost.server.process.pid, signal.SIGKILL)
     wait_until(lambda: fork_server.poll() is not None, "the end of its fork server")
     for node in others:
@@ -89,7 +89,7 @@ def test_the_second_copy_of_live_rows_lies_on_another_node(start: Start) -> None
     kept = rows.persist(StorageLevel.MEMORY_ONLY_2)
     assert kept.sum() == sum(range(1000))
     assert all(node.borrowed_bytes + node.lent_bytes for node in sc.memory().nodes[1:])
-    os.kill(nodes_of(sc)["node-1"].launcher.process.pid, signal.SIGKILL)
+    os.kill(nodes_of(sc)["node-1"].fork_server.process.pid, signal.SIGKILL)
     assert kept.sum() == sum(range(1000))
     assert computed.value == 1000
 

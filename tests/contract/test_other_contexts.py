@@ -208,7 +208,7 @@ def test_an_iterator_of_a_stopped_context_does_not_go_on_in_another(start: Start
         list(rows)
     del rows
     gc.collect()
-    wait_until(lambda: not new._engine.desk.waiters)
+    wait_until(lambda: not new._engine.waiters.by_job)
     assert new.parallelize([1, 2], 2).sum() == 3
 
 

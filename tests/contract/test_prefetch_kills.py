@@ -145,7 +145,7 @@ class Bench:
                 if each.node == "node-1" and each.pid in executor_pids(self.sc)
             ]
         else:
-            process = node.launcher.process if part == "fork server" else node.server.process
+            process = node.fork_server.process if part == "fork server" else node.server.process
             pid = process.pid
         os.kill(pid, signal.SIGKILL)
         if part != "executor":

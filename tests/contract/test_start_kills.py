@@ -66,7 +66,7 @@ def whole(sc: SparkContext) -> bool:
 def pid_of(part: Any, kind: str) -> int | None:
     """The process that a method's object, or its node, stands for."""
     if isinstance(part, LocalNode):
-        part = part.server if kind == "server" else part.launcher
+        part = part.server if kind == "server" else part.fork_server
     return None if part is None else part.process.pid
 
 

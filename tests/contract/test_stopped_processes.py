@@ -88,10 +88,10 @@ def test_the_fork_server_is_given_up(start: Start, stop: Any, caplog: Any) -> No
     sc = start("local[2]", spark__network__timeout=TIMEOUT)
     assert counts(sc) == EXPECTED
     driver = sc._engine.cluster.driver  # type: ignore[attr-defined]
-    fork_server = driver.launcher.process
+    fork_server = driver.fork_server.process
     with caplog.at_level(logging.WARNING, "pyrite"):
         stop(fork_server.pid)
-        wait_until(lambda: driver.launcher.process is not fork_server, "another fork server")
+        wait_until(lambda: driver.fork_server.process is not fork_server, "another fork server")
     assert said(caplog, f"(pid {fork_server.pid}) does not answer") == 1
     assert counts(sc) == EXPECTED
 

@@ -117,7 +117,7 @@ def test_they_end_with_an_executor_that_is_killed(start: Start, run: Any) -> Non
 def test_they_end_with_a_fork_server_that_is_killed(start: Start, run: Any) -> None:
     sc = start("local[1]")
     started = run(sc)
-    sc._engine.cluster.driver.launcher.process.kill()  # type: ignore[attr-defined]
+    sc._engine.cluster.driver.fork_server.process.kill()  # type: ignore[attr-defined]
     wait_for_ends(started, "session", "daemon")
     assert sc.parallelize(range(4), 2).count() == 4
 

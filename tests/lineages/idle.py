@@ -55,8 +55,8 @@ def what_is_left(engine: Any) -> dict[str, Any]:
         "stages": dict(engine.result_stages),
         "map stages": dict(engine.map_stages),
         "flags": dict(engine.flags),
-        "waiters": dict(engine.desk.waiters),
-        "questions": dict(engine.desk.questions),
+        "waiters": dict(engine.waiters.by_job),
+        "questions": dict(engine.waiters.questions),
         "live blocks": {name: each.live for name, each in segments.items() if each.live},
         "files": stray_files(engine, segments),
     }

@@ -56,9 +56,9 @@ def run_seeds(seeds: tuple[int, ...], mutation: str | None = None) -> Summary:
     from mutations import switched_on
     from trial import run_case
 
-    from pyrite import rare
+    from pyrite import probe
 
-    rare.reached.clear()
+    probe.reached.clear()
     total = NOTHING
     with switched_on(mutation) if mutation else nullcontext():
         for seed in seeds:
@@ -80,7 +80,7 @@ def run_seeds(seeds: tuple[int, ...], mutation: str | None = None) -> Summary:
             if total.seeds % CHUNK == 0:
                 # A trial's own collections don't see what earlier trials have left.
                 gc.collect()
-    return total._replace(marks=Counter(rare.reached))
+    return total._replace(marks=Counter(probe.reached))
 
 
 def start_worker(path: list[str], numbers: multiprocessing.Queue[int]) -> None:

@@ -15,7 +15,7 @@ def all_marks() -> dict[str, str]:
     for path in sorted(root.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
-                case ast.Call(func=ast.Name(id="rare"), args=[ast.Constant(value=str(mark))]):
+                case ast.Call(func=ast.Name(id="probe"), args=[ast.Constant(value=str(mark))]):
                     assert mark not in found, f"{mark!r} marks two places"
                     found[mark] = str(path.relative_to(root))
     return found

@@ -86,7 +86,7 @@ class Trial:
                 shutil.rmtree(folder, ignore_errors=True)
         return Result(
             self.failures[0] if self.failures else "",
-            cluster.told,
+            cluster.events_taken,
             cluster.now_s(),
             Counter(each.kind for each in cluster.faults.happened) + cluster.reached,
             self.judge.errors,

@@ -1,4 +1,4 @@
-"""What the driver and its executors say to each other, whatever carries their words."""
+"""The messages between the driver and its executors, whatever transport carries them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_NEWS = ev.KeptNews()
 
 
 class Peer:
-    """One executor as the driver knows it: where it is, and what it has been told."""
+    """One executor as the driver sees it: its node, and the stages and snapshots it was sent."""
 
     def __init__(self, id: ExecutorId, node: NodeId) -> None:
         self.id = id
@@ -38,24 +38,24 @@ class Peer:
         self.snapshots: dict[ShuffleId, int] = {}
 
     def put(self, message: Message) -> None:
-        """Lays a message out for the executor; messages arrive in this order, or not at all."""
+        """Queues a message for the executor; messages arrive in this order, or not at all."""
         raise NotImplementedError
 
     def flush(self) -> None:
-        """Sends what was put, now rather than when the driver is idle."""
+        """Sends the queued messages now, rather than when the driver is idle."""
 
 
 class Conversation:
-    """Puts commands into words for executors, and their words into events."""
+    """Encodes commands as messages to executors, and decodes their messages into events."""
 
     def __init__(self, source: StageSource) -> None:
         self.source = source
         self.peers: dict[ExecutorId, Peer] = {}
-        # Of the stages that run, with their pickled layouts.
+        # Running stages, with their pickled layouts.
         self.programs: dict[StageId, tuple[Program, bytes]] = {}
 
     def send(self, command: Command) -> bool:
-        """Tells executors what they need to know of a command; False where it is not for them."""
+        """Sends a command to the executors it concerns; False if it is not for executors."""
         match command:
             case do.LaunchTask():
                 self._launch(command)
@@ -132,7 +132,7 @@ class Conversation:
 
 
 def slices_for(program: Program, *partitions: int) -> list[bytes] | None:
-    """What a task is sent for each of its partitions alone; nothing where no operator has any."""
+    """The pickled slices of a task's partitions; None if no operator has slices."""
     if not program.sliced:
         return None
     return [pickle.dumps(program.slices(index)) for index in partitions]
@@ -143,7 +143,7 @@ def encode_divided(divided: do.Divided) -> Message:
 
 
 def decode(peer: Peer, message: Message) -> Iterator[Event]:
-    """An executor's message as events: what it found lost, then what became of its task."""
+    """Decodes an executor's message: the blocks it found lost, then the outcome of its task."""
     match message:
         case ("ok", attempt, answers, *report):
             yield from losses(report)
@@ -178,7 +178,7 @@ def decode(peer: Peer, message: Message) -> Iterator[Event]:
 def made(
     result: Any, output: Any, sizes: bytes | None, accumulators: bytes | None
 ) -> ev.TaskOutput:
-    """What a task made of one partition, as the wire carries it, named again."""
+    """Decodes what a task produced for one partition."""
     return ev.TaskOutput(
         BlockRef(*result) if isinstance(result, tuple) else result,
         None if output is None else BlockRef(*output),
@@ -195,7 +195,7 @@ def losses(report: list[Any]) -> Iterator[Event]:
 
 
 def kept_news(report: list[Any]) -> ev.KeptNews:
-    """What a task did with kept partitions, as the wire carries it, named again."""
+    """Decodes what a task did with kept partitions."""
     stored, dropped, _, found, computed = report
     if not (stored or dropped or computed or any(found)):
         return NO_NEWS

@@ -1,4 +1,4 @@
-"""The port between decisions and the world, and the only loop."""
+"""The interface between the scheduler and the outside world, and the event loop."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from pyrite.schedule.story import Story
 
 
 class Joinable(Protocol):
-    """A thread that was started."""
+    """A started thread."""
 
     def join(self) -> None:
-        """Waits for its end."""
+        """Waits until it ends."""
 
 
 class Threads(Protocol):
-    """How threads of the driver start, and wait for each other."""
+    """How the driver's threads start, and wait for each other."""
 
     def start(self, work: Callable[[], None], name: str) -> Joinable:
-        """Runs the work in a thread of its own."""
+        """Runs the work in a new thread."""
 
     def wait(
         self, changed: WaitQueue, ready: Callable[[], object], timeout_s: float | None = None
     ) -> bool:
-        """Waits until it is ready, which whoever wakes `changed` may have made it."""
+        """Waits until `ready()` is true; checks it again each time that `changed` is woken."""
 
 
 class CommandTarget(Protocol):
-    """Where commands are performed, and events come from."""
+    """Performs commands, and returns events."""
 
     def now_s(self) -> float:
-        """The time that the scheduler is told."""
+        """The scheduler's time."""
 
     def perform(self, command: Command) -> None:
         """Starts the work and returns at once."""
 
     def wait_event(self) -> Event | None:
-        """The next thing that happened; None once the cluster is closed."""
+        """Waits for the next event; None once the cluster is closed."""
 
 
 class Cluster(CommandTarget, Protocol):
@@ -52,48 +52,49 @@ class Cluster(CommandTarget, Protocol):
     threads: Threads
 
     def post(self, event: Event) -> None:
-        """Tells of something that happened in the driver; callable from any thread."""
+        """Queues an event of the driver; callable from any thread."""
 
     def post_when_gone(self, owner: Any, event: Event) -> Callable[[], None]:
-        """Posts an event when an object goes, or when what is given is called."""
+        """Posts the event when the object is freed, or earlier, when the returned function is
+        called."""
 
     def call_when_gone(self, owner: Any, call: Callable[[], None]) -> None:
-        """Calls it in the loop's thread when an object goes."""
+        """Calls it in the loop's thread when the object is freed."""
 
     def put(self, buffers: Sequence[Any], size: int) -> BlockRef:
         """Writes a block of the driver's own into the pool; callable from any thread."""
 
     def read(self, ref: BlockRef) -> memoryview:
-        """The bytes of a block, for the driver; callable from any thread."""
+        """Returns the bytes of a block; callable from any thread."""
 
     def add_node(self, pool_bytes: int) -> NodeId:
-        """Takes in a storage-only node; callable from any thread."""
+        """Adds a storage-only node; callable from any thread."""
 
     def scratch_folder(self) -> str:
-        """A folder of the driver that is removed with all other traces of it."""
+        """A folder of the driver's own, removed when the cluster is released."""
 
     def files_folder(self) -> str:
-        """The folder that added files are laid into for all tasks."""
+        """The folder of `addFile`: all tasks read it."""
 
     def close(self) -> None:
-        """Ends the loop: `wait_event` gives None; callable from any thread."""
+        """Ends the loop: `wait_event` returns None; callable from any thread."""
 
     def refuse(self) -> None:
-        """The loop has ended: nobody is to wait for an answer any more."""
+        """Fails all requests that wait for an answer, after the loop has ended."""
 
     def release(self) -> None:
-        """Ends every process and removes every trace, after the loop has ended."""
+        """Ends all processes and removes all files, after the loop has ended."""
 
 
 class ResultTarget(Protocol):
-    """Where the driver's threads wait for their jobs."""
+    """Delivers results to the driver's threads, which wait for their jobs."""
 
     def perform(self, command: ForDesk) -> None:
-        """Hands a result, a count, an end or an answer to the thread that waits for it."""
+        """Delivers a result, accumulators, the end of a job or an answer to the waiting thread."""
 
 
 class StageSource(Protocol):
-    """Gives what executors need before they can run a stage's tasks."""
+    """Supplies what executors need before they can run a stage's tasks."""
 
     def program(self, stage: StageId) -> Program:
         """What the stage's tasks compute."""
@@ -102,14 +103,16 @@ class StageSource(Protocol):
         """The pickled Header of the stage in this job."""
 
 
-def drive(scheduler: Scheduler, cluster: CommandTarget, desk: ResultTarget, story: Story) -> None:
-    """Events in, commands out, until the cluster is closed."""
+def drive(
+    scheduler: Scheduler, cluster: CommandTarget, waiters: ResultTarget, story: Story
+) -> None:
+    """Passes each event to the scheduler and performs its commands, until the cluster closes."""
     while (event := cluster.wait_event()) is not None:
         now_s = cluster.now_s()
         commands = scheduler.handle(event, now_s)
         story.add(now_s, event, commands)
         for command in commands:
             if isinstance(command, ForDesk):
-                desk.perform(command)
+                waiters.perform(command)
             elif not isinstance(command, ForStory):
                 cluster.perform(command)

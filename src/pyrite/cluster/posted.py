@@ -1,4 +1,4 @@
-"""What threads of the driver tell the loop."""
+"""Events that threads of the driver post to the loop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyrite.schedule.events import Event
 
 
 class Waking(weakref.ref[Any]):
-    """Wakes the loop when an object goes."""
+    """A weak reference that wakes the loop when its object is freed."""
 
     __slots__ = ("wake",)
 
@@ -22,7 +22,7 @@ class Waking(weakref.ref[Any]):
 
 
 class Departure(weakref.ref[Any]):
-    """What is to be told, or done by the loop's thread, when an object goes."""
+    """A weak reference with the event or call that is due when its object is freed."""
 
     __slots__ = ("call", "event", "number", "waking")
 
@@ -33,18 +33,18 @@ class Departure(weakref.ref[Any]):
 
 
 class Posted:
-    """Events from any thread of the driver in order, and what follows from objects that go.
+    """A queue of events from any thread of the driver, and of objects that were freed.
 
-    A finalizer in Python could be broken off by Ctrl-C, and what it should tell would be lost. So
-    both steps here are calls in C: one lays the departure behind the events, one wakes the loop.
+    Ctrl-C could interrupt a finalizer written in Python, and its event would be lost. So both steps
+    are calls in C: one appends the departure to the queue, one wakes the loop.
     """
 
     def __init__(self, wake: Callable[[bytes], object] | None = None) -> None:
-        # Written in C, and called with a byte.
+        # A function written in C that takes a byte.
         self.wake = wake
         self.items: deque[Event | Departure] = deque()
         self.numbers = itertools.count()
-        # A reference that nobody holds is not called.
+        # A weak reference that is itself freed is not called back, so all of them are held here.
         self.departures: dict[int, Departure] = {}
         self.closed = False
 
@@ -54,17 +54,17 @@ class Posted:
 
     def wake_loop(self) -> None:
         if self.wake is not None:
-            # A full buffer wakes the loop too, and a closed one has no loop to wake.
+            # With a full buffer the loop wakes anyway; with a closed one there is no loop.
             with suppress(OSError, ValueError):
                 self.wake(b"w")
 
     def post_when_gone(self, owner: Any, event: Event) -> Callable[[], None]:
-        """Posts the event when the object goes, or when what is given is called."""
+        """Posts the event when the object is freed, or when the returned function is called."""
         number = self._watch(owner, event, None)
         return lambda: self._post_early(number)
 
     def call_when_gone(self, owner: Any, call: Callable[[], None]) -> None:
-        """Has the loop's thread call it when the object goes."""
+        """Has the loop's thread call it when the object is freed."""
         self._watch(owner, None, call)
 
     def _watch(self, owner: Any, event: Event | None, call: Callable[[], None] | None) -> int:
@@ -74,7 +74,7 @@ class Posted:
         if self.wake is not None:
             waking = Waking(owner, methodcaller("wake", b"w"))
             waking.wake = self.wake
-        # Of an object's references the last one that was made is called first.
+        # Python calls the newest reference of an object first: this one before `waking`.
         departure = Departure(owner, self.items.append)
         departure.event, departure.call, departure.waking = event, call, waking
         number = departure.number = next(self.numbers)
@@ -88,7 +88,7 @@ class Posted:
             self.post(departure.event)
 
     def has_event(self) -> bool:
-        """Whether there is one; calls what comes before it."""
+        """Whether an event is queued; makes the calls that are queued before it."""
         while self.items:
             first = self.items[0]
             if not isinstance(first, Departure) or first.call is None:
@@ -99,7 +99,7 @@ class Posted:
         return False
 
     def take(self) -> Event:
-        """The first event."""
+        """Removes and returns the first event."""
         first = self.items.popleft()
         if not isinstance(first, Departure):
             return first
@@ -108,6 +108,6 @@ class Posted:
         return first.event
 
     def close(self) -> None:
-        """Nobody reads any more: who goes from here on tells nobody."""
+        """Ignores objects that are freed from now on: the loop has ended."""
         self.closed = True
         self.departures.clear()

@@ -1,4 +1,4 @@
-"""Scratch folders: private, locked by the living, swept when their owners are dead."""
+"""Scratch folders: private, locked by their owner, removed once it is dead."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyrite.errors import UserError
 from pyrite.ids import NodeId
 
 SHARED_MEMORY = "/dev/shm"
-# A folder without a lock that is younger than this may be about to get one.
+# A younger folder without a lock may be about to get one.
 YOUNG_S = 10.0
 NAMED = "app-"
 # Folders that are not locked yet; they get their names with their locks.
@@ -23,12 +23,12 @@ ANOTHER = "choose another scratch folder: spark.local.dir, or an Exchange's loca
 class Scratch:
     """One node's folders in shared memory and on disk, for one application.
 
-    Their names are known before they are made, so that whoever is to remove them after a driver
-    that was killed can be started before there is anything to remove.
+    Their names are known before they are made: the processes that remove them after the driver was
+    killed can start before there is anything to remove.
     """
 
     def __init__(self, local_dir: str) -> None:
-        # First what can fail: an error leaves nothing behind.
+        # What can fail comes first: an error leaves nothing behind.
         homes = [make_home(memory_root(local_dir)), make_home(local_dir)]
         self.memory, self.disk = (new_path(home) for home in homes)
         self.locks: list[int] = []
@@ -47,7 +47,7 @@ class Scratch:
         return Folders(self.memory, self.disk, node)
 
     def traces(self) -> list[str]:
-        """Everything that may be left of it, however far it was made."""
+        """All paths that may exist, however far `make` got."""
         return [path for each in (self.memory, self.disk) for path in (each, unnamed(each))]
 
     def remove(self) -> None:
@@ -63,14 +63,14 @@ def memory_root(local_dir: str) -> str:
 
 
 def make_private(parent: str) -> tuple[str, int]:
-    """A new folder for this application, in a folder that only this user can enter, and the
-    descriptor that locks it."""
+    """Makes a folder for this application, inside one that only this user can enter; returns it
+    with the descriptor that locks it."""
     folder = new_path(make_home(parent))
     return folder, make_locked(folder)
 
 
 def make_home(parent: str) -> str:
-    """The folder of this user's applications, without what dead ones left in it."""
+    """Makes the folder of this user's applications, and sweeps what dead ones left in it."""
     home = os.path.join(parent, f"pyrite-{os.getuid()}")
     try:
         os.makedirs(home, mode=0o700, exist_ok=True)
@@ -90,7 +90,7 @@ def make_home(parent: str) -> str:
 
 
 def cure(parent: str) -> str:
-    """What to do about a folder that can't be used."""
+    """The advice for a folder that can't be used."""
     if parent == SHARED_MEMORY:
         # No setting moves the folder in shared memory.
         return "remove it, or have its owner or root remove it"
@@ -108,7 +108,7 @@ def unnamed(folder: str) -> str:
 
 
 def make_locked(folder: str) -> int:
-    """Makes a folder that is locked from the moment it has its name."""
+    """Makes a folder that is locked before it gets its name; returns the lock's descriptor."""
     os.mkdir(unnamed(folder), mode=0o700)
     fd = lock(unnamed(folder))
     os.rename(unnamed(folder), folder)
@@ -116,14 +116,14 @@ def make_locked(folder: str) -> int:
 
 
 def lock(folder: str) -> int:
-    """Marks the folder as in use, as long as this process lives."""
+    """Marks the folder as in use for the life of this process."""
     fd = os.open(os.path.join(folder, "lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     fcntl.flock(fd, fcntl.LOCK_SH)
     return fd
 
 
 def sweep(home: str) -> None:
-    """Removes what applications left behind that were killed."""
+    """Removes the folders of applications that were killed."""
     with os.scandir(home) as entries:
         remove_folders(
             entry.path

@@ -15,7 +15,7 @@ from pyrite.errors import ContextStopped
 from pyrite.ids import DRIVER, BlockRef, ExecutorId, NodeId
 from pyrite.schedule.events import BlockPut, Event, SpaceWanted
 
-# The driver's own node, where it has one: it has a pool and no executors.
+# The driver's node in a cluster of several: a pool without executors.
 DRIVER_NODE = NodeId("driver")
 STOPPED = "the context was stopped while a value was put into its pool"
 
@@ -23,7 +23,7 @@ MakeWriter = Callable[[Folders, ExecutorId, Lease], SegmentWriter]
 
 
 class DriverSpace:
-    """Writes the driver's blocks; the scheduler is asked for room as executors ask."""
+    """Writes the driver's blocks; asks the scheduler for room, as executors do."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class DriverSpace:
         self.node = folders.node
         self.post = post
         self.threads = threads
-        # Who asked for room has to take the answer: the next one would take it for its own.
+        # A thread that asked for room must take the answer, or the next one would take it.
         self.changed = WaitQueue(is_interruptible=False)
         self.answers: deque[NodeId | None] = deque()
         self.writing = False
@@ -62,7 +62,7 @@ class DriverSpace:
             self.changed.wake_all()
 
     def _begin(self) -> bool:
-        """True for one thread at a time."""
+        """Takes the turn to write; False if another thread has it."""
         free = not self.writing
         self.writing = True
         return free
@@ -72,12 +72,12 @@ class DriverSpace:
         self.changed.wake_all()
 
     def close(self) -> None:
-        """Nobody answers any more: who asks is told so instead of waiting for ever."""
+        """Fails requests for room from now on: the scheduler answers no more."""
         self.closed = True
         self.changed.wake_all()
 
     def release(self) -> None:
-        """Nobody writes any more, after the one who does just now."""
+        """Refuses writes from now on, after the one under way."""
         with self._writing_alone():
             self.released = True
             self.writer.close()

@@ -9,7 +9,7 @@ from pyrite.cluster.waitqueue import WaitQueue
 
 
 class FreeThreads:
-    """Threads that run at once, and wait for each other."""
+    """Real threads, in contrast to those of the simulator, which take turns."""
 
     def start(self, work: Callable[[], None], name: str) -> threading.Thread:
         thread = threading.Thread(target=work, name=name, daemon=True)

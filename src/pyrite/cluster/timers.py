@@ -12,10 +12,10 @@ from pyrite.schedule.timer import Timer
 
 
 class Timers:
-    """Timers that are set, the next one first; of those for one moment the one set first.
+    """A heap of timers, ordered by time, then by the order in which they were set.
 
-    Of several times asked for with one timer the first counts: when it fires, the scheduler looks
-    again at everything.
+    If a timer is set several times, the earliest counts: when it fires, the scheduler checks
+    everything again.
     """
 
     def __init__(self) -> None:
@@ -29,11 +29,11 @@ class Timers:
             heapq.heappush(self.heap, (command.at_s, next(self.order), command.timer))
 
     def next_s(self) -> float | None:
-        """When the next one is due."""
+        """When the next timer is due."""
         return self.heap[0][0] if self.heap else None
 
     def take_due(self, now_s: float) -> list[TimerFired]:
-        """Those that fire now."""
+        """Removes and returns the timers that are due."""
         due = []
         while self.heap and self.heap[0][0] <= now_s:
             at_s, _, timer = heapq.heappop(self.heap)

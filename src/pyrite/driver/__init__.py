@@ -1,1 +1,1 @@
-"""The driver: jobs, stages and blocks as the user's process sees them."""
+"""The driver: the part of the engine in the user's process."""

@@ -1,4 +1,4 @@
-"""A shuffle for any program on its own: register one, put maps' outputs, get reducers' parts."""
+"""A shuffle for any program: register one, put maps' outputs, get reducers' parts."""
 
 from pyrite.exchange.errors import (
     AlreadyPut,

@@ -1,4 +1,4 @@
-"""What can go wrong between a program and its exchange; each names the shuffle and the cure."""
+"""Errors between a program and its exchange; each names the shuffle and the cure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyrite.errors import ClusterError, UserError
 
-# A message names so many maps; the attribute has them all.
+# How many maps an error's text names; the attribute has all.
 SHOWN = 10
 
 
@@ -26,8 +26,8 @@ class ExchangeLost(ClusterError):
         self.reason = reason
 
 
-class ServerLost(ExchangeLost):
-    """The exchange's block server does not answer; its desk may, and know of another."""
+class BlockServerLost(ExchangeLost):
+    """The exchange's block server does not answer; the exchange's server may have a new one."""
 
 
 class ExchangeFull(ClusterError):
@@ -45,7 +45,7 @@ class ExchangeFull(ClusterError):
 
 
 class PartLost(ClusterError):
-    """A part is not what was put, or its file has gone; its whole map counts as missing now."""
+    """A part is corrupt, or its file is lost; its whole map counts as missing now."""
 
     def __init__(self, shuffle: int, map: int, reducer: int, reason: str) -> None:
         super().__init__(
@@ -59,7 +59,7 @@ class PartLost(ClusterError):
 
 
 class TooManyFiles(ClusterError, OSError):
-    """This process may not open as many files as it reads segments of an exchange."""
+    """This process may not open a file for each segment of the exchange that it reads."""
 
     def __init__(self, segment: str) -> None:
         super().__init__(
@@ -77,8 +77,8 @@ class MapsMissing(ClusterError, TimeoutError):
         shown = ", ".join(map(str, maps[:SHOWN])) + (", ..." if len(maps) > SHOWN else "")
         super().__init__(
             f"reducer {reducer} of shuffle {shuffle} has waited in vain for maps that are not "
-            f"there ({len(maps)}): {shown}. See to those who should put them, or wait longer with "
-            "timeout_s."
+            f"there ({len(maps)}): {shown}. Check the processes that should put them, or wait "
+            "longer with timeout_s."
         )
         self.shuffle = shuffle
         self.reducer = reducer
@@ -97,7 +97,7 @@ class UnknownShuffle(UserError, LookupError):
 
 
 class AlreadyPut(UserError):
-    """A map's output is there already, and has other bytes."""
+    """A map's output was put before, with other bytes."""
 
     def __init__(self, shuffle: int, map: int) -> None:
         super().__init__(
@@ -109,7 +109,7 @@ class AlreadyPut(UserError):
 
 
 class NotInShuffle(UserError, ValueError):
-    """A map, a reducer or a list of parts that the shuffle was not registered for."""
+    """The shuffle was not registered for this map, reducer or number of parts."""
 
     def __init__(self, shuffle: int, what: str, cure: str) -> None:
         super().__init__(f"shuffle {shuffle} {what}. {cure}")

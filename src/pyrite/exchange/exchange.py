@@ -11,7 +11,7 @@ from pyrite.errors import UserError
 from pyrite.exchange.book import MOST_PARTS
 from pyrite.exchange.options import checked
 from pyrite.exchange.process import ExchangeServerProcess
-from pyrite.exchange.serverconnection import VISITS
+from pyrite.exchange.serverconnection import CONNECTIONS
 from pyrite.exchange.shuffle import Shuffle
 from pyrite.remote.handshake import SECRET_BYTES
 
@@ -19,7 +19,7 @@ from pyrite.remote.handshake import SECRET_BYTES
 class Exchange:
     """Shuffles for processes of this machine, and of others that can reach `host`.
 
-    It lives until it is closed, or this process ends: then what was put is gone.
+    It lives until it is closed or this process ends: all outputs are lost then.
 
     >>> with Exchange(memory="64m") as exchange:
     ...     shuffle = exchange.register(maps=2, reducers=2)
@@ -37,35 +37,35 @@ class Exchange:
         host: str = "127.0.0.1",
         direct: bool = True,
     ) -> None:
-        """Starts the exchange's processes: `memory` is the pool, `local_dir` takes what is more.
+        """Starts the exchange's processes: `memory` is the pool, `local_dir` takes the overflow.
 
-        With `direct=False` not even processes of this machine open the pool's files: all bytes go
-        through the block server, as they do for other machines and users in any case.
+        With `direct=False` even processes of this machine do not open the pool's files: all bytes
+        go through the block server, as they always do for other machines and users.
         """
         options = checked(memory, local_dir, host, direct)
         self.secret = os.urandom(SECRET_BYTES)
-        self.desk = ExchangeServerProcess(options, self.secret)
-        self.address = self.desk.address
+        self.server = ExchangeServerProcess(options, self.secret)
+        self.address = self.server.address
         self.owner = os.getpid()
         OPEN.add(self)
 
     def register(self, maps: int, reducers: int) -> Shuffle:
-        """A new shuffle: a handle to be sent to whoever puts its maps or gets its parts."""
+        """Registers a shuffle; returns a handle for the processes that put maps or get parts."""
         maps, reducers = index(maps), index(reducers)
         if not (0 <= maps <= MOST_PARTS and 1 <= reducers <= MOST_PARTS):
             raise UserError(
                 f"a shuffle of {maps} maps and {reducers} reducers can't be registered: it has at "
                 f"least one reducer, and at most {MOST_PARTS} of each"
             )
-        with VISITS.visit((self.address, self.secret)) as visit:
-            id = visit.ask("register", maps, reducers)[1]
+        with CONNECTIONS.borrow((self.address, self.secret)) as connection:
+            id = connection.ask("register", maps, reducers)[1]
         return Shuffle(self.address, self.secret, id, maps, reducers)
 
     def close(self) -> None:
-        """Ends the exchange and frees all it holds; a forked child's copy does nothing."""
+        """Ends the exchange and frees all its memory; does nothing in a forked child."""
         if os.getpid() == self.owner:
-            VISITS.end((self.address, self.secret))
-            self.desk.stop()
+            CONNECTIONS.end((self.address, self.secret))
+            self.server.stop()
             OPEN.discard(self)
 
     def __enter__(self) -> Exchange:
@@ -85,6 +85,6 @@ class Exchange:
         )
 
 
-# Those that are not closed: they live on though nobody holds them, as their handles may be with
-# others. A forked child has copies, which end nothing.
+# Open exchanges: they live on without references, as other processes may hold their handles. A
+# forked child has copies, which end nothing.
 OPEN: set[Exchange] = set()

@@ -1,4 +1,4 @@
-"""What a forked child must not hold: connections that speak for its parent."""
+"""Closes the parent's connections in forked children."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from weakref import WeakSet
 
 
 class Held(Protocol):
-    """Something whose descriptors a child has no use for."""
+    """An object with descriptors that a child must close."""
 
     def let_go(self) -> None:
-        """Closes the descriptors here, and says nothing to anybody."""
+        """Closes the descriptors without sending anything."""
 
 
 _held: WeakSet[Held] = WeakSet()
 
 
 def not_in_children(held: Held) -> None:
-    """Has this let go in each child that is forked from now on.
+    """Has the object closed in each child that is forked from now on.
 
-    A child that held a socket of its parent would hide from the other side that the parent ended.
+    A child that held a socket of its parent would hide the parent's end from the other side.
     """
     _held.add(held)
 

@@ -1,4 +1,4 @@
-"""What an exchange is opened with: checked here, before a process is started for it."""
+"""The options of an exchange, checked before its process starts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pyrite.blocks.writer import SEGMENT_BYTES
 from pyrite.errors import UserError
 from pyrite.settings import parse_bytes
 
-# The larger a pool is, the larger are its segments, up to the engine's.
+# A pool has about so many segments, unless they would be larger than the engine's.
 SEGMENTS = 64
 SMALLEST_BYTES = 64 << 10
 
 
 class Options(NamedTuple):
-    """What the desk is told by its owner."""
+    """The options that the owner sends to the server."""
 
     memory_bytes: int
     segment_bytes: int
@@ -28,7 +28,7 @@ class Options(NamedTuple):
 
 
 def checked(memory: str | int, local_dir: str | None, host: str, direct: bool) -> Options:
-    """The options as they are used; raises UserError for those that can't be."""
+    """Returns checked options; raises UserError for bad ones."""
     memory_bytes = size_of(memory)
     segment_bytes = min(SEGMENT_BYTES, max(SMALLEST_BYTES, memory_bytes // SEGMENTS))
     folder = os.path.abspath(local_dir or tempfile.gettempdir())
@@ -56,7 +56,8 @@ def size_of(memory: str | int) -> int:
 
 
 def check_host(host: str) -> None:
-    """A handle carries the address: it has to be one that is of use elsewhere, if it looks so."""
+    """Refuses hosts that other machines can't reach, unless they are plain loopback addresses:
+    handles carry the address."""
     if host in ("", "0.0.0.0"):
         raise UserError(
             f"an exchange can't listen at {host!r}, since handles carry its address: give the "
@@ -67,7 +68,7 @@ def check_host(host: str) -> None:
     try:
         address = socket.gethostbyname(host)
     except OSError:
-        # Who tries to listen there says what is wrong.
+        # The attempt to listen there will report the reason.
         return
     if address.startswith("127."):
         raise UserError(

@@ -1,7 +1,7 @@
-"""One map's output as the exchange keeps it: parts one behind another, and what tells them apart.
+"""One map's output: a block with the parts in sequence, and their ends and checksums.
 
-Where the parts end and their checksums lie with the book and not in the block, so that a reducer
-reads its own bytes only, and a block that is spoilt can't mislead about itself.
+The book holds the ends and checksums, not the block: so a reducer reads only its own bytes, and a
+corrupt block can't hide that it is corrupt.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from pyrite.ids import BlockRef, Medium
 
-# Parts begin at multiples of this, so that arrays of numbers are read in place.
+# Parts begin at multiples of this, so that arrays of numbers can be read in place.
 ALIGNMENT = 8
 PADDING = [bytes(count) for count in range(ALIGNMENT)]
 
 
 class PartRef(NamedTuple):
-    """Where one part lies, and its checksum."""
+    """The place of one part, and its checksum."""
 
     segment: str
     offset: int
@@ -28,7 +28,7 @@ class PartRef(NamedTuple):
 
 
 class PutOutput(NamedTuple):
-    """Where a map's output lies, where its parts end within it, and their checksums."""
+    """The place of a map's output, the ends of its parts, and their checksums."""
 
     block: BlockRef
     ends: array[int]
@@ -38,7 +38,7 @@ class PutOutput(NamedTuple):
     def made(cls, block: BlockRef, ends: Sequence[int], checks: Sequence[int]) -> PutOutput:
         return cls(block, array("Q", ends), array("I", checks))
 
-    def stretch(self, part: int) -> PartRef:
+    def part_ref(self, part: int) -> PartRef:
         start = self._start(part)
         _, segment, offset, _, medium = self.block
         length = self.ends[part] - start
@@ -48,7 +48,7 @@ class PutOutput(NamedTuple):
         return self.ends[part] - self._start(part)
 
     def has_bytes_of(self, other: PutOutput) -> bool:
-        """Whether both hold the same parts, as far as sizes and checksums tell."""
+        """Whether both have the same parts, by sizes and checksums."""
         return self.ends == other.ends and self.checks == other.checks
 
     def _start(self, part: int) -> int:
@@ -56,7 +56,7 @@ class PutOutput(NamedTuple):
 
 
 def aligned(offset: int) -> int:
-    """The next multiple at which a part may begin."""
+    """The next offset at which a part may begin."""
     return -(-offset // ALIGNMENT) * ALIGNMENT
 
 

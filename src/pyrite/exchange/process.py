@@ -1,4 +1,4 @@
-"""The process of an exchange's desk, and its owner's end of it."""
+"""The process of an exchange's server, and its owner's side."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BOOT = "import sys; from pyrite.exchange.process import main; main(int(sys.argv[
 
 
 class ExchangeServerProcess:
-    """A running desk with folders and a block server; it ends with this process at the latest."""
+    """A running server with folders and a block server; it ends with this process at latest."""
 
     def __init__(self, options: Options, secret: bytes) -> None:
         hold_standard_descriptors()
@@ -41,14 +41,14 @@ class ExchangeServerProcess:
                 command,
                 pass_fds=[theirs.fileno()],
                 env={**os.environ, "PYTHONPATH": path},
-                # Ctrl-C in the terminal is the owner's to handle.
+                # The owner alone handles Ctrl-C in the terminal.
                 start_new_session=True,
                 stdin=subprocess.DEVNULL,
             )
         not_in_children(self)
         try:
             self.control.settimeout(START_S)
-            # Through a socket, since others can read command lines.
+            # Not on the command line, which other users can read.
             self.control.sendall(json.dumps([options, secret.hex()]).encode() + b"\n")
             self.address = self._read_address()
         except BaseException:
@@ -69,10 +69,10 @@ class ExchangeServerProcess:
                 return host, port
             case [_, reason]:
                 raise ExchangeNotStarted(f"the exchange could not be opened: {reason}")
-        raise ExchangeNotStarted("the exchange's process speaks another language")
+        raise ExchangeNotStarted("the exchange's process sent an unknown message")
 
     def stop(self) -> None:
-        """Ends the desk and waits until it has gone, and its folders with it."""
+        """Ends the server, and waits until it has removed its folders."""
         self.control.close()
         wait_or_kill(self.process, STOP_S)
 
@@ -81,10 +81,10 @@ class ExchangeServerProcess:
 
 
 def main(control_fd: int) -> None:
-    """A desk's life: told its options by its owner, it ends when the owner does."""
+    """Runs a server: it receives its options from its owner, and ends with it."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # Who stops everything stops the owner too, and this ends, and cleans up, after it. Not
-        # ignored, which the block server would inherit.
+        # A signal to all processes ends the owner too; the server cleans up after that. Handled,
+        # not ignored: the block server would inherit that.
         signal.signal(number, lambda _signal, _frame: None)
     with contextlib.suppress(ValueError, OSError):
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -97,25 +97,25 @@ def main(control_fd: int) -> None:
 
 
 def live(control: socket.socket, values: list[Any], secret: str) -> None:
-    """Opens the exchange as its owner wants it, or says why it can't; serves until the end."""
+    """Opens the exchange, or reports why it can't; serves until the end."""
     options = Options(*values)
-    scratch = desk = None
+    scratch = server = None
     try:
         try:
             scratch = Scratch(options.local_dir).make()
-            desk = ExchangeServer(options, scratch.folders(NODE), bytes.fromhex(secret))
-            said = ["address", desk.address]
+            server = ExchangeServer(options, scratch.folders(NODE), bytes.fromhex(secret))
+            message = ["address", server.address]
         except (OSError, PyriteError) as error:
-            said = ["error", f"{type(error).__name__}: {error}"]
-        control.sendall(json.dumps(said).encode() + b"\n")
-        if desk is not None:
+            message = ["error", f"{type(error).__name__}: {error}"]
+        control.sendall(json.dumps(message).encode() + b"\n")
+        if server is not None:
             gc.freeze()
-            desk.serve(control)
+            server.serve(control)
     except BrokenPipeError:
-        # The owner has gone already.
+        # The owner has ended already.
         pass
     finally:
-        if desk is not None:
-            desk.close()
+        if server is not None:
+            server.close()
         if scratch is not None:
             scratch.remove()

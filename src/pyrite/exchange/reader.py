@@ -1,4 +1,4 @@
-"""Reading parts out of an exchange: in place, or through its block server."""
+"""Reads parts of an exchange: in place, or through its block server."""
 
 from __future__ import annotations
 
@@ -10,69 +10,69 @@ from pyrite.blocks.segments import SegmentReader
 from pyrite.exchange.book import NODE
 from pyrite.exchange.errors import TooManyFiles
 from pyrite.exchange.outputs import PartRef
-from pyrite.exchange.serverconnection import VISITS, Place, ServerConnection
+from pyrite.exchange.serverconnection import CONNECTIONS, Place, ServerConnection
 from pyrite.ids import BlockRef
 from pyrite.remote.errors import BlockGone
 
-# So much is fetched through the block server before the first of it is used.
+# How much is fetched through the block server at a time.
 BATCH_BYTES = 8 << 20
 NOTHING = memoryview(b"")
 
 
 class PartReader:
-    """Gives the bytes of stretches; for one thread, and for as long as one reducer reads.
+    """Reads parts for one thread, while one reducer reads.
 
-    Not longer: a segment's memory is free when it is removed and nobody maps it any more.
+    Not for longer: a removed segment's memory is freed when no process maps it any more.
     """
 
-    def __init__(self, visit: ServerConnection) -> None:
-        self.place: Place = visit.place
-        self.files = SegmentReader(visit.folders) if visit.direct else None
+    def __init__(self, connection: ServerConnection) -> None:
+        self.place: Place = connection.place
+        self.files = SegmentReader(connection.folders) if connection.direct else None
 
-    def parts(self, stretches: Sequence[PartRef]) -> Iterator[memoryview | str]:
-        """Each stretch's bytes, or what is wrong with it."""
-        read = self._map(stretches) if self.files is not None else self._fetch(stretches)
-        for stretch, view in zip(stretches, read, strict=True):
+    def parts(self, refs: Sequence[PartRef]) -> Iterator[memoryview | str]:
+        """Returns the bytes of each part, or what is wrong with it."""
+        read = self._map(refs) if self.files is not None else self._fetch(refs)
+        for ref, view in zip(refs, read, strict=True):
             if view is None:
                 yield "has gone with its file"
-            elif crc32(view) != stretch.check:
-                yield "is spoilt: its checksum is not that of what was put"
+            elif crc32(view) != ref.check:
+                yield "is corrupt: its checksum is not that of what was put"
             else:
                 yield view
 
-    def _map(self, stretches: Sequence[PartRef]) -> Iterator[memoryview | None]:
+    def _map(self, refs: Sequence[PartRef]) -> Iterator[memoryview | None]:
         assert self.files is not None
-        for segment, offset, length, _, medium in stretches:
+        for segment, offset, length, _, medium in refs:
             try:
                 yield self.files.view(BlockRef(NODE, segment, offset, length, medium))
             except FileNotFoundError:
                 yield None
             except OSError as error:
-                # Whatever else is wrong here, the part may be whole: others can read it.
+                # After any other error the part may be intact: other processes can read it.
                 if error.errno == errno.EMFILE:
                     raise TooManyFiles(segment) from None
                 raise
 
-    def _fetch(self, stretches: Sequence[PartRef]) -> Iterator[memoryview | None]:
-        for batch in batches(stretches):
+    def _fetch(self, refs: Sequence[PartRef]) -> Iterator[memoryview | None]:
+        for batch in batches(refs):
             views = iter(self._fetched([each for each in batch if each.length]))
-            for stretch in batch:
-                view = next(views) if stretch.length else NOTHING
+            for ref in batch:
+                view = next(views) if ref.length else NOTHING
                 yield view if isinstance(view, memoryview) else None
 
-    def _fetched(self, stretches: Sequence[PartRef]) -> list[memoryview | BlockGone]:
-        return VISITS.move_bytes(self.place, lambda visit: visit.fetch(stretches))
+    def _fetched(self, refs: Sequence[PartRef]) -> list[memoryview | BlockGone]:
+        return CONNECTIONS.move_bytes(self.place, lambda connection: connection.fetch(refs))
 
 
-def batches(stretches: Sequence[PartRef]) -> Iterator[list[PartRef]]:
-    """The stretches in their order, some at a time."""
+def batches(refs: Sequence[PartRef]) -> Iterator[list[PartRef]]:
+    """Splits the refs into batches, in their order."""
     batch: list[PartRef] = []
     size = 0
-    for stretch in stretches:
-        if batch and size + stretch.length > BATCH_BYTES:
+    for ref in refs:
+        if batch and size + ref.length > BATCH_BYTES:
             yield batch
             batch, size = [], 0
-        batch.append(stretch)
-        size += stretch.length
+        batch.append(ref)
+        size += ref.length
     if batch:
         yield batch

@@ -1,4 +1,4 @@
-"""A client's visit to an exchange: one connection, and what is written and read under its name."""
+"""A client's connection to an exchange's server, and the blocks that are written through it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pyrite.blocks.segments import Folders
 from pyrite.blocks.writer import BlockNotWritten
 from pyrite.errors import PyriteError
 from pyrite.exchange import errors
-from pyrite.exchange.book import NODE, GuestId
+from pyrite.exchange.book import NODE, ClientId
 from pyrite.exchange.clientconnection import LENGTH, LONGEST_S, pack
 from pyrite.exchange.forks import not_in_children
 from pyrite.exchange.outputs import PartRef
@@ -30,7 +30,7 @@ from pyrite.remote.link import Broken, PeerLink
 from pyrite.remote.neighbours import Neighbours
 
 ELSEWHERE = NodeId("elsewhere")
-# How long the desk may take to answer what needs no waiting.
+# How long the server may take to answer a request that does not wait for maps.
 ANSWER_S = 60.0
 REFUSALS: dict[str, type[PyriteError]] = {
     each.__name__: each for each in (errors.UnknownShuffle, errors.AlreadyPut, errors.MapsMissing)
@@ -48,13 +48,13 @@ class ServerConnection:
         address, secret = place
         self.link = PeerLink(address, ANSWER_S)
         not_in_children(self)
-        # Whether something was said that is not answered: nobody else can use it then.
+        # Whether a request is unanswered: the connection can't be reused then.
         self.is_busy = False
         self.neighbours = Neighbours()
         try:
             self.link.connect(secret)
             self.link.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            _, guest, memory, disk, server, direct = self.ask("hello")
+            _, client, memory, disk, block_server, direct = self.ask("hello")
         except BaseException as error:
             self.link.close()
             if isinstance(error, PeerLost):
@@ -63,17 +63,17 @@ class ServerConnection:
         self.direct = direct and can_enter(memory) and can_enter(disk)
         self.folders = Folders(memory, disk, NODE if self.direct else ELSEWHERE)
         if not self.direct:
-            self.neighbours.meet(secret, {NODE: tuple(server)})
-        self.server: tuple[str, int] = tuple(server)
+            self.neighbours.meet(secret, {NODE: tuple(block_server)})
+        self.block_server: tuple[str, int] = tuple(block_server)
         self.writer = OutputWriter(
-            self.folders, GuestId(guest), self._lease, self._announce, self.neighbours
+            self.folders, ClientId(client), self._lease, self._announce, self.neighbours
         )
 
-    def ask(self, *words: Any, wait_s: float | None = 0.0) -> list[Any]:
-        """The answer; raises what it refuses with, or ExchangeLost."""
+    def ask(self, *message: Any, wait_s: float | None = 0.0) -> list[Any]:
+        """Sends a request and returns the answer; raises the refusal, or ExchangeLost."""
         self.is_busy = True
         try:
-            self.link.send([pack(list(words))])
+            self.link.send([pack(list(message))])
             answer = self._receive(None if wait_s is None else wait_s + ANSWER_S)
         except (Broken, PeerLost, OSError, EOFError) as error:
             raise self._lost(str(error)) from None
@@ -97,7 +97,7 @@ class ServerConnection:
         return answer
 
     def write(self, buffers: Sequence[Any], size: int) -> BlockRef:
-        """Writes a block in one copy; raises OSError where neither memory nor disk takes it."""
+        """Writes a block in one copy; raises OSError if neither memory nor disk has room."""
         try:
             return self.writer.write(buffers, size)
         except BlockNotWritten as error:
@@ -105,18 +105,18 @@ class ServerConnection:
         except BlockRefused as error:
             raise OSError(error.reason) from None
         except PeerLost as error:
-            raise self._lost(str(error), errors.ServerLost) from None
+            raise self._lost(str(error), errors.BlockServerLost) from None
         except BlockGone as error:
             raise self._lost(str(error)) from None
 
-    def fetch(self, stretches: Sequence[PartRef]) -> list[memoryview | BlockGone]:
-        """The stretches' bytes, through the block server."""
+    def fetch(self, refs: Sequence[PartRef]) -> list[memoryview | BlockGone]:
+        """Reads parts through the block server."""
         client = self.neighbours.client
-        assert isinstance(client, BlockClient), "who can enter the folders reads there"
+        assert isinstance(client, BlockClient), "a process that can enter the folders reads there"
         try:
-            return client.read_many(self.server, [(*each[:3], each.medium) for each in stretches])
+            return client.read_many(self.block_server, [(*each[:3], each.medium) for each in refs])
         except PeerLost as error:
-            raise self._lost(str(error), errors.ServerLost) from None
+            raise self._lost(str(error), errors.BlockServerLost) from None
         except BlockRefused as error:
             raise self._lost(str(error)) from None
 
@@ -135,7 +135,7 @@ class ServerConnection:
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody can say anything more: an idle connection has nothing to be read."""
+        """Whether the server has closed it: otherwise an idle connection has nothing to read."""
         waiter = select.poll()
         waiter.register(self.link.sock, select.POLLIN)
         return bool(waiter.poll(0))
@@ -150,73 +150,73 @@ class ServerConnection:
 
 
 class ServerConnections:
-    """The idle visits of this process, for whichever thread comes next."""
+    """The idle connections of this process, for use by any thread."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.idle: dict[Place, list[ServerConnection]] = {}
 
     @contextlib.contextmanager
-    def visit(self, place: Place, is_new: bool = False) -> Iterator[ServerConnection]:
-        """A visit of the caller's own while the block runs."""
+    def borrow(self, place: Place, is_new: bool = False) -> Iterator[ServerConnection]:
+        """Lends a connection to the caller while the block runs."""
         with self.lock:
             self._close_ended()
             idle = self.idle.get(place)
-            visit = idle.pop() if idle and not is_new else None
-        if visit is None:
-            visit = ServerConnection(place)
+            connection = idle.pop() if idle and not is_new else None
+        if connection is None:
+            connection = ServerConnection(place)
         try:
-            yield visit
+            yield connection
         finally:
-            if visit.is_busy:
-                visit.close()
+            if connection.is_busy:
+                connection.close()
             else:
                 with self.lock:
-                    self.idle.setdefault(place, []).append(visit)
+                    self.idle.setdefault(place, []).append(connection)
 
     def move_bytes(self, place: Place, move: Callable[[ServerConnection], T]) -> T:
-        """What comes of moving bytes through a visit; through a new one, once, where the block
-        server that the visit was told of has gone: there may be another since."""
+        """Calls `move` with a connection; once more with a new one if the block server of the first
+        is lost: another may have started."""
         try:
-            with self.visit(place) as visit:
-                return move(visit)
-        except errors.ServerLost:
+            with self.borrow(place) as connection:
+                return move(connection)
+        except errors.BlockServerLost:
             self.end(place)
-        with self.visit(place, is_new=True) as visit:
-            return move(visit)
+        with self.borrow(place, is_new=True) as connection:
+            return move(connection)
 
     def end(self, place: Place) -> None:
-        """Closes the idle visits to an exchange."""
+        """Closes the idle connections to an exchange."""
         with self.lock:
-            for visit in self.idle.pop(place, []):
-                visit.close()
+            for connection in self.idle.pop(place, []):
+                connection.close()
 
     def end_all(self) -> None:
         for place in list(self.idle):
             self.end(place)
 
     def _close_ended(self) -> None:
-        """Exchanges are closed by their owners: whoever comes next here finds out."""
-        for place, visits in list(self.idle.items()):
-            for visit in [each for each in visits if each.is_over]:
-                visits.remove(visit)
-                visit.close()
-            if not visits:
+        """Closes idle connections to exchanges that their owners have closed."""
+        for place, connections in list(self.idle.items()):
+            for connection in [each for each in connections if each.is_over]:
+                connections.remove(connection)
+                connection.close()
+            if not connections:
                 del self.idle[place]
 
     def let_go(self) -> None:
-        # The lock may have been another thread's when the child was made.
+        # Another thread may have held the lock during the fork.
         self.lock = threading.Lock()
         self.idle = {}
 
 
-VISITS = ServerConnections()
-not_in_children(VISITS)
-atexit.register(VISITS.end_all)
+CONNECTIONS = ServerConnections()
+not_in_children(CONNECTIONS)
+atexit.register(CONNECTIONS.end_all)
 
 
 def receive(sock: socket.socket, size: int) -> bytes:
-    """Exactly so many bytes."""
+    """Receives exactly so many bytes."""
     data = bytearray()
     while len(data) < size:
         piece = sock.recv(size - len(data))
@@ -227,5 +227,5 @@ def receive(sock: socket.socket, size: int) -> bytes:
 
 
 def can_enter(folder: str) -> bool:
-    """Whether this process may read and write there: not on another machine, nor another user."""
+    """Whether this process may read and write there: not from another machine or user."""
     return os.access(os.path.join(folder, "lock"), os.R_OK | os.W_OK)

@@ -1,4 +1,4 @@
-"""The handle of one shuffle: small, picklable, of use in any process that it is sent to."""
+"""The handle of one shuffle: small, picklable, usable in any process."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pyrite.errors import UserError
 from pyrite.exchange.errors import ExchangeFull, NotInShuffle, PartLost
 from pyrite.exchange.outputs import PADDING, PartRef, aligned
 from pyrite.exchange.reader import PartReader
-from pyrite.exchange.serverconnection import VISITS, Place, ServerConnection
+from pyrite.exchange.serverconnection import CONNECTIONS, Place, ServerConnection
 
 
 @dataclass(frozen=True, slots=True)
 class Shuffle:
     """One shuffle of an exchange: maps put parts for all reducers, each reducer gets its own.
 
-    A pickled handle holds the exchange's secret: who can read it can read and put parts.
+    A pickled handle holds the exchange's secret: anyone who can read it can read and put parts.
     """
 
     address: tuple[str, int]
@@ -34,31 +34,33 @@ class Shuffle:
         """Puts a map's parts, one per reducer: each bytes-like, or a list of such buffers.
 
         They appear all at once, or not at all. The same parts put again, as by a retry, are
-        ignored, and False says so; other parts are an error unless they are to replace the first.
+        ignored, and False is returned; other parts are an error without `replace`.
         """
-        # Numbers of numpy's are none to JSON.
+        # JSON does not take numpy's integers.
         map, parts = index(map), list(parts)
         self._check_put(map, parts)
         buffers, ends, checks = self._laid_out(map, parts)
         size = ends[-1]
 
-        def write(visit: ServerConnection) -> bool:
+        def write(connection: ServerConnection) -> bool:
             try:
-                ref = visit.write(buffers, size)
+                ref = connection.write(buffers, size)
             except OSError as error:
                 raise ExchangeFull(self.id, map, size, str(error)) from None
             block = [ref.segment, ref.offset, ref.length, ref.medium]
-            was_kept: bool = visit.ask("put", self.id, map, block, ends, checks, bool(replace))[1]
+            was_kept: bool = connection.ask(
+                "put", self.id, map, block, ends, checks, bool(replace)
+            )[1]
             return was_kept
 
-        return VISITS.move_bytes(self._place, write)
+        return CONNECTIONS.move_bytes(self._place, write)
 
     def get(self, reducer: int, timeout_s: float | None = None) -> Iterator[memoryview]:
-        """The reducer's part of each map, in the order of maps, as read-only memory.
+        """Iterates over the reducer's part of each map, in the order of maps, as read-only memory.
 
-        Waits for maps that are not there yet, for at most `timeout_s` in all, without it for
-        ever; the first parts come while the last maps still run. A view keeps a segment of the
-        pool in memory, and a descriptor: copy what you keep for long.
+        Waits for missing maps, for at most `timeout_s` in all, or for ever; the first parts come
+        while the last maps still run. A view keeps a segment of the pool in memory, and a
+        descriptor: copy what you keep for long.
         """
         reducer = index(reducer)
         if not 0 <= reducer < self.reducers:
@@ -68,27 +70,27 @@ class Shuffle:
         return self._parts(reducer, self._wait_s(reducer, timeout_s))
 
     def missing(self) -> list[int]:
-        """The maps that are not there: not put yet, or found to be lost."""
+        """The missing maps: not put yet, or found to be lost."""
         found: list[int] = self._ask("missing")
         return found
 
     def sizes(self) -> list[int]:
-        """How many bytes there are for each reducer, of the maps that are there."""
+        """The bytes for each reducer, of the maps that were put."""
         found: list[int] = self._ask("sizes")
         return found
 
     def forget(self) -> None:
-        """Frees all of the shuffle; who waits for its maps gets UnknownShuffle."""
-        with VISITS.visit(self._place) as visit:
-            visit.ask("forget", self.id)
+        """Frees the shuffle; calls that wait for its maps raise UnknownShuffle."""
+        with CONNECTIONS.borrow(self._place) as connection:
+            connection.ask("forget", self.id)
 
     @property
     def _place(self) -> Place:
         return self.address, self.secret
 
     def _ask(self, what: str) -> Any:
-        with VISITS.visit(self._place) as visit:
-            return visit.ask(what, self.id)[1]
+        with CONNECTIONS.borrow(self._place) as connection:
+            return connection.ask(what, self.id)[1]
 
     def _check_put(self, map: int, parts: Sequence[Any]) -> None:
         if not 0 <= map < self.maps:
@@ -103,7 +105,7 @@ class Shuffle:
     def _laid_out(
         self, map: int, parts: Sequence[Any]
     ) -> tuple[list[memoryview | bytes], list[int], list[int]]:
-        """The buffers to write, where each part ends, and their checksums."""
+        """Returns the buffers to write, the ends of the parts, and their checksums."""
         buffers: list[memoryview | bytes] = []
         ends: list[int] = []
         checks: list[int] = []
@@ -135,7 +137,7 @@ class Shuffle:
             ) from None
 
     def _wait_s(self, reducer: int, timeout_s: float | None) -> float | None:
-        """The seconds to wait as they can be told; None is for ever."""
+        """Returns the seconds to wait; None is for ever."""
         if timeout_s is None:
             return None
         try:
@@ -155,23 +157,23 @@ class Shuffle:
         map = 0
         while map < self.maps:
             left_s = None if timeout_s is None else max(0.0, timeout_s - waited_s)
-            with VISITS.visit(self._place) as visit:
-                reader = reader or PartReader(visit)
+            with CONNECTIONS.borrow(self._place) as connection:
+                reader = reader or PartReader(connection)
                 asked_s = monotonic()
-                words = ("find", self.id, reducer, map, left_s)
-                found = visit.ask(*words, wait_s=left_s)[1]
+                message = ("find", self.id, reducer, map, left_s)
+                found = connection.ask(*message, wait_s=left_s)[1]
                 waited_s += monotonic() - asked_s
-            stretches = [PartRef(*each) for each in found]
-            for stretch, part in zip(stretches, reader.parts(stretches), strict=True):
+            refs = [PartRef(*each) for each in found]
+            for ref, part in zip(refs, reader.parts(refs), strict=True):
                 if isinstance(part, str):
-                    self._report_lost(map, reducer, stretch, part)
-                    # It was put anew since, and lies elsewhere now.
+                    self._report_lost(map, reducer, ref, part)
+                    # It was put again since, and is elsewhere now.
                     break
                 map += 1
                 yield part
 
-    def _report_lost(self, map: int, reducer: int, stretch: PartRef, reason: str) -> None:
-        with VISITS.visit(self._place) as visit:
-            words = ("lost", self.id, map, reducer, stretch.segment, stretch.offset)
-            if visit.ask(*words)[1]:
+    def _report_lost(self, map: int, reducer: int, ref: PartRef, reason: str) -> None:
+        with CONNECTIONS.borrow(self._place) as connection:
+            message = ("lost", self.id, map, reducer, ref.segment, ref.offset)
+            if connection.ask(*message)[1]:
                 raise PartLost(self.id, map, reducer, reason)

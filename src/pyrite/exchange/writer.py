@@ -1,4 +1,4 @@
-"""Writing map outputs into an exchange's pool: in place, or through its block server."""
+"""Writes map outputs into an exchange's pool: in place, or through its block server."""
 
 from __future__ import annotations
 
@@ -8,32 +8,31 @@ from typing import Any
 
 from pyrite.blocks.segments import Folders, write_all
 from pyrite.blocks.writer import DiskBlock, OpenSegment, Want
-from pyrite.exchange.book import NODE, GuestId
+from pyrite.exchange.book import NODE, ClientId
 from pyrite.ids import BlockRef
 from pyrite.remote.neighbours import Neighbours
 from pyrite.remote.writer import NodeWriter
 
-# Says how long a segment of this number for a block of this size may be; 0 where there is no room.
+# Returns the length of a segment of this number for a block of this size; 0 if there is no room.
 Grant = Callable[[int, int], int]
 
 
 class OutputWriter(NodeWriter):
-    """Writes blocks into leased segments; to disk where there is no room, which it says first.
+    """Writes blocks into leased segments; to disk if there is no room, after announcing the file.
 
-    `folders` are of the exchange's node where this process can enter them, of another node's name
-    where it can't.
+    `folders` are of the exchange's node if this process can enter them, else of another node.
     """
 
     def __init__(
         self,
         folders: Folders,
-        guest: GuestId,
+        client: ClientId,
         grant: Grant,
         announce: Callable[[int], None],
         neighbours: Neighbours,
     ) -> None:
-        # It wants room for its block, and takes as much more as the exchange has for it.
-        super().__init__(folders, guest, lambda want: NODE, neighbours, segment_bytes=0)
+        # It asks for the room of its block; the exchange grants as much more as it can.
+        super().__init__(folders, client, lambda want: NODE, neighbours, segment_bytes=0)
         self.grant = grant
         self.announce = announce
 
@@ -41,7 +40,7 @@ class OutputWriter(NodeWriter):
         granted = self.grant(self.number, want.bytes)
         segment = super()._open(want._replace(bytes=granted)) if granted else None
         if segment is not None:
-            # An open file would hold its memory after the exchange has been closed.
+            # An open file would keep its memory after the exchange is closed.
             segment.close()
         return segment
 

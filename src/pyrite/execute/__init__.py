@@ -1,1 +1,1 @@
-"""What an executor does: one task at a time."""
+"""The executor: runs one task at a time."""

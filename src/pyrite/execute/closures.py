@@ -1,4 +1,4 @@
-"""Functions and values made into bytes for executors, and what to blame when they can't be."""
+"""Pickles functions and values for executors, and names the culprit if they can't be pickled."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ _CURE = (
 
 
 class NotSerializable(UserError, PicklingError):
-    """A value that can't travel to an executor, named as the user knows it.
+    """A value can't be sent to an executor; the message names it as the user does.
 
     `path` leads to it from the user's function, such as ``self.lock`` or ``config['sock']``;
     `variable` is its first name; `functions` are the user's, innermost first, with file and line.
@@ -62,7 +62,7 @@ class NotSerializable(UserError, PicklingError):
 
 
 def dumps(obj: Any, what: str) -> bytes:
-    """An object pickled with all it refers to; `what` says in an error what it is for.
+    """Pickles an object with all it refers to; `what` describes it in an error.
 
     >>> import pickle
     >>> factor = 3
@@ -72,14 +72,14 @@ def dumps(obj: Any, what: str) -> bytes:
     try:
         pickled: bytes = cloudpickle.dumps(obj)
     except Exception as error:
-        # The pickler's own frames explain nothing; those of a user's __reduce__ do.
+        # The pickler's own frames do not help the user; those of a user's __reduce__ do.
         cause = None if type(error).__name__ in _REFUSALS else error
         raise _explained(obj, what, error) from cause
     return pickled
 
 
 def large_captures(obj: Any, limit: int) -> list[tuple[str, int]]:
-    """The captured values that take more than so many bytes pickled, the largest first."""
+    """Returns the captured values whose pickles exceed the limit, the largest first."""
     sizes: dict[str, int] = {}
     for found in _captured(_entered("", obj, ())):
         try:
@@ -92,7 +92,7 @@ def large_captures(obj: Any, limit: int) -> list[tuple[str, int]]:
 
 
 class _Found(NamedTuple):
-    """A value on the way to the culprit: its path, and the user's functions passed so far."""
+    """A value on the way to the culprit: its path, and the user's functions that lead to it."""
 
     path: str
     value: Any
@@ -107,7 +107,7 @@ def _explained(obj: Any, what: str, error: Exception) -> NotSerializable:
         reason = f"{type(error).__name__}: {reason}"
     cure = getattr(error, "cure", None)
     if cure:
-        # Such errors end with their cure, which has a line of its own here.
+        # Such errors end with their cure, which gets its own line here.
         reason = reason.removesuffix(cure).strip()
     elif _is_too_deep(error):
         cure = _TOO_DEEP
@@ -117,8 +117,8 @@ def _explained(obj: Any, what: str, error: Exception) -> NotSerializable:
 
 
 def _culprit(found: _Found, error: Exception) -> tuple[_Found, Exception]:
-    """Go into the first part that can't be pickled, until no part of it is to blame."""
-    # Values, not only their ids, so that no id is used again while we search.
+    """Descends into the first part that can't be pickled, until all its parts can be."""
+    # Holds the values, so that no id is reused during the search.
     seen = {id(found.value): found.value}
     part: _Found | None = found
     while part is not None:
@@ -151,7 +151,7 @@ def _refusal(value: Any) -> Exception | None:
 
 
 def _captured(found: _Found) -> Iterator[_Found]:
-    """What the user's functions inside an object capture, without going into it further."""
+    """The values that the user's functions inside an object capture, not their parts."""
     seen: dict[int, Any] = {}
     pending = [found]
     while pending and len(seen) < _MOST_VALUES:
@@ -166,7 +166,7 @@ def _captured(found: _Found) -> Iterator[_Found]:
 
 
 def _parts(found: _Found) -> Iterator[_Found]:
-    """The values that an object takes with it when pickled, by the names the user gave them."""
+    """The values that are pickled with an object, by the user's names for them."""
     path, obj, functions = found
     for name, value in _named_parts(path, obj):
         yield _entered(name, value, functions)
@@ -180,7 +180,7 @@ def _entered(path: str, value: Any, functions: tuple[str, ...]) -> _Found:
     if isinstance(function, FunctionType) and not _is_ours(function.__module__):
         code = function.__code__
         place = f"{function.__qualname__}, {code.co_filename}:{code.co_firstlineno}"
-        # A method and a partial lead to their function, which is met again.
+        # A method or a partial leads to its function, which would be listed twice.
         if functions[:1] != (place,):
             functions = (place, *functions)
     return _Found(path, value, functions)
@@ -218,7 +218,7 @@ def _function_parts(function: FunctionType) -> Iterator[tuple[str, Any]]:
         try:
             yield name, cell.cell_contents
         except ValueError:
-            # A variable that is not assigned yet takes nothing along.
+            # The variable is not assigned yet.
             continue
     for name in _global_names(function.__code__):
         if name in function.__globals__:
@@ -247,7 +247,7 @@ def _global_names(code: CodeType) -> list[str]:
 
 
 def _object_parts(path: str, obj: Any) -> Iterator[tuple[str, Any]]:
-    """The state that an object itself says it would pickle; none where it refuses to."""
+    """The state that an object pickles; none if it refuses to."""
     try:
         reduced = obj.__reduce_ex__(4)
     except Exception:
@@ -267,7 +267,7 @@ def _object_parts(path: str, obj: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _attribute(path: str, obj: Any, name: str) -> str:
-    # The engine's own objects hold the user's functions; their attributes mean nothing to him.
+    # The engine's objects hold the user's functions; their attributes mean nothing to the user.
     if _is_ours(type(obj).__module__):
         return path
     return f"{path or type(obj).__name__}.{name}"
@@ -291,7 +291,7 @@ def _type_name(kind: type) -> str:
 
 
 def _parameters(function: Any, number: int) -> list[str]:
-    """The names of a function's first parameters, where it has such."""
+    """The names of a function's first parameters, or made-up ones."""
     code = getattr(function, "__code__", None)
     named = code.co_varnames[: code.co_argcount] if code is not None else ()
     return [*named[:number], *(f"argument_{i + 1}" for i in range(len(named), number))]

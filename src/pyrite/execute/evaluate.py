@@ -1,4 +1,4 @@
-"""Computing one partition of a stage: from sources, shuffles and kept rows up to its last RDD."""
+"""Computes one partition of a stage: from sources, shuffles and kept rows up to its last RDD."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Evaluator:
         self.keeper = keeper
         self.space = space
         self.prefetched = prefetched
-        # Of a task that does a piece of a reducer's work: which maps of which shuffle it reads.
+        # For a piece of a reducer: the maps that it reads of each shuffle.
         self.maps: dict[ShuffleId, range] = {}
-        # What pieces have made of the RDD at a place.
+        # The results of pieces for the RDD at a place.
         self.pieces: dict[int, list[ShuffleRows]] = {}
 
     def read_block(self, ref: BlockRef) -> memoryview:
@@ -53,22 +53,21 @@ class Evaluator:
     def compute_piece(
         self, place: int, shuffle: ShuffleId, maps: range, index: int
     ) -> Iterator[Any]:
-        """What the RDD at the place is made of by the outputs of some maps only."""
+        """Returns the rows of the RDD at the place from the outputs of some maps only."""
         self.maps[shuffle] = maps
-        # Who merges the pieces holds a frame of each at once.
+        # The merge of the pieces holds a frame of each at once.
         self.space.waiting_rows = min(self.space.waiting_rows, self.space.chunk_rows)
         return self.rows(place, index)
 
     def take_pieces(self, place: int, shuffle: ShuffleId, blocks: list[BlockRef]) -> None:
-        """Has `compute` merge the RDD at the place from what pieces have made: the only part of
-        a block each."""
+        """Has `compute` merge the RDD at the place from the results of pieces, one block each."""
         reader = self.keeper.reader
         self.pieces[place] = [ShuffleRows(shuffle, [ref], 0, reader) for ref in blocks]
 
     def rows(self, place: int, index: int) -> Iterator[Any]:
-        """The rows of one partition of one RDD.
+        """Returns the rows of one partition of one RDD.
 
-        Chains of single parents are walked down to where rows exist and then up again, without
+        Walks chains of single parents down to where rows exist and then up again, without
         recursion: a lineage may be thousands of RDDs long.
         """
         chained: list[tuple[int, int]] = []
@@ -91,7 +90,7 @@ class Evaluator:
         return self.keeper.find(Partition(rdd, index))
 
     def _only_parent(self, place: int, index: int) -> tuple[int, int] | None:
-        """The one partition that this one is made from, if it is just one in this stage."""
+        """The only parent partition within this stage; None if there is not exactly one."""
         node = self.steps[place]
         if node.union is None and len(node.inputs) != 1:
             return None
@@ -99,16 +98,16 @@ class Evaluator:
         return parents[0] if len(parents) == 1 else None
 
     def _start(self, place: int, index: int) -> tuple[Iterator[Any], int]:
-        """What the first operator makes of a partition that has not a single parent, and that one
-        operator is done."""
+        """Runs the first operator of a partition without a single parent; returns its rows and 1,
+        the number of operators done."""
         inputs = [self._input(each, index) for each in self.steps[place].inputs]
         return self.ops(place)[0].compute(index, inputs, self), 1
 
     def _apply(
         self, rows: Iterator[Any], chained: list[tuple[int, int]], done: int
     ) -> Iterator[Any]:
-        """Runs the operators of a chain of nodes over the rows, but for the first `done` of them;
-        neighbouring record operators as one loop."""
+        """Runs the operators of a chain of nodes over the rows, except the first `done`; adjacent
+        record operators run as one loop."""
         steps: list[Step] = []
         for place, index in reversed(chained):
             for op in self.ops(place)[done:]:

@@ -1,4 +1,4 @@
-"""Keeping partitions of persisted RDDs, at the level the user chose."""
+"""Keeps partitions of persisted RDDs, at the user's storage level."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LIVE, POOL, REMOTE, DISK = range(4)
 class KeptBlockLost(BaseException):
     """A kept partition turned out to be corrupt while its rows were read.
 
-    No Exception, so that a user's `except` does not take it for an end of the rows.
+    Not an Exception, so that a user's `except` does not take it for the end of the rows.
     """
 
 
@@ -64,9 +64,9 @@ class Keeper:
         self.filling.clear()
 
     def take_report(self) -> tuple[list[Any], ...]:
-        """What was stored, dropped, found lost, read and computed since the last report.
+        """Returns what was stored, dropped, found lost, read and computed since the last report.
 
-        As plain tuples, for the wire.
+        As plain tuples, for the message to the driver.
         """
         report = (
             [(tuple(where), ref and tuple(ref), size) for where, ref, size in self.stored],
@@ -80,7 +80,7 @@ class Keeper:
         return report
 
     def find(self, partition: Partition) -> Iterator[Any] | None:
-        """The partition's rows, if they are kept where this executor can read them."""
+        """Returns the partition's rows if this executor can read them; else None."""
         rows = self.live.get(partition)
         if rows is not None:
             self.found[LIVE] += 1
@@ -106,7 +106,7 @@ class Keeper:
     def _rest(
         self, partition: Partition, ref: BlockRef, frames: Iterator[list[Any]]
     ) -> Iterator[list[Any]]:
-        """The other frames; rows have gone out already, so a loss starts the task again."""
+        """The other frames; rows were returned already, so a loss restarts the task."""
         try:
             yield from frames
         except (OSError, CorruptBlock):
@@ -117,7 +117,7 @@ class Keeper:
     def keep(
         self, partition: Partition, rows: Iterator[Any], plan: KeepPlan, space: Space
     ) -> Iterator[Any]:
-        """Stores the rows as planned, as far as there is room; gives them back."""
+        """Stores the rows as planned, as far as there is room; returns them."""
         level = plan.level
         self.computed.append(partition)
         if not level.useMemory:
@@ -163,12 +163,12 @@ class Keeper:
         self.dropped.append(partition)
         if entry.level.useDisk and partition not in self.blocks:
             probe("evicted rows go to disk")
-            # A group larger than memory can't be encoded: it is computed again when it is wanted.
+            # A group larger than memory can't be encoded: it is recomputed when needed.
             with contextlib.suppress(RowTooLarge):
                 self._encode_all(partition, entry.rows, StorageLevel.DISK_ONLY)
 
     def make_room(self) -> bool:
-        """Evicts a partition for a task that needs memory; False where none may go."""
+        """Evicts a partition for a task that needs memory; False if none may be evicted."""
         if self.live.used_bytes <= self.live.protected_bytes:
             return False
         victim = self.live.victim(self.storing, ANY_PRIORITY)
@@ -180,8 +180,8 @@ class Keeper:
     def finish_task(self) -> None:
         """Stores the rest of partitions that the task read only in part.
 
-        Children first, whose ids are larger: they read their parents, which must not be emptied
-        under their hands.
+        Children come first; their ids are larger. They read their parents, which must not be
+        exhausted before.
         """
         while self.filling:
             last = max(self.filling, key=lambda each: each[0])
@@ -192,7 +192,7 @@ class Keeper:
     def _keep_encoded(
         self, partition: Partition, rows: Iterator[Any], level: StorageLevel, tries: bool = False
     ) -> Iterator[Any]:
-        """Encodes the rows while they are read; who only tries goes on where that can't be."""
+        """Encodes the rows while they are read; with `tries`, a failure is no error."""
         chunks = self._encode(partition, rows, level, tries=tries)
         self.filling.append((partition.rdd, chunks))
         return chain.from_iterable(chunks)
@@ -211,7 +211,7 @@ class Keeper:
         is_copy: bool = False,
         tries: bool = False,
     ) -> Iterator[list[Any]]:
-        """Into a pool if the level says memory, as far as there is room; else to disk."""
+        """Encodes into a pool if the level has memory and there is room; else to disk."""
         file = None if level.useMemory else self.writer.open_on_disk()
         buffers: list[Any] = []
         encoder = Encoder()
@@ -227,7 +227,7 @@ class Keeper:
                 file.remove()
             if not tries:
                 raise
-            # A group larger than memory is computed again when it is wanted.
+            # A group larger than memory is recomputed when needed.
             yield encoder.batch
             while batch := list(islice(rows, self.batch_rows)):
                 yield batch
@@ -242,5 +242,5 @@ class Keeper:
             ref = self.writer.write_kept(partition.rdd, buffers, size, level.useDisk, is_copy)
         if ref is not None:
             self.stored.append((partition, ref, ref.length))
-            # The same task may come upon it again, as cartesian does.
+            # The same task may read it again, as cartesian does.
             self.blocks[partition] = ref

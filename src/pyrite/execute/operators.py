@@ -1,4 +1,4 @@
-"""The operators of a stage, as one task has them."""
+"""One task's operators of a stage."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pyrite.rdd.op import Op, Sliced
 
 
 class Operators:
-    """Unpickles pipelines for one task, when it first needs them: behind kept rows it needs none,
-    and of the parents of a union one."""
+    """Unpickles pipelines for one task on first use: it needs none below kept rows, and only one
+    parent of a union."""
 
     def __init__(self, layout: ProgramLayout, links: Sequence[bytes], slices: Slices) -> None:
         self.layout = layout
@@ -26,7 +26,7 @@ class Operators:
         return self._load(link)[0][first:end]
 
     def work(self) -> Any:
-        """What is done with the rows of the stage's last node."""
+        """The action or map work for the rows of the stage's last node."""
         return self._load(len(self.links) - 1)[1]
 
     def _load(self, link: int) -> tuple[Sequence[Op], Any]:

@@ -1,4 +1,4 @@
-"""What a node offers to its executors: segments, and scratch space for one task at a time."""
+"""A node's storage for its executors: segments, and scratch space for one task at a time."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from pyrite.remote.neighbours import TIMEOUT_S, Neighbours
 from pyrite.remote.reader import NodeReader
 from pyrite.remote.writer import NodeWriter
 
-# Parts of an executor's memory: for buffers that are kept warm for what other nodes send, and for
-# what a reducer fetches from them ahead of what it reads.
+# Shares of an executor's memory: for warm buffers that receive blocks, and for read-ahead from
+# other nodes.
 WARM_PART = 8
 AHEAD_PART = 32
 
 
 class Store:
-    """The node's memory and disk, as they are, and the way to other nodes."""
+    """The node's memory and disk, and the client of other nodes."""
 
     def __init__(self, folders: Folders, network_timeout_s: float = TIMEOUT_S) -> None:
         self.folders = folders
         self.neighbours = Neighbours(network_timeout_s)
 
     def meet(self, secret: bytes, addresses: Mapping[NodeId, Address], memory_bytes: int) -> None:
-        """Gets to know the other nodes, for an executor with so much memory."""
+        """Sets the other nodes' addresses, and limits buffers to the executor's memory."""
         self.neighbours.meet(secret, addresses)
         ahead_bytes = memory_bytes // AHEAD_PART
         self.neighbours.ahead_bytes = min(self.neighbours.ahead_bytes, ahead_bytes)

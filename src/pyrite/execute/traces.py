@@ -1,4 +1,4 @@
-"""A task's exception as the user should read it: their own frames, none of the engine's."""
+"""Formats a task's exception for the user: with the user's frames, without the engine's."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pyrite.rdd.fuse import FILENAME
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HIDDEN = (PACKAGE + os.sep, FILENAME)
-# Endless recursion has a hundred thousand frames, all alike.
+# Endless recursion has a hundred thousand equal frames.
 MOST_FRAMES = 1000
 BAD_PAIR = re.compile("unpack|subscriptable|index out of range")
 
 
 def user_traceback(error: BaseException) -> str:
     """The traceback of an exception, its causes and its sub-exceptions, without the engine's
-    frames; empty where none of the frames is the user's."""
+    frames; empty if no frame is the user's."""
     trace = traceback.TracebackException.from_exception(error, limit=-MOST_FRAMES)
     parts = list(linked(trace))
     for part in parts:
@@ -33,7 +33,7 @@ def user_traceback(error: BaseException) -> str:
 
 
 def linked(trace: traceback.TracebackException) -> Iterator[traceback.TracebackException]:
-    """A trace and all that it leads to: causes, contexts, the exceptions of a group."""
+    """A trace and all linked ones: causes, contexts, the exceptions of a group."""
     pending: list[traceback.TracebackException | None] = [trace]
     seen: set[int] = set()
     while pending:
@@ -49,7 +49,7 @@ def linked(trace: traceback.TracebackException) -> Iterator[traceback.TracebackE
 
 
 def hint(error: BaseException) -> str:
-    """What the user should know of the engine where it has a part in an error."""
+    """Advice for errors in which the engine has a part."""
     if isinstance(error, TypeError | ValueError) and "read-only" in str(error):
         return (
             "; large arrays of a broadcast or of an OFF_HEAP partition are shared with other "
@@ -67,20 +67,20 @@ def summary(error: BaseException) -> str:
     """The exception as the last line of its traceback, with its notes."""
     lines = traceback.format_exception_only(error)
     if isinstance(error, SyntaxError):
-        # They begin with the place in the source, which the traceback shows.
+        # Drops the place in the source, which the traceback shows.
         lines = list(dropwhile(lambda line: line.startswith("  "), lines))
     # Programs know these by the name alone, from pyspark.errors.
     return "".join(lines).strip().removeprefix(f"{pysparkerrors.__name__}.")
 
 
 def pickle_error(error: BaseException) -> bytes:
-    """The exception for the driver; empty where it can't be pickled."""
+    """Pickles the exception for the driver; empty if it can't be pickled."""
     with contextlib.suppress(Exception):
         return pickle.dumps(error)
     with contextlib.suppress(Exception):
         import cloudpickle
 
-        # The classes of the user's __main__ travel by value.
+        # Pickles the classes of the user's __main__ by value.
         pickled: bytes = cloudpickle.dumps(error)
         return pickled
     return b""

@@ -1,4 +1,4 @@
-"""An executor: runs one task at a time and says what became of it."""
+"""An executor: runs one task at a time and reports its outcome."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from pyrite.taskcontext import TaskContext, TaskInfo
 
 
 class Stopped(BaseException):
-    """The driver has gone or wants no more of this executor."""
+    """The driver has ended, or has stopped this executor."""
 
 
 class TaskInterrupted(BaseException):
@@ -46,7 +46,7 @@ class TaskInterrupted(BaseException):
 
 
 class Channel(Protocol):
-    """How an executor talks with the driver."""
+    """An executor's connection to the driver."""
 
     def send(self, message: tuple[Any, ...]) -> None: ...
 
@@ -54,24 +54,24 @@ class Channel(Protocol):
 
 
 class WorkerLimits(NamedTuple):
-    """What an executor may use; `spill_bytes` is where its tasks begin to move rows to disk."""
+    """An executor's limits; above `spill_bytes` its tasks spill rows to disk."""
 
     memory_bytes: int
     spill_bytes: int
     storage_bytes: int
     protected_bytes: int
     inline_bytes: int
-    # Kept rows are encoded at most so many at a time.
+    # How many kept rows are encoded at a time.
     batch_rows: int = MOST_ROWS
     segment_bytes: int = SEGMENT_BYTES
-    # Map outputs of so many bytes or more tell the sizes of their parts; none where it is None.
-    told_bytes: int | None = None
-    # Another node's block server that has not answered for so long is lost.
+    # Map outputs of at least so many bytes report the sizes of their parts; None: none do.
+    size_report_bytes: int | None = None
+    # A block server that does not answer for so long is lost.
     network_timeout_s: float = 120.0
 
 
 class Header(NamedTuple):
-    """What the tasks of a stage share, apart from their functions."""
+    """What all tasks of a stage share, apart from functions."""
 
     plans: dict[RddId, KeepPlan]
     properties: dict[str, str]
@@ -90,20 +90,20 @@ class MapWork(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """A result that stays in the pool as it is: the driver gets to know where."""
+    """A result that stays encoded in the pool; the driver receives its ref."""
 
     buffers: list[Any]
 
 
 Action = Callable[[int, Iterator[Any]], Any]
-# Of a partition, for the wire: its result, its map output and the sizes of its parts.
+# A partition's result, its map output and the sizes of its parts, as sent to the driver.
 Output = tuple[Any, tuple[Any, ...] | None, bytes | None]
-# The same with what it adds to accumulators.
+# The same, with its accumulator updates.
 Made = tuple[Any, tuple[Any, ...] | None, bytes | None, bytes | None]
 
 
 class Stage:
-    """A stage as this executor knows it."""
+    """A stage that was sent to this executor."""
 
     def __init__(self, layout: bytes, links: list[bytes], header: bytes) -> None:
         self.layout: ProgramLayout = pickle.loads(layout)
@@ -111,7 +111,7 @@ class Stage:
         self.header: Header = pickle.loads(header)
 
     def load(self, slices: bytes | None) -> Operators:
-        """The stage's functions, anew for each task: what one changes in them, no other sees."""
+        """Unpickles the stage's functions for each task: tasks do not share changes in them."""
         for path in self.header.python_paths:
             if path not in sys.path:
                 sys.path.insert(1, path)
@@ -119,7 +119,7 @@ class Stage:
 
 
 class Task(NamedTuple):
-    """One attempt as it was ordered."""
+    """One attempt, as the driver sent it."""
 
     attempt: int
     stage: int
@@ -127,11 +127,11 @@ class Task(NamedTuple):
     number: int
     inputs: list[ShuffleId]
     blocks: list[tuple[int, int, NodeId, str, int, int, Medium]]
-    # The segments on this node with parts of shuffles that were fetched ahead.
+    # The prefetched segments on this node, by shuffle.
     prefetched: list[tuple[ShuffleId, list[str]]]
-    # Where it does a piece of a heavy reducer's work, or the whole after its pieces.
+    # Set for a piece of a heavy reducer, and for the reducer that merges its pieces.
     divided: tuple[int, ShuffleId, tuple[int, int] | None, list[Any]] | None
-    # For each of its partitions, pickled: what operators have for it alone. None where none has.
+    # The pickled slices of each partition; None if no operator has slices.
     slices: list[bytes] | None
 
 
@@ -152,12 +152,12 @@ class Worker:
         self.snapshots: dict[ShuffleId, list[BlockRef]] = {}
         self.running: int | None = None
         self.interrupted: int | None = None
-        # The attempt that was last cancelled, as the cluster knows it.
+        # Returns the attempt that the driver cancelled last.
         self.cancelled: Callable[[], int] = lambda: -1
         Broadcast._load = self._load_broadcast
 
     def serve(self) -> None:
-        """Handles messages until the driver goes away."""
+        """Handles messages until the driver ends."""
         while True:
             try:
                 self.handle(self.channel.receive())
@@ -167,13 +167,13 @@ class Worker:
                 self._answer(("cancelled", self.interrupted))
 
     def interrupt(self, attempt: int) -> None:
-        """Cancels the attempt, if it is the one that runs; called from a signal handler."""
+        """Cancels the attempt if it is running; called from a signal handler."""
         if self.running == attempt:
             self.running, self.interrupted = None, attempt
             raise TaskInterrupted
 
     def handle(self, message: tuple[Any, ...]) -> None:
-        """Does what a message says."""
+        """Handles one message from the driver."""
         match message:
             case ("task", *order):
                 self._run(Task(*order))
@@ -192,7 +192,7 @@ class Worker:
             case ("broadcast", id):
                 Broadcast._loaded.pop(id, None)
             case ("space" | "barrier", *_):
-                # The answer to a task that was cancelled while it waited.
+                # The task that waited for this answer was cancelled.
                 probe("an answer comes after its question was given up")
             case ("nodes", secret, addresses):
                 self.store.meet(secret, addresses, self.limits.memory_bytes)
@@ -205,7 +205,7 @@ class Worker:
         stage = self.stages[task.stage]
         self.running = task.attempt
         try:
-            # The signal may have come before the task did.
+            # The signal may have arrived before the task.
             self.interrupt(self.cancelled())
             made = [self._make(task, stage, place) for place in range(len(task.partitions))]
             answer: tuple[Any, ...] = ("ok", task.attempt, made)
@@ -215,7 +215,7 @@ class Worker:
             lost = [(index, tuple(ref)) for index, ref in error.lost]
             answer = ("fetch", task.attempt, error.shuffle, lost, str(error))
         except KeptBlockLost:
-            # The report says what is lost; without it the same task computes the rows.
+            # The report names the lost block; the retry recomputes its rows.
             self.running = None
             answer = ("cancelled", task.attempt)
         except (Stopped, TaskInterrupted):
@@ -224,7 +224,7 @@ class Worker:
             self.running = None
             answer = self._failure(task, error)
         finally:
-            # Prints of a task should be seen when it ends, not when its executor does.
+            # A task's prints should appear when it ends, not when its executor does.
             flush_output()
             TaskContext._set(None)
         if answer[0] == "ok":
@@ -238,7 +238,7 @@ class Worker:
         self.channel.send((*answer, *self.keeper.take_report()))
 
     def _make(self, task: Task, stage: Stage, place: int) -> Made:
-        """Computes one of the task's partitions as if it were alone."""
+        """Computes one of the task's partitions, independently of the others."""
         header = stage.header
         partition = task.partitions[place]
         slices = None if task.slices is None else task.slices[place]
@@ -297,9 +297,9 @@ class Worker:
             rows, partition, work.router, work.parts, space, self.writer
         )
         self.keeper.finish_task()
-        least = self.limits.told_bytes
-        is_told = least is not None and output.length >= least
-        return (None, tuple(output), encode_sizes(sizes) if is_told else None)
+        least = self.limits.size_report_bytes
+        reports = least is not None and output.length >= least
+        return (None, tuple(output), encode_sizes(sizes) if reports else None)
 
     def _encode_result(self, result: Any) -> bytes | tuple[Any, ...]:
         if isinstance(result, Frames):
@@ -336,7 +336,7 @@ class Worker:
         return ("failed", task.attempt, kind, message, trace, pickle_error(error))
 
     def _is_lost_memory_error(self, error: BaseException) -> bool:
-        """CPython may lose the exception when it finds no memory for a call, and says so."""
+        """Whether CPython lost a MemoryError: it may raise SystemError instead."""
         is_lost = isinstance(error, SystemError) and "without" in str(error)
         peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
         return is_lost and peak_bytes > self.limits.spill_bytes
@@ -361,7 +361,7 @@ class Worker:
         return list(self._wait_for("barrier", attempt))
 
     def _wait_for(self, kind: str, about: object) -> Any:
-        """The answer to a question that the running task has asked."""
+        """Waits for the driver's answer to a request of the running task."""
         while True:
             message = self.channel.receive(interruptible=True)
             if message[:2] == (kind, about):
@@ -373,7 +373,7 @@ class Worker:
             try:
                 return decode(self.reader.view(ref))
             except PeerLost:
-                # Its block server may have been killed just now, and another has come since.
+                # The driver's block server may have been killed, and another started since.
                 return decode(self.reader.view(ref))
         except (OSError, CorruptBlock) as error:
             raise ClusterError(
@@ -388,11 +388,11 @@ def flush_output() -> None:
 
 
 class UnsendableResult(TypeError):
-    """A task gave something that can't be pickled."""
+    """A task's result can't be pickled."""
 
 
 def take_updates() -> bytes | None:
-    """What the task added to accumulators."""
+    """Returns the task's accumulator updates, pickled; None if there are none."""
     updates = accumulators.take_updates()
     if not updates:
         return None

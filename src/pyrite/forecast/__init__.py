@@ -1,1 +1,1 @@
-"""A cluster in virtual time by cost: no rows are computed, tasks take what a model says."""
+"""Simulates a cluster by cost: computes no rows; a model gives the duration of each task."""

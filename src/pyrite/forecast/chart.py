@@ -1,4 +1,4 @@
-"""A plot of times by size: as a picture (SVG) and as bars in the terminal."""
+"""A plot of times by cluster size: as a picture (SVG) and as bars in the terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNITS = ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (0.001, "ms"))
 
 
 class Point(NamedTuple):
-    """What came of one size of the cluster: the middle run, and the best and the worst."""
+    """The times of one cluster size: of the median run, the best and the worst."""
 
     nodes: int
     seconds: float
@@ -51,7 +51,7 @@ def bars(points: Sequence[Point]) -> str:
 
 
 def svg(points: Sequence[Point], title: str, subtitle: str) -> str:
-    """The times over the nodes, beside what a perfect speed-up would give."""
+    """Plots the times by nodes, and those of a perfect speed-up."""
     top_s, unit_s, unit = scale_for(max(point.most_s for point in points))
     ideal = [points[0].seconds * points[0].nodes / point.nodes for point in points]
     middle = [(x_of(i, points), y_of(point.seconds, top_s)) for i, point in enumerate(points)]
@@ -80,7 +80,7 @@ def svg(points: Sequence[Point], title: str, subtitle: str) -> str:
 
 
 def x_of(place: int, points: Sequence[Point]) -> float:
-    # Evenly by place: sizes are mostly doubled from one to the next.
+    # Evenly spaced: sizes mostly double from one to the next.
     inner = WIDTH - LEFT - RIGHT - 100
     return LEFT + 30 + (inner * place / (len(points) - 1) if len(points) > 1 else inner / 2)
 
@@ -118,7 +118,7 @@ def grid(top_s: float, unit_s: float, unit: str) -> list[str]:
 
 
 def band(points: Sequence[Point], top_s: float) -> str:
-    """From the best to the worst run; nothing where they are all alike."""
+    """The area from the best to the worst run; empty if all runs are equal."""
     if not varies(points):
         return ""
     upper = [(x_of(i, points), y_of(point.most_s, top_s)) for i, point in enumerate(points)]
@@ -127,7 +127,7 @@ def band(points: Sequence[Point], top_s: float) -> str:
 
 
 def varies(points: Sequence[Point]) -> bool:
-    """Whether there were several runs, with different ends."""
+    """Whether runs of one size have different times."""
     return any(point.least_s != point.most_s for point in points)
 
 
@@ -159,9 +159,9 @@ def legend(points: Sequence[Point]) -> list[str]:
 
 
 def text(
-    x: float, y: float, words: str, anchor: str = "start", size: int = 12, weight: str = "normal"
+    x: float, y: float, label: str, anchor: str = "start", size: int = 12, weight: str = "normal"
 ) -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" '
-        f'font-weight="{weight}" fill="{INK}">{escape(words)}</text>'
+        f'font-weight="{weight}" fill="{INK}">{escape(label)}</text>'
     )

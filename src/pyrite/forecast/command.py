@@ -1,4 +1,4 @@
-"""`pyrite sim`: how a job of which there is a story would behave on other clusters."""
+"""`pyrite sim`: simulates a job on other clusters, from the story of a real run."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from pyrite.forecast.chart import Point, bars, seconds_text, svg
 from pyrite.forecast.costed import Failures
 from pyrite.forecast.costs import CostModel, NodeKind
 from pyrite.forecast.play import Outcome, simulate
-from pyrite.forecast.storymodel import Told, read_story
+from pyrite.forecast.storymodel import RecordedRun, read_story
 from pyrite.forecast.workload import scaled
 from pyrite.memory import bytes_text
 
-# Chance decides when machines break: of several runs the middle one is shown.
+# Failures are random: the median of several runs is shown.
 RUNS_WITH_FAILURES = 5
 SLOW_SPEED = 0.5
-# Beyond so many times what one executor would need, failures win over work.
+# A run that takes so many times as long as on one executor is given up.
 PATIENCE = 100
 
 
 class Size(NamedTuple):
-    """One size of the cluster, and its runs, the middle one first."""
+    """One cluster size: its median run, and all runs."""
 
     nodes: int
     shown: Outcome
@@ -35,19 +35,19 @@ class Size(NamedTuple):
 
 
 def run_simulation(chosen: argparse.Namespace) -> int:
-    """Prints a table and a plot; gives the exit code."""
+    """Prints a table and a plot; returns the exit code."""
     try:
         model = CostModel.load(chosen.model) if chosen.model else CostModel()
-        told = read_story(chosen.story, model)
+        recorded = read_story(chosen.story, model)
     except UserError as error:
         print(f"pyrite sim: {error}", file=sys.stderr)
         return 1
-    print(introduction(chosen, told, model))
-    sizes = [simulate_size(chosen, told, model, nodes) for nodes in chosen.nodes]
+    print(introduction(chosen, recorded, model))
+    sizes = [simulate_size(chosen, recorded, model, nodes) for nodes in chosen.nodes]
     print(table(sizes))
     points = [point(each) for each in sizes]
     print(f"\n{bars(points)}")
-    for note in told.workload.notes:
+    for note in recorded.workload.notes:
         print(f"note: {note}")
     if chosen.plot:
         try:
@@ -60,8 +60,10 @@ def run_simulation(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def simulate_size(chosen: argparse.Namespace, told: Told, model: CostModel, nodes: int) -> Size:
-    """All runs of one size of the cluster."""
+def simulate_size(
+    chosen: argparse.Namespace, recorded: RecordedRun, model: CostModel, nodes: int
+) -> Size:
+    """Simulates all runs of one cluster size."""
     kind = NodeKind(
         chosen.cores,
         chosen.memory,
@@ -75,8 +77,10 @@ def simulate_size(chosen: argparse.Namespace, told: Told, model: CostModel, node
         kinds[place] = replace(kind, speed=kind.speed * SLOW_SPEED)
     failures = Failures(chosen.failures, chosen.executor_failures, chosen.repair)
     breaks = bool(chosen.failures or chosen.executor_failures)
-    workload = scaled(told.workload, chosen.scale)
-    patience_s = 3600 + PATIENCE * told.seconds * told.executors * chosen.scale / chosen.speed
+    workload = scaled(recorded.workload, chosen.scale)
+    patience_s = (
+        3600 + PATIENCE * recorded.seconds * recorded.executors * chosen.scale / chosen.speed
+    )
     runs = [
         simulate(
             workload,
@@ -100,36 +104,36 @@ def point(size: Size) -> Point:
 # What is printed
 
 
-def introduction(chosen: argparse.Namespace, told: Told, model: CostModel) -> str:
-    """What the story tells, and how well the model gives it back."""
-    workload = told.workload
-    same = simulate(workload, [NodeKind(told.executors, latency_s=0.0)], model)
-    plural = "" if told.executors == 1 else "s"
+def introduction(chosen: argparse.Namespace, recorded: RecordedRun, model: CostModel) -> str:
+    """Summarises the story, and how well the model reproduces it."""
+    workload = recorded.workload
+    same = simulate(workload, [NodeKind(recorded.executors, latency_s=0.0)], model)
+    plural = "" if recorded.executors == 1 else "s"
     return (
         f"{os.path.basename(chosen.story)}: {len(workload.jobs)} jobs, "
         f"{len(workload.stages)} stages, {same.tally.launched} tasks; the real run took "
-        f"{seconds_text(told.seconds)} on {told.executors} executor{plural}, "
+        f"{seconds_text(recorded.seconds)} on {recorded.executors} executor{plural}, "
         f"simulated {seconds_text(same.seconds)}\n{kind_text(chosen)}\n"
     )
 
 
 def kind_text(chosen: argparse.Namespace) -> str:
-    """The nodes in words."""
-    words = [
+    """Describes the nodes."""
+    facts = [
         f"nodes of {chosen.cores} cores, {bytes_text(chosen.memory)}, "
         f"{chosen.network / 1e9:.3g} Gbit/s"
     ]
     if chosen.speed != 1:
-        words.append(f"cores {chosen.speed:g} times as fast")
+        facts.append(f"cores {chosen.speed:g} times as fast")
     if chosen.slow:
-        words.append(f"{chosen.slow:.0%} of them at half speed")
+        facts.append(f"{chosen.slow:.0%} of them at half speed")
     if chosen.failures:
-        words.append(f"each fails {chosen.failures:.3g} times an hour")
+        facts.append(f"each fails {chosen.failures:.3g} times an hour")
     if chosen.executor_failures:
-        words.append(f"each executor {chosen.executor_failures:.3g} times an hour")
+        facts.append(f"each executor {chosen.executor_failures:.3g} times an hour")
     if chosen.scale > 1:
-        words.append(f"{chosen.scale} times the data")
-    return "; ".join(words)
+        facts.append(f"{chosen.scale} times the data")
+    return "; ".join(facts)
 
 
 def title(chosen: argparse.Namespace) -> str:
@@ -140,7 +144,7 @@ HEADINGS = ("nodes", "cores", "time", "speed-up", "busy", "network", "spilled", 
 
 
 def table(sizes: Sequence[Size]) -> str:
-    """A line for each size; speed-up is by the first of them."""
+    """A line for each size; speed-up is relative to the first."""
     first_s = sizes[0].shown.seconds
     rows = [HEADINGS, *(cells(each, first_s) for each in sizes)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]

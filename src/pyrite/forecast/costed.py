@@ -1,7 +1,7 @@
 """The simulated cluster by cost: the scheduler's commands in, events out, in virtual time.
 
-No rows are computed: a task takes what the model says that its reading, computing and writing
-take, on cores, links and disks that it shares with the others.
+It computes no rows: the model gives the times of a task's reading, computing and writing, on cores,
+links and disks that tasks share.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pyrite.schedule.events import Event
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """How often things break, each node and executor for itself, and how long a repair takes."""
+    """The failure rates of each node and each executor, and the duration of a repair."""
 
     nodes_per_hour: float = 0.0
     executors_per_hour: float = 0.0
@@ -69,7 +69,7 @@ class CostedCluster:
         self._next_executor = 0
         self._closed = False
         self._digests: dict[ShuffleId, Digest] = {}
-        # In which life of its node a segment with kept partitions came to lie there.
+        # The life of the node in which each segment of kept partitions was written.
         self.lives: dict[str, int] = {}
         self._losses = 0
         self._checked: dict[ShuffleId, int] = {}
@@ -86,13 +86,13 @@ class CostedCluster:
             self.failures.executors_per_hour, len(self.executors), self._fail_some_executor
         )
 
-    # What the driver's loop sees
+    # The interface of the driver's loop
 
     def now_s(self) -> float:
         return self.timeline.now_s
 
     def wait_event(self) -> Event | None:
-        """Lets time pass until the driver is free and something has reached it."""
+        """Lets time pass until the driver is free and an event has reached it."""
         timeline, inbox = self.timeline, self._inbox
         while not self._closed:
             next_s = timeline.next_s()
@@ -112,7 +112,7 @@ class CostedCluster:
         return None
 
     def post(self, event: Event) -> None:
-        """Tells the driver of something that happened in its own process."""
+        """Queues an event of the driver's own process."""
         if isinstance(event, ev.RddPersisted):
             self.persisted[event.rdd] = None
         elif isinstance(event, ev.RddForgotten):
@@ -120,7 +120,7 @@ class CostedCluster:
         self._inbox.append((self.timeline.now_s, event))
 
     def emit(self, event: Event) -> None:
-        """Tells the driver of something that happened on a node."""
+        """Queues an event of a node."""
         self._inbox.append((self.timeline.now_s, event))
 
     def perform(self, command: Command) -> None:
@@ -160,7 +160,7 @@ class CostedCluster:
             case do.ReleaseBarrier() | do.ReleaseNode():
                 raise AssertionError("no task waits at a barrier, and no node leaves")
             case do.DeliverResult() | do.CountAccumulators() | do.FinishJob() | do.TellMemory():
-                raise AssertionError("the desk performs these")
+                raise AssertionError("the user's program performs these")
             case (
                 do.ReducersPlaced()
                 | do.SizesForeseen()
@@ -173,7 +173,7 @@ class CostedCluster:
                 assert_never(command)
 
     def close(self) -> None:
-        """Ends the loop: `wait_event` gives None."""
+        """Ends the loop: `wait_event` returns None."""
         self._closed = True
 
     def _fire_timers(self) -> None:
@@ -196,10 +196,10 @@ class CostedCluster:
                 self.tally.redone += 1
             self._tried.add(key)
         executor = self.executors.get(command.executor)
-        # One that has died, though the scheduler does not know it yet, is silent.
+        # A dead executor that the scheduler does not know of yet does not answer.
         if executor is not None:
             executor.run = TaskRun(self, executor, command)
-            # The way back is paid together with the way there.
+            # Includes the latency of the way back.
             arrives_s = self._driver_free_s + 2 * executor.node.kind.latency_s
             self.timeline.at(arrives_s, executor.run.begin)
 
@@ -213,7 +213,7 @@ class CostedCluster:
             self.emit(ev.TaskCancelled(command.attempt))
 
     def digest(self, snapshot: Snapshot) -> Digest:
-        """The snapshot added up by node; once for all tasks that read it."""
+        """Sums the snapshot by node, once for all tasks that read it."""
         found = self._digests.get(snapshot.shuffle)
         if found is None or found.snapshot.epoch != snapshot.epoch:
             found = self._digests[snapshot.shuffle] = Digest(snapshot, self.nodes)
@@ -221,7 +221,7 @@ class CostedCluster:
         return found
 
     def lost_source(self, digest: Digest, sources: Sources) -> NodeId | None:
-        """One of these sources that has gone; asked anew only after something was lost."""
+        """Returns a lost source, if any; checks again only after a loss."""
         shuffle = digest.snapshot.shuffle
         if self._checked.get(shuffle) == self._losses:
             return None
@@ -231,16 +231,16 @@ class CostedCluster:
         return next((node for node in lost if sources.by_node.get(node)), None)
 
     def shares(self, shuffle: ShuffleId) -> Sequence[float]:
-        """The parts of a shuffle's bytes that its reducers read."""
+        """The fraction of a shuffle's bytes that each reducer reads."""
         return self._shares.get(shuffle, ())
 
     def share(self, shuffle: ShuffleId, index: int) -> float:
-        """The part of a shuffle's bytes that one reducer reads."""
+        """The fraction of a shuffle's bytes that one reducer reads."""
         shares = self._shares[shuffle]
         return shares[index % len(shares)]
 
     def is_there(self, partition: Partition, ref: BlockRef, reader: CostedExecutor) -> bool:
-        """Whether a kept block can be read; the driver is told of one that can't."""
+        """Whether a kept block can be read; reports it to the driver if not."""
         node = self.nodes[ref.node]
         if node.alive and self.lives.get(ref.segment) == node.life:
             return True
@@ -248,7 +248,7 @@ class CostedCluster:
         return False
 
     def _move(self, command: do.MoveSegment) -> None:
-        """A segment's bytes travel to another node, or to a disk."""
+        """Transfers a segment to another node, or to a disk."""
         target = self.nodes[command.target]
         self.tally.moved_bytes += command.bytes
         sources = Sources({command.node: float(command.bytes)})
@@ -289,7 +289,7 @@ class CostedCluster:
         self.timeline.after(self.model.executor_start_s, self._start_executor, node, node.life)
 
     def _plan_failure(self, per_hour: float, count: int, fail: Callable[[], None]) -> None:
-        """The next of so many things that break independently of each other."""
+        """Plans the next failure of so many independent ones."""
         if per_hour > 0 and count:
             self.timeline.after(self._random.expovariate(count * per_hour / 3600), fail)
 
@@ -307,7 +307,7 @@ class CostedCluster:
         )
 
     def lose_node(self, node: CostedNode) -> None:
-        """The node goes, with all that it holds, and comes back empty when it is repaired."""
+        """Loses the node with all its data; it comes back empty after the repair."""
         node.alive = False
         node.life += 1
         self._losses += 1
@@ -329,7 +329,7 @@ class CostedCluster:
         self._start_node(node)
 
     def lose_executor(self, executor: CostedExecutor, reason: str) -> None:
-        """The process ends; its node and the blocks that it wrote stay."""
+        """Ends the process; its node and the blocks that it wrote stay."""
         self.tally.executors_lost += 1
         del executor.node.executors[executor.id]
         self._end_executor(executor)
@@ -346,7 +346,7 @@ class CostedCluster:
 def shares_by_shuffle(
     workload: Workload, specs: dict[int, StageSpec]
 ) -> dict[ShuffleId, Sequence[float]]:
-    """How each shuffle is dealt out: as its stage says, or evenly to all that read it."""
+    """The fractions of each shuffle for its reducers: those of its stage, or equal ones."""
     shares: dict[ShuffleId, Sequence[float]] = {}
     for spec in specs.values():
         for step in spec.shape.steps:

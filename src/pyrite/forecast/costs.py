@@ -1,4 +1,4 @@
-"""What work costs: the model's constants, as measured, and the kinds of nodes."""
+"""The measured constants of the cost model, and the kinds of nodes."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from pyrite.errors import UserError
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
-    """The costs of the engine's own work, on one core of the machine that was measured.
+    """The costs of the engine's own work, on one core of the measured machine.
 
-    The defaults are what one run of scripts/calibrate measured on an idle virtual machine with two
-    cores, Python 3.11 and a fast disk; it writes a file of them for any other. The last three are
-    not measured.
+    scripts/calibrate measured the defaults on an idle virtual machine with two cores, Python 3.11
+    and a fast disk; it writes a file of them for any other machine. The last three are not
+    measured.
     """
 
-    # The driver is one loop: what an event costs it, and what a launch costs on top.
+    # The driver's loop: the cost of an event, and the extra cost of a launch.
     driver_event_s: float = 76e-6
     driver_launch_s: float = 76e-6
-    # What a task costs its executor beside the user's work.
+    # The cost of a task for its executor, besides the user's work.
     task_overhead_s: float = 199e-6
     encode_bytes_per_s: float = 246e6
     decode_bytes_per_s: float = 78e6
     copy_bytes_per_s: float = 2.8e9
     disk_write_bytes_per_s: float = 1.2e9
     disk_read_bytes_per_s: float = 1.4e9
-    # Finding a block in the own node's pool, reading a small one of another node or from disk, and
-    # the bytes of large ones that another node's block server sends.
+    # Finding a block in the own node's pool, reading a small one from another node or from disk,
+    # and the rate of another node's block server for large ones.
     local_block_s: float = 6e-6
     remote_block_s: float = 90e-6
     disk_block_s: float = 12e-6
     remote_bytes_per_s: float = 2.5e9
-    # How fast a core is while all cores of its node are busy, where one alone has 1.
+    # The speed of a core while all cores of its node are busy; 1 is that of a core alone.
     shared_efficiency: float = 0.936
-    # Rows as Python objects, by the bytes that they take encoded.
+    # The memory of rows as Python objects, per byte of their encoding.
     live_bytes_per_encoded_byte: float = 9.5
     executor_start_s: float = 0.05
-    # Until the driver knows that an executor, or a node, has gone.
+    # How long until the driver knows that an executor, or a node, is lost.
     executor_notice_s: float = 0.02
     node_notice_s: float = 1.5
 
@@ -63,7 +63,7 @@ class CostModel:
                 "scripts/calibrate FILE writes one"
             )
         for name, value in given.items():
-            # Times may be nothing; what is divided by may not.
+            # Times may be 0; divisors may not.
             least = 0.0 if name.endswith("_s") and not name.endswith("_per_s") else 1e-9
             if not isinstance(value, (int, float)) or not least <= value < float("inf"):
                 raise UserError(
@@ -72,7 +72,7 @@ class CostModel:
         return cls(**given)
 
     def save(self, path: str | os.PathLike[str], **notes: object) -> None:
-        """Writes a file that `load` takes; the notes are for its human readers."""
+        """Writes a file for `load`; the notes are for human readers."""
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"costs": dataclasses.asdict(self), **notes}, file, indent=2)
             file.write("\n")
@@ -81,17 +81,17 @@ class CostModel:
         return size_bytes / self.decode_bytes_per_s
 
     def write_s(self, size_bytes: float) -> float:
-        """Encoding rows and laying them into the pool."""
+        """The time to encode rows and copy them into the pool."""
         return size_bytes / self.encode_bytes_per_s + size_bytes / self.copy_bytes_per_s
 
     def task_s(self) -> float:
-        """What an empty task takes from its launch until the driver has heard of its end."""
+        """The time of an empty task, from its launch until the driver has handled its end."""
         return self.driver_event_s + self.driver_launch_s + self.task_overhead_s
 
 
 @dataclass(frozen=True, slots=True)
 class NodeKind:
-    """A node: one executor per core, and what they share. Speed 1 is the measured machine's."""
+    """A node: one executor per core, and their shared resources. Speed 1 is the measured one."""
 
     cores: int
     memory_bytes: int = 8 << 30
@@ -102,7 +102,7 @@ class NodeKind:
     disk_read_bytes_per_s: float | None = None
     pool_share: float = 0.25
 
-    # The same parts as the engine's own defaults for a machine.
+    # The same shares as the engine's defaults.
 
     @property
     def pool_bytes(self) -> int:
@@ -113,9 +113,9 @@ class NodeKind:
         return self.memory_bytes // (2 * max(1, self.cores))
 
     def rate_each(self, busy: int, efficiency: float) -> float:
-        """How fast each of so many busy executors is."""
+        """The speed of each of so many busy executors."""
         if busy > self.cores:
             return self.speed * efficiency * self.cores / busy
-        # Between one alone and all of them: the more are busy, the more they are in the way.
+        # Interpolates between one alone and all of them: busy cores slow each other down.
         crowd = (busy - 1) / (self.cores - 1) if self.cores > 1 else 0.0
         return self.speed * (1.0 - (1.0 - efficiency) * crowd)

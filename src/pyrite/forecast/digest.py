@@ -1,4 +1,4 @@
-"""Where the blocks of a shuffle lie, added up by node."""
+"""The bytes of a shuffle, summed by node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyrite.schedule.commands import Snapshot
 
 
 def added_up(refs: Iterable[BlockRef]) -> tuple[dict[NodeId, float], dict[NodeId, float]]:
-    """The bytes of blocks by node: all of them, and those on its disk."""
+    """The bytes of blocks by node: in total, and on its disk."""
     everywhere: dict[NodeId, float] = {}
     on_disk: dict[NodeId, float] = {}
     for node, _, _, length, medium in refs:
@@ -23,7 +23,7 @@ def added_up(refs: Iterable[BlockRef]) -> tuple[dict[NodeId, float], dict[NodeId
 
 
 class Digest:
-    """Where the bytes of all map outputs of a shuffle lie, added up once for all its readers."""
+    """The bytes of a shuffle's map outputs by node, summed once for all readers."""
 
     def __init__(self, snapshot: Snapshot, nodes: dict[NodeId, CostedNode]) -> None:
         self.snapshot = snapshot
@@ -35,7 +35,7 @@ class Digest:
         self._in_fetched: dict[str, tuple[dict[NodeId, float], dict[NodeId, float]]] = {}
 
     def lost_nodes(self, nodes: dict[NodeId, CostedNode]) -> list[NodeId]:
-        """Those that went, with their outputs, since the snapshot was taken."""
+        """The nodes that were lost, with their outputs, since the snapshot was taken."""
         return [
             node
             for node, life in self._lives.items()
@@ -43,17 +43,17 @@ class Digest:
         ]
 
     def outputs_on(self, node: NodeId) -> list[int]:
-        """The outputs that lie there; many readers ask when a node has gone."""
+        """The outputs on a node; cached, as many readers ask when a node is lost."""
         if node not in self._outputs:
             refs = self.snapshot.refs
             self._outputs[node] = [index for index, ref in enumerate(refs) if ref.node == node]
         return self._outputs[node]
 
     def rest(self, prefetched: ForecastFetches, segments: Sequence[str]) -> tuple[Sources, Sources]:
-        """What is not in these prefetched segments: all of it, and what of it lies on disks.
+        """The bytes that are not in these prefetched segments: in total, and on disks.
 
-        An output may have been made again elsewhere since it was fetched: where it lies now, it
-        need not be read.
+        An output may have been recomputed elsewhere since it was fetched: its new place need not be
+        read.
         """
         if not segments:
             return self.sources, self.on_disk

@@ -1,4 +1,4 @@
-"""Where the tasks of a story ran, and what they did there."""
+"""The nodes and tasks of a story, and their work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyrite.ids import Partition
 
 @dataclass(slots=True)
 class ExecutorTimes:
-    """A node of the run: its executors, how many were busy, and what a core got done so far."""
+    """A node of the run: its executors, how many are busy, and the work of one core so far."""
 
     executors: dict[int, None] = field(default_factory=dict)
     busy: int = 0
@@ -18,7 +18,7 @@ class ExecutorTimes:
     at_s: float = 0.0
 
     def advance(self, at_s: float, model: CostModel) -> float:
-        """How much work a core that was always busy would have done by now."""
+        """Returns the work that an always busy core would have done by now."""
         kind = NodeKind(len(self.executors))
         busy = max(1, self.busy)
         self.done_s += (at_s - self.at_s) * kind.rate_each(busy, model.shared_efficiency)
@@ -28,19 +28,19 @@ class ExecutorTimes:
 
 @dataclass(slots=True)
 class Launched:
-    """An attempt that runs: on which node, what was done there before, and what it reads."""
+    """A running attempt: its node, the node's work at its start, and what it reads."""
 
-    bench: ExecutorTimes
+    times: ExecutorTimes
     done_s: float
     stage: int
     partitions: list[int]
     executor: int
-    # The kept partitions that it has to make, for each of its own.
+    # The kept partitions that it has to compute, for each of its partitions.
     missing: list[list[Partition]]
     read_bytes: float
-    # Whether it does a piece of a heavy reducer's work.
+    # Whether it is a piece of a heavy reducer.
     is_piece: bool = False
-    # What it has told of its map output before its end.
+    # The bytes of its map output that it reported before its end.
     written_bytes: float = 0.0
 
 

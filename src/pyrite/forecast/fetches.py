@@ -1,4 +1,4 @@
-"""ForecastFetches of the simulated cluster: parts of map outputs that are fetched before reducers
+"""Prefetching in the simulated cluster: parts of map outputs that are fetched before reducers
 start."""
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pyrite.schedule.commands import FetchParts
 if TYPE_CHECKING:
     from pyrite.forecast.costed import CostedCluster
 
-# The sizes of more parts are not told: with the maps that so many reducers come with, the
-# scheduler would not add them up.
+# With more parts their sizes are not reported: with so many reducers and maps, the scheduler would
+# not sum them.
 MOST_PARTS = 4000
 NODE_LOST = "a node went down"
 
 
 class FetchedSegment(NamedTuple):
-    """What a segment holds: the same parts of several map outputs; gone with its node's life."""
+    """A prefetched segment: the same parts of several map outputs; lost with its node."""
 
     node: NodeId
     life: int
@@ -38,26 +38,26 @@ class OnTheWay(NamedTuple):
 
 
 class ForecastFetches:
-    """What was fetched ahead, or is on its way; and the sizes that decide where to."""
+    """Prefetched segments, present or on their way, and the sizes that decide their places."""
 
     def __init__(self, cluster: CostedCluster) -> None:
         self._cluster = cluster
         self._lying: dict[str, FetchedSegment] = {}
         self._coming: dict[str, OnTheWay] = {}
-        # A fetch names map outputs by their places only.
+        # A fetch identifies map outputs only by their refs.
         self._shuffles: dict[BlockRef, ShuffleId] = {}
         self._codes: dict[tuple[ShuffleId, int], bytes] = {}
 
     # Map outputs
 
     def put(self, shuffle: ShuffleId, ref: BlockRef) -> bytes | None:
-        """A map output was written: the sizes of its parts, if they are told."""
+        """Records a map output; returns the sizes of its parts if they are reported."""
         shares = self._cluster.shares(shuffle)
-        # As in the engine: on one node all reducers are near.
+        # As in the engine: on one node all reducers are local.
         if len(self._cluster.nodes) < 2 or len(shares) > MOST_PARTS:
             return None
         self._shuffles[ref] = shuffle
-        # Most map outputs of a workload are of one size.
+        # Most map outputs of a workload have the same size.
         code = self._codes.get((shuffle, ref.length))
         if code is None:
             code = encode([round(share * ref.length) for share in shares])
@@ -68,10 +68,10 @@ class ForecastFetches:
         self._shuffles = {ref: each for ref, each in self._shuffles.items() if each != shuffle}
         self._codes = {key: code for key, code in self._codes.items() if key[0] != shuffle}
 
-    # ForecastFetches
+    # Segments
 
     def lying_on(self, node: NodeId, life: int, segments: Sequence[str], part: int) -> list[str]:
-        """Those of the prefetched segments that are there and hold something of a part."""
+        """The prefetched segments that are present and hold data of a part."""
         return [
             segment
             for segment in segments
@@ -84,7 +84,7 @@ class ForecastFetches:
         return self._lying[segment].maps
 
     def fetch(self, command: FetchParts) -> None:
-        """Parts of map outputs travel to a node that will reduce them."""
+        """Transfers parts of map outputs to the node that will reduce them."""
         source, target = self._cluster.nodes[command.source], self._cluster.nodes[command.node]
         if not (source.alive and target.alive):
             self._cluster.emit(ev.PartsNotFetched(command.fetch, NODE_LOST))
@@ -114,7 +114,7 @@ class ForecastFetches:
 
     def _arrive(self, segment: str) -> None:
         coming = self._coming.pop(segment, None)
-        # It may have been stopped meanwhile, which was told then.
+        # It may have been stopped, and reported, meanwhile.
         if coming is not None:
             command = coming.command
             life = self._cluster.nodes[command.node].life
@@ -123,14 +123,14 @@ class ForecastFetches:
             self._cluster.emit(ev.PartsFetched(command.fetch))
 
     def lose_node(self, node: NodeId) -> None:
-        """Nothing arrives any more that comes from there, or goes there."""
+        """Stops all transfers from or to the node, and forgets its segments."""
         for segment, (command, _) in list(self._coming.items()):
             if node in (command.source, command.node):
                 self._stop(segment, NODE_LOST)
         self._lying = {name: each for name, each in self._lying.items() if each.node != node}
 
     def drop(self, segment: str) -> None:
-        """The prefetched segment goes; one on its way need not be brought to its end."""
+        """Drops a prefetched segment; stops its transfer if it is under way."""
         self._lying.pop(segment, None)
         if segment in self._coming:
             self._stop(segment, "it was dropped meanwhile")

@@ -1,4 +1,4 @@
-"""Nodes and executors of the simulated cluster: what they share, hold and do."""
+"""Nodes and executors of the simulated cluster."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pyrite.ids import BlockRef, ExecutorId, NodeId, Partition, RddId
 if TYPE_CHECKING:
     from pyrite.forecast.taskrun import TaskRun
 
-# Kept rows may take this part of an executor's memory, as in the engine.
+# The share of an executor's memory that kept rows may take, as in the engine.
 STORAGE_PART = 0.7
 
 
 class CostedNode:
-    """A host: cores and a disk that its executors share; each life of it has a number."""
+    """A host: cores and a disk that its executors share; `life` counts its restarts."""
 
     def __init__(self, id: NodeId, kind: NodeKind, model: CostModel, timeline: Timeline) -> None:
         self.id = id
@@ -27,10 +27,10 @@ class CostedNode:
         self.alive = True
         self.life = 0
         self.executors: dict[ExecutorId, CostedExecutor] = {}
-        # An empty rank of cores stands for a storage-only node, which computes nothing.
+        # Empty for a storage-only node, which has no cores.
         rates = [kind.rate_each(n, model.shared_efficiency) for n in range(1, kind.cores + 1)]
         self.cpu = Share(timeline, lambda busy: rates[busy - 1])
-        # The disk's work is seconds: reading and writing are not equally fast.
+        # The disk's work is in seconds: reading and writing have different rates.
         self.disk = Share(timeline, lambda users: 1.0 / users)
         self._write_rate = kind.disk_write_bytes_per_s or model.disk_write_bytes_per_s
         self._read_rate = kind.disk_read_bytes_per_s or model.disk_read_bytes_per_s
@@ -64,13 +64,13 @@ class CostedExecutor:
         return partition.index in self.live.get(partition.rdd, ())
 
     def touch(self, rdd: RddId) -> None:
-        """The RDD was used: others are to go first."""
+        """Marks the RDD as most recently used."""
         self.live[rdd] = self.live.pop(rdd)
 
     def keep(self, partition: Partition, size_bytes: float) -> tuple[bool, list[Partition]]:
-        """Whether the live rows find room, and what had to go for them.
+        """Stores live rows; returns whether they had room, and the evicted partitions.
 
-        The least recently used RDD goes first, and never a partition of the one being stored.
+        Evicts the least recently used RDD first, and never a partition of the same RDD.
         """
         dropped: list[Partition] = []
         while self.live_bytes + size_bytes > self.storage_bytes:
@@ -95,11 +95,11 @@ class CostedExecutor:
     # Segments
 
     def room_for(self, size: int) -> bool:
-        """Whether a block goes into the open segment."""
+        """Whether a block fits into the open segment."""
         return self._segment != "" and self._offset + size <= self._end
 
     def new_segment(self, size: int) -> tuple[str, int]:
-        """The name and length of the segment to ask for."""
+        """The name and length of the segment to request."""
         self._segment, self._offset, self._end = "", 0, 0
         return self.new_name(), max(size, SEGMENT_BYTES)
 
@@ -111,7 +111,7 @@ class CostedExecutor:
         self._segment, self._offset, self._end = name, 0, max(size, SEGMENT_BYTES)
 
     def place(self, size: int) -> BlockRef:
-        """Lays a block into the open segment."""
+        """Adds a block to the open segment."""
         ref = BlockRef(self.node.id, self._segment, self._offset, size, "memory")
         self._offset += -(-size // ALIGNMENT) * ALIGNMENT
         return ref

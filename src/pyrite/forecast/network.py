@@ -1,11 +1,10 @@
-"""Links, disks and cores that their users share, and transfers that pass several of them.
+"""Shared links, disks and cores, and transfers over several of them.
 
-A transfer from node to node is work for the sender's out-link and for the receiver's in-link at
-the same time, and is done when the slower of them is: each link is shared evenly by what passes
-it, and is never idle while something waits for it. Max-min fairness over all links would move
-every rate whenever one transfer starts or ends; this costs a heap operation per link, and keeps
-what matters: how long each link takes for all that passes it, so that a receiver or a sender
-with more than its part shows.
+A transfer between nodes loads the sender's out-link and the receiver's in-link at the same time,
+and ends when the slower one is done: transfers share each link evenly, and it is never idle while
+one waits for it. Max-min fairness over all links would change every rate whenever a transfer starts
+or ends; this model costs a heap operation per link, and keeps what matters: the total time of each
+link, so that overloaded receivers and senders show.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from math import inf
 from pyrite.cluster.sim.timeline import Timeline
 from pyrite.ids import NodeId
 
-# What is left of a use for less than this counts as done: sums of floats are not exact.
+# Work with less time left counts as done: sums of floats are not exact.
 INSTANT_S = 1e-9
 # A fetch from more nodes than this loads the out-links of a sample of them.
 EXACT_SOURCES = 100
@@ -27,7 +26,7 @@ Done = Callable[[], None]
 
 
 class SharedWork:
-    """One piece of work on a shared thing."""
+    """One piece of work on a shared resource."""
 
     __slots__ = ("active", "done", "share")
 
@@ -37,14 +36,14 @@ class SharedWork:
         self.active = True
 
     def stop(self) -> None:
-        """Leaves the rest undone; nobody is told."""
+        """Drops the rest of the work; `done` is not called."""
         if self.active:
             self.active = False
             self.share.leave()
 
 
 class Share:
-    """A thing that its users share evenly; `rate_each` tells how fast each of so many gets on."""
+    """A resource that its users share evenly; `rate_each(n)` is the rate of each of n users."""
 
     __slots__ = ("_count", "_number", "_progress", "_rate_each", "_since_s", "_timeline", "_uses",
                  "_wake_s")  # fmt: skip
@@ -52,7 +51,7 @@ class Share:
     def __init__(self, timeline: Timeline, rate_each: Callable[[int], float]) -> None:
         self._timeline = timeline
         self._rate_each = rate_each
-        # How much work each user has had done since the thing was last idle.
+        # The work done for each user since the resource was last idle.
         self._progress = 0.0
         self._since_s = 0.0
         self._uses: list[tuple[float, int, SharedWork]] = []
@@ -61,7 +60,7 @@ class Share:
         self._wake_s = inf
 
     def start(self, work: float, done: Done) -> SharedWork:
-        """Begins a piece of work and calls `done` when it is through."""
+        """Starts a piece of work; calls `done` when it is complete."""
         self._advance()
         use = SharedWork(self, done)
         self._number += 1
@@ -71,7 +70,7 @@ class Share:
         return use
 
     def leave(self) -> None:
-        """A use was stopped: the others get its part."""
+        """Called when work is stopped: the others share its rate."""
         self._advance()
         self._count -= 1
         self._plan()
@@ -91,7 +90,7 @@ class Share:
             return
         left = max(0.0, uses[0][0] - self._progress)
         at_s = self._timeline.now_s + left / self._rate_each(self._count)
-        # A wake that comes too early looks again; only one that would come too late is replaced.
+        # A wake that is too early checks again; only one that would be too late is replaced.
         if at_s < self._wake_s:
             self._wake_s = at_s
             self._timeline.at(at_s, self._wake, at_s)
@@ -116,12 +115,12 @@ class Share:
 
 
 def link(timeline: Timeline, bytes_per_s: float) -> Share:
-    """A share whose work is bytes, at so many a second in all."""
+    """A shared link whose work is in bytes, with a total rate."""
     return Share(timeline, lambda users: bytes_per_s / users)
 
 
 class Transfer:
-    """Bytes on their way: done when every thing that they pass has passed them all."""
+    """A transfer over several resources: done when all of them are."""
 
     __slots__ = ("_done", "_uses", "_waiting")
 
@@ -136,13 +135,13 @@ class Transfer:
             self._done()
 
     def stop(self) -> None:
-        """Ends it before it is done; nobody is told."""
+        """Stops the transfer; `done` is not called."""
         for use in self._uses:
             use.stop()
 
 
 class Sources:
-    """How many bytes lie on which nodes; a fetch takes a part of each."""
+    """The bytes on each node; a fetch takes a fraction of each."""
 
     __slots__ = ("_turn", "by_node", "pairs", "total")
 
@@ -153,7 +152,7 @@ class Sources:
         self._turn = 0
 
     def without(self, taken: Mapping[NodeId, float]) -> Sources:
-        """What is left when so much of some nodes is there already."""
+        """The rest when these bytes have been fetched already."""
         left = {node: max(0.0, size - taken.get(node, 0.0)) for node, size in self.by_node.items()}
         # Sums of floats are not exact.
         rest = Sources({node: size for node, size in left.items() if size > 1e-9 * self.total})
@@ -162,10 +161,10 @@ class Sources:
         return rest
 
     def chosen(self) -> tuple[list[tuple[NodeId, float]], float]:
-        """The nodes that a fetch loads, and by how much more than with their own bytes.
+        """The nodes that a fetch loads, and the factor for their bytes.
 
-        Of very many nodes a fetch loads a sample, with the bytes of all; the sample moves on with
-        every fetch, so that over many fetches each node gives its own part.
+        With very many nodes a fetch loads only a sample, with the bytes of all; the sample changes
+        with every fetch, so that over many fetches each node sends its own share.
         """
         if len(self.pairs) <= EXACT_SOURCES:
             return self.pairs, 1.0
@@ -190,13 +189,13 @@ class Network:
         self._out[node] = link(self._timeline, bytes_per_s)
 
     def send(self, source: NodeId, target: NodeId, size_bytes: float, done: Done) -> Transfer:
-        """Bytes from one node to another."""
+        """Transfers bytes from one node to another."""
         return Transfer(self.parts(target, Sources({source: size_bytes})), done)
 
     def parts(
         self, target: NodeId, sources: Sources, part: float = 1.0
     ) -> list[tuple[Share, float]]:
-        """What a fetch of this part of all sources loads: one in-link and many out-links."""
+        """The loads of a fetch of this fraction of all sources: one in-link, many out-links."""
         remote = (sources.total - sources.by_node.get(target, 0.0)) * part
         if remote <= 0:
             return []

@@ -1,4 +1,4 @@
-"""The options of `pyrite sim`, and how they are written."""
+"""The options of `pyrite sim`, and their parsers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PER_HOUR = {"h": 1.0, "d": 1 / 24, "w": 1 / 168, "m": 1 / 730, "y": 1 / 8760}
 
 
 def add_simulate_options(parser: argparse.ArgumentParser) -> None:
-    """Adds what can be asked about."""
+    """Adds the options to a parser."""
     parser.add_argument(
         "story",
         metavar="STORY",
@@ -58,7 +58,7 @@ def size(text: str) -> int:
 
 
 def bits(text: str) -> float:
-    """Bits a second as networks are sold: 300m is 300 million."""
+    """Parses bits per second in decimal units: 300m is 300 million."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg])?", text.strip().lower())
     if match is None or not float(match[1]):
         raise argparse.ArgumentTypeError(f"{text!r} is no speed: write it as 300m, 1g or 10g")
@@ -87,7 +87,7 @@ def part(text: str) -> float:
 
 
 def rate(text: str) -> float:
-    """How often an hour; `2/d` is twice a day."""
+    """Parses a rate as times per hour; `2/d` is twice a day."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)/([hdwmy])", text.strip())
     if match is None:
         raise argparse.ArgumentTypeError(

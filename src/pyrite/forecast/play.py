@@ -1,4 +1,4 @@
-"""A simulated run from its first job to its last, and what came of it."""
+"""Runs a simulation from the first job to the last."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOUR_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a simulated run ended: after how long, and with which errors."""
+    """The outcome of a simulated run: its duration, totals and errors."""
 
     seconds: float
     executors: int
@@ -31,13 +31,13 @@ class Outcome:
 
     @property
     def utilisation(self) -> float:
-        """The part of all executors' time in which they had a task."""
+        """The fraction of the executors' time in which they had a task."""
         whole_s = self.seconds * self.executors
         return self.tally.busy_s / whole_s if whole_s else 0.0
 
 
 class UserProgram:
-    """The user's program: submits each job when those that it waits for have ended."""
+    """The user's program: submits each job when its predecessors have ended."""
 
     def __init__(self, cluster: CostedCluster, give_up_s: float) -> None:
         self.cluster = cluster
@@ -66,7 +66,7 @@ class UserProgram:
         self.cluster.post(JobSubmitted(self.specs[job.id]))
 
     def perform(self, command: ForDesk) -> None:
-        """Hears what the desk would: only the end of a job matters here."""
+        """Handles the end of a job; results do not matter here."""
         if not isinstance(command, FinishJob):
             return
         self.ended_s = self.cluster.now_s()
@@ -102,7 +102,7 @@ def simulate(
 ) -> Outcome:
     """Runs the jobs on a cluster of these nodes, in virtual time, with the real scheduler.
 
-    `prepare` may plan what else is to happen to the cluster.
+    `prepare` may plan further events of the cluster.
     """
     executors = sum(kind.cores for kind in kinds)
     cluster = CostedCluster(workload, kinds, model, failures, seed)
@@ -111,7 +111,7 @@ def simulate(
     story.listeners += listeners
     if prepare is not None:
         prepare(cluster)
-    # As in a real run, executors are there before the program's first job.
+    # As in a real run, executors join before the program's first job.
     cluster.timeline.after(0.0, program.begin)
     drive(scheduler or Scheduler(Rules(executors=executors)), cluster, program, story)
     return Outcome(

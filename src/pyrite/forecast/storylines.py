@@ -1,4 +1,4 @@
-"""The lines of a story file, and what they say of RDDs and sizes."""
+"""Parses the lines of a story file, their RDDs and sizes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAPPINGS = ("UnionSlice", "Groups", "Rows", "Columns")
 
 
 class BadStory(UserError):
-    """A file that is no story, or one from which nothing can be learnt."""
+    """The file is no story, or nothing can be learnt from it."""
 
 
 def story_lines(path: str | os.PathLike[str]) -> Iterator[Line]:
@@ -48,10 +48,10 @@ def story_lines(path: str | os.PathLike[str]) -> Iterator[Line]:
         ) from None
 
 
-def node_of(told: Line) -> PlanStep:
-    """An RDD of a stage, as the story tells it."""
+def node_of(rdd: Line) -> PlanStep:
+    """Decodes an RDD of a stage."""
     inputs: list[StageInput] = []
-    for each in told["inputs"]:
+    for each in rdd["inputs"]:
         if "shuffle" in each:
             inputs.append(ShuffleInput(ShuffleId(each["shuffle"])))
             continue
@@ -59,12 +59,12 @@ def node_of(told: Line) -> PlanStep:
         kind = each.get("mapping")
         mapping = getattr(dependency, kind)(**fields) if kind in MAPPINGS else dependency.SAME
         inputs.append(NarrowInput(each["place"], mapping))
-    return PlanStep(RddId(told["id"]), tuple(inputs), told["partitions"])
+    return PlanStep(RddId(rdd["id"]), tuple(inputs), rdd["partitions"])
 
 
-def size_of(told: Any) -> float:
-    """The bytes of a result, or of a block, which is told as the fields of its ref."""
-    match told:
+def size_of(value: Any) -> float:
+    """The bytes of a result, or of a block, which is written as the fields of its ref."""
+    match value:
         case {"bytes": size}:
             return float(size)
         case [_, _, _, length, _]:
@@ -74,6 +74,5 @@ def size_of(told: Any) -> float:
 
 
 def made_bytes(event: Line) -> list[float]:
-    """The bytes that a task made of each of its partitions; those after the first were tiny, and
-    computed with it."""
+    """The bytes that a task produced for each of its partitions."""
     return [size_of(output or result) for result, output, *_ in event["made"]]

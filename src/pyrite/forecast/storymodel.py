@@ -1,8 +1,8 @@
-"""From the story of a real run to a workload for the simulator.
+"""Learns a workload for the simulator from the story of a real run.
 
-A task's own work is what it took, less what the model says that launching it, decoding its input
-and encoding its output took, and by how much other executors slowed it down; only that part of a
-task stays the same on another cluster. A node is taken to have as many cores as executors.
+A task's own work is its duration, minus the model's times for its launch, for decoding its input
+and encoding its output, and for the slowdown by other executors; only this part stays the same on
+another cluster. A node is assumed to have as many cores as executors.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from pyrite.schedule.events import RddForgotten, RddPersisted, ShuffleForgotten
 
 @dataclass(slots=True)
 class SubmittedJob:
-    """A job as it was submitted, and when it ended."""
+    """A submitted job, and when it ended."""
 
     id: int
     stage: int
@@ -50,23 +50,23 @@ class SubmittedJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A workload and the run that it was learnt from."""
+class RecordedRun:
+    """A workload, and the executors and duration of the run it was learnt from."""
 
     workload: Workload
     executors: int
     seconds: float
 
 
-def read_story(path: str | os.PathLike[str], model: CostModel) -> Told:
-    """The workload of a story file; the model says what of its times was the engine's own work."""
+def read_story(path: str | os.PathLike[str], model: CostModel) -> RecordedRun:
+    """Reads the workload of a story file; the model gives the engine's share of the times."""
     learner = Learner(model)
     follow(learner, path)
-    return learner.told(str(path))
+    return learner.recorded_run(str(path))
 
 
 def follow(learner: Learner, path: str | os.PathLike[str]) -> None:
-    """Has somebody hear a whole story, as far as it has been written."""
+    """Passes all lines of a story to the learner, as far as it has been written."""
     for number, line in enumerate(story_lines(path), start=1):
         try:
             learner.read(line)
@@ -78,7 +78,7 @@ def follow(learner: Learner, path: str | os.PathLike[str]) -> None:
 
 
 class Learner:
-    """Follows a story and remembers what each task took and read."""
+    """Reads a story and records the work and the input of each task."""
 
     def __init__(self, model: CostModel) -> None:
         self.model = model
@@ -87,15 +87,15 @@ class Learner:
         self.jobs: dict[int, SubmittedJob] = {}
         self.before: list[DriverEvent] = []
         self.executors: dict[int, ExecutorTimes] = {}
-        self.benches: dict[str, ExecutorTimes] = {}
+        self.node_times: dict[str, ExecutorTimes] = {}
         self.most_executors = 0
         self.first_executor_s = 0.0
         self.running: dict[int, Launched] = {}
         self.ran: dict[tuple[int, int], Ran] = {}
-        # What pieces of a reducer took that has not run as a whole yet.
+        # The work of pieces of reducers that have not been merged yet.
         self.pieces_s: dict[tuple[int, int], float] = {}
         self.persisted: dict[RddId, None] = {}
-        # Who holds live rows of a partition; None stands for a block that all can read.
+        # The executors that hold live rows of a partition; None for a block that all can read.
         self.holders: dict[Partition, dict[int | None, None]] = {}
         self.sizes: dict[Partition, float] = {}
         self.places: dict[RddId, str] = {}
@@ -111,8 +111,8 @@ class Learner:
                 self._join(at_s, event["executor"], event["node"])
             case "ExecutorLost":
                 self._lose_executor(at_s, event["executor"])
-            case "NodeLost" if event["node"] in self.benches:
-                for executor in list(self.benches[event["node"]].executors):
+            case "NodeLost" if event["node"] in self.node_times:
+                for executor in list(self.node_times[event["node"]].executors):
                     self._lose_executor(at_s, executor)
             case "RddPersisted":
                 self.persisted[RddId(event["rdd"])] = None
@@ -136,18 +136,18 @@ class Learner:
     def _join(self, at_s: float, executor: int, node: str) -> None:
         if not self.most_executors:
             self.first_executor_s = at_s
-        bench = self.benches.setdefault(node, ExecutorTimes(at_s=at_s))
-        bench.advance(at_s, self.model)
-        bench.executors[executor] = None
-        self.executors[executor] = bench
+        times = self.node_times.setdefault(node, ExecutorTimes(at_s=at_s))
+        times.advance(at_s, self.model)
+        times.executors[executor] = None
+        self.executors[executor] = times
         self.most_executors = max(self.most_executors, len(self.executors))
 
     def _lose_executor(self, at_s: float, executor: int) -> None:
         if executor not in self.executors:
             return
-        bench = self.executors.pop(executor)
-        bench.advance(at_s, self.model)
-        del bench.executors[executor]
+        times = self.executors.pop(executor)
+        times.advance(at_s, self.model)
+        del times.executors[executor]
         for attempt, launched in list(self.running.items()):
             if launched.executor == executor:
                 self._end(at_s, attempt)
@@ -155,12 +155,12 @@ class Learner:
             holders.pop(executor, None)
 
     def _end(self, at_s: float, attempt: int) -> tuple[Launched, float] | None:
-        """An attempt runs no more; gives it with the work that it did."""
+        """Ends an attempt; returns it with its work."""
         launched = self.running.pop(attempt, None)
         if launched is None:
             return None
-        work_s = launched.bench.advance(at_s, self.model) - launched.done_s
-        launched.bench.busy -= 1
+        work_s = launched.times.advance(at_s, self.model) - launched.done_s
+        launched.times.busy -= 1
         return launched, work_s
 
     def _read_job(self, at_s: float, job: Line, stages: list[Line]) -> None:
@@ -179,9 +179,9 @@ class Learner:
         if stage not in self.shapes:
             return
         if executor not in self.executors:
-            # The story may begin after it had joined.
+            # The executor may have joined before the story begins.
             self._join(at_s, executor, "somewhere")
-        # Tiny ones may have been computed together, and a heavy one in pieces.
+        # Tiny reducers may run in one task, and a heavy one in pieces.
         partitions = command["partitions"]
         _, _, maps, _ = command.get("divided") or (None,) * 4
         if stage == self.jobs[command["job"]].stage:
@@ -190,16 +190,16 @@ class Learner:
         read_bytes = sum(self._bytes_of(each, command) for each in reads)
         if maps is not None:
             read_bytes *= (maps[1] - maps[0]) / max(1, command["inputs"][0]["outputs"])
-        bench = self.executors[executor]
-        done_s = bench.advance(at_s, self.model)
-        bench.busy += 1
+        times = self.executors[executor]
+        done_s = times.advance(at_s, self.model)
+        times.busy += 1
         missing = [each.missing for each in reads]
         self.running[command["attempt"]] = Launched(
-            bench, done_s, stage, partitions, executor, missing, read_bytes, maps is not None
+            times, done_s, stage, partitions, executor, missing, read_bytes, maps is not None
         )
 
     def _reads_of(self, stage: int, index: int, executor: int) -> Reads:
-        """What a task reads of what its executor can, and what it has to make."""
+        """What a task reads, and the kept partitions that it has to compute."""
 
         def has(partition: Partition) -> bool:
             holders = self.holders.get(partition, {})
@@ -208,7 +208,7 @@ class Learner:
         return reads_of(self.shapes[stage], index, self.persisted, has)
 
     def _bytes_of(self, reads: Reads, command: Line) -> float:
-        """How much of what a task reads it has to decode."""
+        """The bytes that a task has to decode."""
         totals = {each["shuffle"]: each["bytes"] for each in command["inputs"]}
         found: float = sum(totals.get(s, 0) / self.parts[s] for s, _ in reads.parts)
         for each in reads.found:
@@ -234,7 +234,7 @@ class Learner:
                 self.pieces_s[key] = self.pieces_s.get(key, 0.0) + cpu_s
                 continue
             own_s = cpu_s + self.pieces_s.pop(key, 0.0)
-            # An attempt that had to make kept rows says more than one that found them.
+            # The first attempt, which computes kept rows, says more than one that finds them.
             if key not in self.ran:
                 self.ran[key] = Ran(own_s, output, missing)
 
@@ -259,23 +259,21 @@ class Learner:
 
     # The workload
 
-    def told(self, path: str) -> Told:
+    def recorded_run(self, path: str) -> RecordedRun:
         jobs = [job for job in self.jobs.values() if job.ended_s is not None and not job.error]
         if not jobs:
-            raise BadStory(
-                f"{path!r} tells of no job that ended well: there is nothing to simulate"
-            )
+            raise BadStory(f"{path!r} has no job that succeeded: there is nothing to simulate")
         making = self._making()
         stages = {id: self._stage(id, making) for id in self._wanted(jobs)}
         notes = self._notes(jobs, stages)
         workload = Workload(stages, tuple(ordered(jobs)), self._kept(making), notes)
-        # The first job may have come before the first executor.
+        # The first job may have been submitted before the first executor joined.
         began_s = max(min(job.at_s for job in jobs), self.first_executor_s)
         seconds = max(job.ended_s or 0.0 for job in jobs) - began_s
-        return Told(workload, max(1, self.most_executors), seconds)
+        return RecordedRun(workload, max(1, self.most_executors), seconds)
 
     def _wanted(self, jobs: list[SubmittedJob]) -> list[int]:
-        """The stages of these jobs and those behind them."""
+        """The stages of these jobs and their ancestors."""
         found: dict[int, None] = {}
         pending = [job.stage for job in jobs]
         while pending:
@@ -286,7 +284,7 @@ class Learner:
         return sorted(found)
 
     def _making(self) -> dict[Partition, float]:
-        """What making a kept partition takes: the least that a task took that had to."""
+        """The time to compute each kept partition: the least of the tasks that did."""
         making: dict[Partition, float] = {}
         for ran in self.ran.values():
             for each in ran.missing:
@@ -295,9 +293,9 @@ class Learner:
         return making
 
     def _stage(self, id: int, making: dict[Partition, float]) -> StageModel:
-        told = self.stages[id]
+        fields = self.stages[id]
         cpu_s, output_bytes = [], []
-        for index in range(told["partitions"]):
+        for index in range(fields["partitions"]):
             ran = self.ran.get((id, index))
             own_s = 0.0 if ran is None else ran.cpu_s - sum(making[each] for each in ran.missing)
             cpu_s.append(max(0.0, own_s))
@@ -305,9 +303,9 @@ class Learner:
         return StageModel(
             id,
             cpu_s,
-            told["name"],
-            tuple(told["parents"]),
-            told["writes"],
+            fields["name"],
+            tuple(fields["parents"]),
+            fields["writes"],
             output_bytes,
             steps=tuple(self.shapes[id].steps),
         )
@@ -319,7 +317,7 @@ class Learner:
             making_s.setdefault(partition.rdd, {})[partition.index] = cost_s
         for partition, size in self.sizes.items():
             size_bytes.setdefault(partition.rdd, {})[partition.index] = size
-        # Some may have been persisted and never computed.
+        # Some RDDs may have been persisted and never computed.
         asked = [each.rdd for job in self.jobs.values() for each in job.before
                  if isinstance(each, RddPersisted)]  # fmt: skip
         return {
@@ -348,11 +346,11 @@ class Learner:
 
 
 def ordered(jobs: list[SubmittedJob]) -> Iterator[JobModel]:
-    """Each job after those that had ended when it was submitted, with the pause between."""
+    """Orders each job after those that had ended when it was submitted, with the gap between."""
     began_s = min(job.at_s for job in jobs)
     for job in jobs:
         ended = [each for each in jobs if (each.ended_s or 0.0) <= job.at_s and each is not job]
-        # One that ended before another of them began is waited for by that one.
+        # A job that ended before another of these began is an indirect predecessor.
         latest_s = max((each.at_s for each in ended), default=0.0)
         after = [each for each in ended if (each.ended_s or 0.0) > latest_s]
         since_s = max((each.ended_s or 0.0 for each in after), default=began_s)

@@ -1,4 +1,4 @@
-"""What a simulated run came to, in counts, bytes and times."""
+"""Counts, bytes and times of a simulated run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class StageTimes:
-    """When the tasks of a stage began and ended, and how long all of them waited for input."""
+    """The start and end of a stage's tasks, and their total wait for input."""
 
     began_s: float
     ended_s: float = 0.0
@@ -16,14 +16,14 @@ class StageTimes:
 
 @dataclass(slots=True)
 class Tally:
-    """What a simulated run came to."""
+    """The totals of a simulated run."""
 
     launched: int = 0
     redone: int = 0
     busy_s: float = 0.0
     spilled_bytes: float = 0.0
     moved_bytes: float = 0.0
-    # What was fetched ahead for reducers, and what they found of it when they read.
+    # What was prefetched for reducers, and what of it they read.
     fetched_bytes: float = 0.0
     found_bytes: float = 0.0
     nodes_lost: int = 0
@@ -32,12 +32,12 @@ class Tally:
     stages: dict[int, StageTimes] = field(default_factory=dict)
 
     def begin(self, stage: int, now_s: float) -> StageTimes:
-        """A task of the stage has begun."""
+        """Records the start of a stage's task."""
         if stage not in self.stages:
             self.stages[stage] = StageTimes(now_s)
         return self.stages[stage]
 
     @property
     def waited_s(self) -> float:
-        """How long all tasks together waited until they had read their input."""
+        """The total time that tasks waited for their input."""
         return sum(times.waited_s for times in self.stages.values())

@@ -22,7 +22,7 @@ RESULT = b""
 
 
 class Writing(NamedTuple):
-    """A block to be written: a kept partition's, or of what the task makes."""
+    """A block to be written: of a kept partition, or of the task's output."""
 
     partition: Partition | None
     size: int
@@ -30,7 +30,7 @@ class Writing(NamedTuple):
 
 
 class TaskRun:
-    """What one executor does for one attempt."""
+    """The run of one attempt on an executor."""
 
     def __init__(
         self, cluster: CostedCluster, executor: CostedExecutor, command: LaunchTask
@@ -41,7 +41,7 @@ class TaskRun:
         self.stage: StageModel = cluster.workload.stages[command.stage]
         self.began_s = 0.0
         self._times = StageTimes(0.0)
-        # Of several partitions, which are computed one after another, the one that is its turn.
+        # The current one of several partitions, which are computed in sequence.
         self._partition = command.partitions[0]
         self._turn_s = 0.0
         self._made: list[ev.TaskOutput] = []
@@ -49,7 +49,7 @@ class TaskRun:
         self._doing: Transfer | SharedWork | None = None
         self._stopped = False
         self._making: list[Partition] = []
-        # What is to be written after the work, and while that is done what is left of it.
+        # The blocks that are still to be written.
         self._writes: list[Writing] = []
         self._stored: list[ev.Stored] = []
         self._dropped: list[Partition] = []
@@ -57,7 +57,7 @@ class TaskRun:
         self._segment = ""
 
     def stop(self) -> None:
-        """Ends it where it is; nobody is told."""
+        """Stops the run without a report."""
         self._stopped = True
         if self._doing is not None:
             self._doing.stop()
@@ -73,7 +73,7 @@ class TaskRun:
         self._read()
 
     def _read(self) -> None:
-        """Begins with the partition whose turn it is."""
+        """Starts to read the next partition's input."""
         cluster, command = self.cluster, self.command
         self._turn_s = cluster.timeline.now_s
         self._partition = command.partitions[len(self._made)]
@@ -109,7 +109,7 @@ class TaskRun:
         if not parts:
             self._compute(work_s)
             return
-        # However many nodes are asked, they are asked at once.
+        # All source nodes are asked in parallel.
         asked_s = 2 * self.executor.node.kind.latency_s if is_remote else 0.0
         timeline = self.cluster.timeline
         self._doing = Transfer(parts, lambda: timeline.after(asked_s, self._compute, work_s))
@@ -132,7 +132,7 @@ class TaskRun:
         return decoded
 
     def _read_shuffles(self, reads: Reads, parts: list[tuple[Share, float]]) -> float | None:
-        """The bytes of all shuffles' parts; None where the attempt ends, as a source has gone."""
+        """The bytes of all shuffles' parts; None if the attempt fails, as a source is lost."""
         cluster = self.cluster
         decoded = 0.0
         snapshots = {each.shuffle: each for each in self.command.inputs}
@@ -150,15 +150,14 @@ class TaskRun:
         return decoded
 
     def _prefetched(self, shuffle: ShuffleId, index: int) -> list[str]:
-        """The prefetched segments that the task was told of, as far as they are there and hold its
-        part."""
+        """The task's prefetched segments that are present and hold its part."""
         node = self.executor.node
         return [
             segment
-            for told in self.command.prefetched
-            if told.shuffle == shuffle
+            for each in self.command.prefetched
+            if each.shuffle == shuffle
             for segment in self.cluster.prefetched.lying_on(
-                node.id, node.life, told.segments, index
+                node.id, node.life, each.segments, index
             )
         ]
 
@@ -174,7 +173,7 @@ class TaskRun:
                 parts.append((source.disk, source.disk_read_s(size * part * factor)))
 
     def _spill(self, read_bytes: float, parts: list[tuple[Share, float]]) -> float:
-        """What of the rows has no room goes to disk and comes back, encoded."""
+        """Spills rows without room to disk and reads them back; returns their encoded bytes."""
         executor, model = self.executor, self.cluster.model
         room = executor.node.kind.executor_memory_bytes - executor.live_bytes
         needed = read_bytes * model.live_bytes_per_encoded_byte
@@ -194,7 +193,7 @@ class TaskRun:
         self._end(ev.FetchFailed(self.command.attempt, shuffle, lost, message))
 
     def lose_source(self, node: NodeId) -> None:
-        """A node has gone; a fetch from it can't go on."""
+        """Fails the attempt if it is fetching from a lost node."""
         if isinstance(self._doing, Transfer):
             for digest, sources in self.pulls:
                 if node in sources.by_node:
@@ -231,7 +230,7 @@ class TaskRun:
     # Write
 
     def _write(self) -> None:
-        """Begins to write what was made."""
+        """Starts to write the task's blocks."""
         self._doing = None
         self._keep_live()
         self._write_next()
@@ -259,7 +258,7 @@ class TaskRun:
         self._succeed()
 
     def _want(self, partition: Partition | None, size: int) -> None:
-        """Asks for a segment; a kept partition gets one of its own."""
+        """Requests a segment; a kept partition gets its own."""
         node, writer = self.executor.node.id, self.executor.id
         if partition is not None:
             self._segment = self.executor.new_name()
@@ -270,7 +269,7 @@ class TaskRun:
         self.cluster.emit(wanted)
 
     def granted(self, segment: str, place: NodeId | None) -> None:
-        """The answer about a segment."""
+        """Handles the grant of a segment, or its refusal."""
         if segment != self._segment or self._stopped:
             return
         self._segment = ""
@@ -285,7 +284,7 @@ class TaskRun:
             self._send(BlockRef(place, segment, 0, size, "memory"))
 
     def _send(self, ref: BlockRef) -> None:
-        """Lays a kept partition into the pool that has room for it."""
+        """Writes a kept partition into the pool that has room for it."""
         sources = Sources({self.executor.node.id: float(ref.length)})
         parts = self.cluster.network.parts(ref.node, sources)
         if parts:
@@ -316,7 +315,7 @@ class TaskRun:
             self._stored.append(ev.Stored(partition, ref, ref.length))
 
     def _succeed(self) -> None:
-        """The partition is done, and with the last of them the attempt."""
+        """Ends a partition; with the last one, the attempt."""
         self._made.append(self._what_was_made())
         if len(self._made) < len(self.command.partitions):
             self._read()

@@ -1,4 +1,4 @@
-"""Jobs without rows: what each task would cost, and the stages that the scheduler is told of."""
+"""Jobs without rows: the costs of each task, and the stages for the scheduler."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule.events import RddForgotten, RddPersisted, ShuffleForgotten
 
-# What the user's program tells the scheduler beside its jobs.
+# The events of the user's program besides its jobs.
 DriverEvent = RddPersisted | RddForgotten | ShuffleForgotten
 
 
 @dataclass(frozen=True, slots=True)
 class StageModel:
-    """A stage by the costs of its tasks, which are as many as `cpu_s`.
+    """A stage with the costs of its tasks, one for each item of `cpu_s`.
 
-    `cpu_s` is the user's work and the engine's per row, without what reading, decoding, encoding
-    and writing take. `writes` is the shuffle that the stage writes, `output_bytes` its map outputs
-    or results, and `shares` how a map output is dealt to the reducers, each part of all.
+    `cpu_s` is the work of the user and of the engine per row, without reading, decoding, encoding
+    and writing. `writes` is the shuffle that the stage writes, `output_bytes` the sizes of its map
+    outputs or results, and `shares` the fraction of a map output for each reducer.
     """
 
     id: int
@@ -45,7 +45,7 @@ class StageModel:
 
 @dataclass(frozen=True, slots=True)
 class KeptModel:
-    """A persisted RDD: what making each partition costs, how large it is, and where it is kept."""
+    """A persisted RDD: the cost and the size of each partition, and where it is kept."""
 
     rdd: int
     making_s: Mapping[int, float]
@@ -68,16 +68,16 @@ class JobModel:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """All that one application does."""
+    """All jobs of one application."""
 
     stages: dict[int, StageModel]
     jobs: tuple[JobModel, ...]
     kept: dict[int, KeptModel] = field(default_factory=dict)
-    # What the model could not know, for the reader of its results.
+    # What the model could not know, for the user.
     notes: tuple[str, ...] = ()
 
     def specs(self) -> dict[int, StageSpec]:
-        """The stages as the scheduler knows them, parents first."""
+        """The stages for the scheduler, parents first."""
         made: dict[int, StageSpec] = {}
         for model in sorted(self.stages.values(), key=lambda each: each.id):
             parents = [made[each] for each in model.parents]
@@ -107,7 +107,7 @@ class Workload:
 
 
 class Reads(NamedTuple):
-    """What one task reads: kept partitions, those it has to make first, and parts of shuffles."""
+    """What one task reads: kept partitions, those to compute first, and parts of shuffles."""
 
     found: list[Partition]
     missing: list[Partition]
@@ -117,7 +117,7 @@ class Reads(NamedTuple):
 def reads_of(
     shape: Shape, index: int, kept: Mapping[RddId, object], has: Callable[[Partition], bool]
 ) -> Reads:
-    """Walks the stage's RDDs down from its last, as far as kept rows do not end the way."""
+    """Walks the stage's RDDs from the last one down to kept rows and shuffles."""
     reads = Reads([], [], [])
     pending = [(len(shape.steps) - 1, index)]
     seen: dict[tuple[int, int], None] = {}
@@ -142,10 +142,9 @@ def reads_of(
 
 
 def scaled(workload: Workload, factor: int) -> Workload:
-    """The same jobs over so many times as much data: as many times the tasks, each as long.
+    """The same jobs on `factor` times the data: with as many times the tasks, each as long.
 
-    Which partitions of which parents a partition reads is kept for plain steps only; a union or a
-    coalesce is taken for one of them.
+    Partitions read the partition of the same index of each parent, also in a union or a coalesce.
     """
     if factor == 1:
         return workload
@@ -188,7 +187,7 @@ def scaled_stage(stage: StageModel, factor: int) -> StageModel:
 
 
 def repeated(by_index: Mapping[int, float], factor: int) -> dict[int, float]:
-    """The values of partitions 0 to n - 1 again for each further n."""
+    """Repeats the values of partitions 0 to n - 1 for each further n."""
     step = max(by_index, default=0) + 1
     return {
         index + step * turn: value for turn in range(factor) for index, value in by_index.items()
@@ -196,19 +195,19 @@ def repeated(by_index: Mapping[int, float], factor: int) -> dict[int, float]:
 
 
 def uneven(count: int, mean: float, sigma: float, seed: int) -> list[float]:
-    """Values around a mean with a long tail: log-normal, even where sigma is 0.
+    """Values around a mean with a long tail: log-normal, all equal if sigma is 0.
 
     >>> uneven(3, 2.0, 0.0, seed=1)
     [2.0, 2.0, 2.0]
     """
     random = Random(seed)
-    # The mean of a log-normal lies above its median by this.
+    # The median of a log-normal is lower than its mean by this factor.
     middle = mean * exp(-sigma * sigma / 2)
     return [middle * random.lognormvariate(0.0, sigma) for _ in range(count)]
 
 
 def zipf_shares(count: int, exponent: float) -> list[float]:
-    """Parts of 1 that fall with their rank, as skewed keys give them.
+    """Fractions that fall with their rank, as those of skewed keys.
 
     >>> zipf_shares(2, 1.0)
     [0.6666666666666666, 0.3333333333333333]
@@ -224,7 +223,7 @@ def two_stages(
     output_bytes: float,
     shares: Sequence[float] = (),
 ) -> Workload:
-    """The plainest job with a shuffle: each map task writes as much as the others."""
+    """The simplest job with a shuffle: all map tasks write equally much."""
     outputs = [output_bytes] * len(map_s)
     dealt = shares or [1 / len(reduce_s)] * len(reduce_s)
     first = StageModel(0, map_s, "maps", writes=0, output_bytes=outputs, shares=dealt)

@@ -1,1 +1,1 @@
-"""Blocks of other nodes: a server beside each node's executors, and its client."""
+"""Access to blocks of other nodes: each node's block server, and its client."""

@@ -1,4 +1,4 @@
-"""Parts of other nodes' map outputs, fetched some ahead of what is read."""
+"""Reads parts of other nodes' map outputs, with read-ahead."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pyrite.blocks.codec import CorruptBlock
 from pyrite.blocks.parts import LongPart, find_part, select
 from pyrite.ids import BlockRef, NodeId
 from pyrite.remote.asking import ByteRange
-from pyrite.remote.errors import BlockGone, BlockSpoilt
+from pyrite.remote.errors import BlockGone, OutputCorrupt
 from pyrite.remote.neighbours import Neighbours
 
 AHEAD_BLOCKS = 1024
-# What is received at a time of a part that is too long to be held: no more, as many may be read
-# at once, and no less, as each takes a round trip.
+# The bytes received at a time of a part that is too long to hold: no more, as many parts may be
+# read at once, and no less, as each receive takes a round trip.
 MOST_STRETCH_BYTES = 1 << 20
 LEAST_STRETCH_BYTES = 64 << 10
 NOTHING = memoryview(b"")
 
 
 class PartsAhead:
-    """One reducer's part of each of these map outputs, node by node in their order."""
+    """One reducer's part of each of these map outputs, in their order on each node."""
 
     def __init__(
         self, neighbours: Neighbours, refs: Iterable[BlockRef], part: int, ahead_bytes: int
@@ -33,7 +33,7 @@ class PartsAhead:
         for node, segment, offset, length, medium in refs:
             block = ByteRange(segment, offset, length, medium)
             self.wanted.setdefault(node, deque()).append(block)
-        # How many are offered to a node, which sends those that there is room for.
+        # How many outputs to request from each node; those without room are left for later.
         self.offers = dict.fromkeys(self.wanted, AHEAD_BLOCKS)
         self.found: dict[NodeId, deque[memoryview | BlockGone]] = {}
         self.ahead_bytes = ahead_bytes
@@ -41,12 +41,12 @@ class PartsAhead:
         self.held_bytes = 0
 
     def take(self, node: NodeId) -> memoryview | LongPart | None:
-        """The part of the node's next output; raises as reading it does."""
+        """Returns the part of the node's next output; raises the errors of reading it."""
         found = self.found.get(node) or self._fetch(node)
         if not found:
             return self._open_long(node, self.wanted[node].popleft())
         selection = found.popleft()
-        if isinstance(selection, BlockSpoilt):
+        if isinstance(selection, OutputCorrupt):
             raise CorruptBlock(str(selection))
         if isinstance(selection, BlockGone):
             raise selection
@@ -56,7 +56,8 @@ class PartsAhead:
     def _fetch(self, node: NodeId) -> deque[memoryview | BlockGone]:
         wanted = self.wanted[node]
         blocks = list(islice(wanted, self.offers[node]))
-        # However little room there is: one comes, which is needed now, if it can be held at all.
+        # One part is always fetched, even without room: it is needed now. It only must not be
+        # longer than what may be held at all.
         room = min(self.share_bytes, self.ahead_bytes - self.held_bytes)
         longest = max(self.ahead_bytes, LEAST_STRETCH_BYTES)
         found = self.neighbours.gather(node, blocks, [self.part], max(0, room), longest)
@@ -67,30 +68,30 @@ class PartsAhead:
         self.found[node] = deque(found)
         return self.found[node]
 
-    def _open_long(self, node: NodeId, block: ByteRange) -> InStretches:
+    def _open_long(self, node: NodeId, block: ByteRange) -> RangedReader:
         whole = BlockRef(node, *block)
 
         def read(start: int, size: int) -> memoryview:
             return self.neighbours.read(bytes_of(whole, start, size))
 
         _, [(start, size)] = select(read, whole.length, [self.part])
-        return InStretches(self.neighbours, bytes_of(whole, start, size), self.ahead_bytes)
+        return RangedReader(self.neighbours, bytes_of(whole, start, size), self.ahead_bytes)
 
 
-class InStretches:
-    """Another node's bytes that are too many to be held: they are received as they are read."""
+class RangedReader:
+    """Another node's bytes that are too many to hold: they are received as they are read."""
 
     def __init__(self, neighbours: Neighbours, ref: BlockRef, ahead_bytes: int) -> None:
         self.neighbours = neighbours
         self.ref = ref
         self.size = ref.length
         self.stretch_bytes = max(LEAST_STRETCH_BYTES, min(MOST_STRETCH_BYTES, ahead_bytes))
-        # What was received: where it ends, and what of it was not yet read.
+        # The end of what was received, and the part of it that is still unread.
         self.position = 0
         self.view = NOTHING
 
     def read(self, size: int) -> bytes:
-        """The next bytes, so many or up to the end; raises as reading a block does."""
+        """Returns the next bytes, fewer at the end; raises the errors of reading a block."""
         found = bytearray()
         while len(found) < size and (self.view or self.position < self.size):
             if not self.view:
@@ -101,7 +102,7 @@ class InStretches:
         return bytes(found)
 
     def _receive(self) -> None:
-        # What was read is given back first: the next stretch can lie in the same memory.
+        # Released first, so that the next range can use the same memory.
         self.view = NOTHING
         length = min(self.stretch_bytes, self.size - self.position)
         self.view = self.neighbours.read(bytes_of(self.ref, self.position, length))

@@ -1,4 +1,4 @@
-"""Asking a block server for parts of many map outputs: how far ahead of the replies."""
+"""Paces requests for parts of many map outputs: how many are sent ahead of their replies."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pyrite.blocks.parts import selection_header_bytes
 from pyrite.ids import Medium
 from pyrite.remote.protocol import MOST_BYTES, Kind, pack_parts, pack_request
 
-# So many requests are on their way before their replies are read.
+# How many requests are sent before their replies are read.
 WINDOW = 32
-# Nor more bytes of them: a server that waits until its replies are read takes no more.
+# And how many bytes of requests: a server whose replies are not read stops reading requests.
 WINDOW_BYTES = 32 << 10
 
 
 class ByteRange(NamedTuple):
-    """Which bytes of a segment are wanted."""
+    """Requested bytes of a segment."""
 
     segment: str
     offset: int
@@ -25,13 +25,13 @@ class ByteRange(NamedTuple):
 
 
 class Enough(Exception):
-    """Far more comes than was to be expected, or may be: the rest must wait."""
+    """The reply is far longer than expected or allowed: the rest must wait."""
 
 
 class Asking:
-    """Which requests to send next, so that what comes stays within a limit.
+    """Decides which requests to send next, so that the replies stay within a limit.
 
-    How large a part is, nobody knows before it comes: the largest so far stands for the next.
+    The size of a part is unknown before it arrives: the largest so far is the estimate.
     """
 
     def __init__(
@@ -52,16 +52,16 @@ class Asking:
         self.came_bytes = self.largest_bytes = 0
 
     def restart(self, answered: int) -> None:
-        """What was asked and not answered has to be asked again."""
+        """Starts again after the answered requests: the others must be sent again."""
         self.asked = self.answered = answered
 
     @property
     def is_waiting(self) -> bool:
-        """Whether something was asked that is not answered."""
+        """Whether a request is unanswered."""
         return self.asked > self.answered
 
     def next_requests(self) -> list[bytes]:
-        """What to send before the next reply is read."""
+        """The requests to send before the next reply is read."""
         requests: list[bytes] = []
         if self.asked - self.answered > self.window // 2:
             return requests
@@ -82,18 +82,18 @@ class Asking:
         return self.came_bytes + expected <= self.most_bytes
 
     def most_of(self, block: ByteRange) -> int:
-        """What a selection of the block has at most."""
+        """The maximum length of a selection of the block."""
         return self.header_bytes + block.length
 
     def accept(self, length: int) -> int:
-        """The length of a reply that is about to be received; raises Enough."""
+        """Returns the length of the reply that follows if it may be received; raises Enough."""
         room = 2 * self.most_bytes - self.came_bytes if self.answered else self.longest_bytes
         if length > room:
             raise Enough
         return length
 
     def came(self, length: int) -> None:
-        """A reply is here."""
+        """Counts a reply that was received."""
         self.answered += 1
         self.came_bytes += length
         self.largest_bytes = max(self.largest_bytes, length)

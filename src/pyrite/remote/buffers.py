@@ -1,6 +1,6 @@
-"""Warm buffers: memory that blocks are received into, used again once nobody looks into it.
+"""Warm buffers: memory that blocks are received into, reused once no view of it is left.
 
-A buffer's first touch takes a page fault for each of its pages, several times what the copy takes.
+The first write to a new buffer takes a page fault per page, several times the cost of the copy.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ import mmap
 import sys
 from collections import deque
 
-# Smaller ones are warm without our doing: the allocator keeps their memory.
+# The allocator itself keeps the memory of smaller buffers warm.
 SMALL_BYTES = 64 << 10
 HUGE_PAGE_BYTES = 2 << 20
 KEPT_BYTES = 64 << 20
-# How many buffers of a size are looked at, before a new one is made.
+# How many buffers of a size are checked before a new one is made.
 LOOKS = 8
 
 
 class WarmBuffers:
-    """Hands out writable views of recycled memory. Not for several threads."""
+    """Hands out writable views of recycled memory. Not thread-safe."""
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
         self.kept_bytes = kept_bytes
@@ -27,21 +27,21 @@ class WarmBuffers:
         self.idle_count = self._count_idle()
 
     def take(self, length: int) -> memoryview:
-        """A view of so many bytes that nobody else looks into, with anything in them."""
+        """Returns a view of unused memory, with arbitrary content."""
         if length < SMALL_BYTES:
             return memoryview(bytearray(length))
         size = rounded(length)
         shelf = self.shelves.pop(size, None)
         if shelf is None:
             shelf = deque()
-        # The size used last stands last, and is the last to go.
+        # Sizes are kept in the order of their last use; the oldest is given up first.
         self.shelves[size] = shelf
         if not self._find_idle(shelf):
             self._make(shelf, size)
         return memoryview(shelf[-1])[:length]
 
     def _find_idle(self, shelf: deque[mmap.mmap]) -> bool:
-        """Puts a buffer that nobody looks into last, if it finds one."""
+        """Looks for a buffer without views; leaves it at the end of the shelf."""
         for _ in range(min(len(shelf), LOOKS)):
             shelf.rotate(-1)
             # Each view, slice or array over a buffer holds a reference to it.
@@ -54,7 +54,7 @@ class WarmBuffers:
         try:
             buffer = self._mapped(shelf, size)
         except OSError:
-            # An OSError would mean a lost block to who reads it.
+            # Readers would take an OSError for a lost block.
             raise MemoryError(
                 f"no memory to receive a block of {size} bytes: use more partitions, "
                 f"or raise spark.executor.memory"
@@ -66,17 +66,16 @@ class WarmBuffers:
         try:
             return mapped(size)
         except OSError:
-            # Those of other sizes count as this process's, though nobody looks into them. And so
-            # does memory that was freed and not returned: the limit is for what is mapped, not for
-            # what is held. Shared memory does not count: one that is no larger than what may be
-            # kept is taken there. All others, of which each is as long as its block, must fit.
+            # The process's limit counts all mapped memory: idle buffers of other sizes, and memory
+            # that was freed but not returned to the system. Shared memory does not count, so a
+            # buffer that is small enough to be kept is made there; a larger one must fit.
             self.clear()
             shelf.clear()
             self.shelves[size] = shelf
             return shared(size) if size <= self.kept_bytes else mapped(size)
 
     def _give_up(self, size: int) -> None:
-        """Forgets the buffers used longest ago; who looks into one keeps it until they are done."""
+        """Forgets the least recently used buffers; those with views live as long as the views."""
         for other in list(self.shelves):
             shelf = self.shelves[other]
             while shelf and self.known_bytes + size > self.kept_bytes:
@@ -86,19 +85,19 @@ class WarmBuffers:
                 del self.shelves[other]
 
     def clear(self) -> None:
-        """Gives the memory back, but for what somebody looks into."""
+        """Releases all buffers without views."""
         self.shelves.clear()
         self.known_bytes = 0
 
     @staticmethod
     def _count_idle() -> int:
-        """How many references this interpreter counts for a buffer that only its shelf holds."""
+        """This interpreter's reference count of a buffer that only its shelf holds."""
         shelf = deque([mmap.mmap(-1, mmap.PAGESIZE)])
         return sys.getrefcount(shelf[-1])
 
 
 def mapped(size: int) -> mmap.mmap:
-    """New memory; private, so that a forked child writes into its own copy."""
+    """Maps new memory; private, so that a forked child writes into its own copy."""
     buffer = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if size >= HUGE_PAGE_BYTES and hasattr(mmap, "MADV_HUGEPAGE"):
         buffer.madvise(mmap.MADV_HUGEPAGE)
@@ -106,11 +105,11 @@ def mapped(size: int) -> mmap.mmap:
 
 
 def shared(size: int) -> mmap.mmap:
-    """New memory that no limit of this process counts; who forks shares it."""
+    """Maps new memory that no limit of this process counts; forked children share it."""
     return mmap.mmap(-1, size)
 
 
 def rounded(length: int) -> int:
-    """The length rounded up by at most an eighth, to whole pages: few sizes, little waste."""
+    """Rounds the length up to whole pages, by at most an eighth: few sizes, little waste."""
     step = max(mmap.PAGESIZE, 1 << max(0, length.bit_length() - 4))
     return -(-length // step) * step

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pyrite.ids import Medium
 from pyrite.remote.asking import WINDOW, Asking, ByteRange, Enough
 from pyrite.remote.buffers import WarmBuffers
-from pyrite.remote.errors import Address, BlockGone, BlockRefused, BlockSpoilt, PeerLost
+from pyrite.remote.errors import Address, BlockGone, BlockRefused, OutputCorrupt, PeerLost
 from pyrite.remote.handshake import check_secret
 from pyrite.remote.link import Broken, PeerLink
 from pyrite.remote.neighbours import TIMEOUT_S
@@ -29,12 +29,12 @@ from pyrite.remote.protocol import (
 
 T = TypeVar("T")
 
-# More connections than these are closed, those used longest ago first.
+# Above this number, the least recently used connection is closed.
 MOST_LINKS = 64
 
 
 class BlockClient:
-    """Reads and writes blocks of other nodes. Not for several threads: each has its own."""
+    """Reads and writes blocks of other nodes. Not thread-safe: each thread has its own."""
 
     def __init__(self, secret: bytes, timeout_s: float = TIMEOUT_S) -> None:
         self.secret = check_secret(secret)
@@ -48,9 +48,9 @@ class BlockClient:
     def read(
         self, address: Address, segment: str, offset: int, length: int, medium: Medium = "memory"
     ) -> memoryview:
-        """The bytes, in memory that is theirs while somebody looks into it.
+        """Returns the bytes, in memory that is reused once all views of it are gone.
 
-        Raises BlockGone where the node does not have them, PeerLost where it does not answer.
+        Raises BlockGone if the node does not have them, PeerLost if it does not answer.
         """
         self._check_process()
         header = pack_request(Kind.READ, segment, offset, length, medium)
@@ -63,10 +63,10 @@ class BlockClient:
     def read_many(
         self, address: Address, wanted: Iterable[tuple[str, int, int, Medium]]
     ) -> list[memoryview | BlockGone]:
-        """All the stretches, in their order, in few round trips; those that are gone as errors."""
-        stretches = [ByteRange(*each) for each in wanted]
-        headers = [pack_request(Kind.READ, *each) for each in stretches]
-        return self._exchange(address, lambda link: self._read(link, stretches, headers))
+        """Returns all ranges in their order, in few round trips; errors in place of lost ones."""
+        ranges = [ByteRange(*each) for each in wanted]
+        headers = [pack_request(Kind.READ, *each) for each in ranges]
+        return self._exchange(address, lambda link: self._read(link, ranges, headers))
 
     def gather(
         self,
@@ -76,16 +76,16 @@ class BlockClient:
         most_bytes: int = MOST_BYTES,
         longest_bytes: int = MOST_BYTES,
     ) -> list[memoryview | BlockGone]:
-        """A selection of each map output in its order, in few round trips; those gone as errors.
+        """Returns a selection of each map output, in few round trips; errors in place of lost ones.
 
-        The parts ascend. Where all would have more than `most_bytes` together they are fewer than
-        the outputs, but one at least; none where that one has more than `longest_bytes`.
+        The parts must ascend. If the selections have more than `most_bytes` together, only the
+        first ones are returned, at least one; none if the first has more than `longest_bytes`.
         """
         asking = Asking(blocks, parts, most_bytes, longest_bytes)
         found: list[memoryview | BlockGone] = []
 
         def talk(link: PeerLink) -> None:
-            # Over a new connection the rest is asked for.
+            # A new connection requests only the rest.
             asking.restart(len(found))
             self._gather(link, asking, found)
 
@@ -96,15 +96,15 @@ class BlockClient:
     def gather_into(
         self, address: Address, block: ByteRange, parts: Sequence[int], view: memoryview
     ) -> int:
-        """Receives the selection of a map output at the start of the view; gives its length.
+        """Receives the selection of a map output at the start of the view; returns its length.
 
-        Raises BlockGone, BlockRefused, PeerLost, and ValueError where it would not fit.
+        Raises BlockGone, BlockRefused, PeerLost, and ValueError if it does not fit.
         """
         request = [pack_request(Kind.GATHER, *block, len(parts)), pack_parts(parts)]
 
         def fit(length: int) -> memoryview:
             if length > len(view):
-                # With its bytes on the way, the connection is of no more use.
+                # This closes the connection: the bytes are on their way already.
                 raise ValueError(
                     f"{len(parts)} parts of segment {block.segment} have {length} bytes "
                     f"where there is room for {len(view)}"
@@ -129,10 +129,10 @@ class BlockClient:
         total: int,
         medium: Medium = "memory",
     ) -> None:
-        """Writes the buffers as one block into the segment of `total` bytes that is leased there.
+        """Writes the buffers as one block into a leased segment of `total` bytes.
 
-        The first block makes the segment; each lies behind the one before. Raises BlockRefused,
-        or BlockGone where the segment was removed meanwhile.
+        The first block creates the segment; each follows the one before. Raises BlockRefused, or
+        BlockGone if the segment was removed meanwhile.
         """
         pieces = [memoryview(each).cast("B") for each in buffers]
         length = sum(map(len, pieces))
@@ -150,38 +150,38 @@ class BlockClient:
         self._exchange(address, lambda link: link.ask([PING]))
 
     def close(self) -> None:
-        """Closes all connections, and gives the buffers' memory back."""
+        """Closes all connections and releases the buffers."""
         for link in self.links.values():
             link.close()
         self.links.clear()
         self.buffers.clear()
 
     def hang_up(self) -> None:
-        """From any thread: who waits for a node gets PeerLost, and nothing more is sent."""
+        """Callable from any thread: a pending request fails with PeerLost, and no more is sent."""
         self.has_hung_up = True
         link = self.talking
         if link is not None:
             link.hang_up()
 
     def _read(
-        self, link: PeerLink, stretches: list[ByteRange], headers: list[bytes]
+        self, link: PeerLink, ranges: list[ByteRange], headers: list[bytes]
     ) -> list[memoryview | BlockGone]:
         found: list[memoryview | BlockGone] = []
         unsent = iter(headers)
         ahead = 0
-        for stretch in stretches:
+        for wanted in ranges:
             if ahead <= WINDOW // 2:
                 batch = list(islice(unsent, WINDOW - ahead))
                 if batch:
                     link.send(batch)
                 ahead += len(batch)
-            view = self.buffers.take(stretch.length)
+            view = self.buffers.take(wanted.length)
             reply = link.receive(view)
             ahead -= 1
             if reply.status is Status.OK:
                 found.append(view.toreadonly())
                 continue
-            error = failure(reply, link.address, stretch)
+            error = failure(reply, link.address, wanted)
             if not isinstance(error, BlockGone):
                 raise error
             found.append(error)
@@ -207,7 +207,7 @@ class BlockClient:
             found.append(error)
 
     def _exchange(self, address: Address, talk: Callable[[PeerLink], T]) -> T:
-        """Talks over the kept connection; over a new one, once, where that has broken."""
+        """Uses the open connection; if that is broken, tries once over a new one."""
         self._check_process()
         link = self.links.pop(address, None)
         if link is not None:
@@ -221,20 +221,20 @@ class BlockClient:
             raise PeerLost(address, str(error)) from None
 
     def _check_process(self) -> None:
-        """Leaves a parent's connections and buffers to it, in a process that was forked."""
+        """In a forked process, drops the parent's connections and buffers."""
         if os.getpid() != self.process:
-            # Two processes on one connection would mix their words, and in one buffer their bytes.
+            # Two processes on one connection would mix their messages.
             self.close()
             self.process = os.getpid()
 
     def _talk(self, link: PeerLink, talk: Callable[[PeerLink], T], is_new: bool = False) -> T:
-        # Whoever is interrupted, even by a signal, leaves a connection in the middle of a word:
-        # it is kept only when all has been said.
+        # An interrupted exchange, even by a signal, may leave half a message on the connection:
+        # it is kept only after a complete exchange.
         try:
             self.talking = link
             if is_new and not self.has_hung_up:
                 link.connect(self.secret)
-            # Looked at when the connection is there: from now on, hanging up breaks it.
+            # Checked once connected: from now on, hanging up breaks the connection.
             if self.has_hung_up:
                 raise Broken("the client has hung up")
             result = talk(link)
@@ -249,9 +249,9 @@ class BlockClient:
         return result
 
 
-def failure(reply: Reply, address: Address, stretch: ByteRange) -> BlockGone | BlockRefused:
-    """What a reply that is not OK means for who asked."""
+def failure(reply: Reply, address: Address, wanted: ByteRange) -> BlockGone | BlockRefused:
+    """The error for a reply that is not OK."""
     if reply.status is Status.GONE:
-        kind = BlockSpoilt if reply.reason is Reason.SPOILT else BlockGone
-        return kind(address, stretch.segment, stretch.offset, stretch.length)
-    return BlockRefused(address, stretch.segment, MEANING[reply.reason])
+        kind = OutputCorrupt if reply.reason is Reason.CORRUPT else BlockGone
+        return kind(address, wanted.segment, wanted.offset, wanted.length)
+    return BlockRefused(address, wanted.segment, MEANING[reply.reason])

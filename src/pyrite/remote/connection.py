@@ -1,7 +1,7 @@
-"""One client's connection to a block server: never waits, and copies no large block.
+"""One client's connection to a block server: non-blocking, and without copies of large blocks.
 
-What it holds: the parts that are asked for, up to 256 KB, and what a reply begins with: a block of
-up to 64 KB, or which parts follow, up to 1 MB.
+It holds the list of requested parts, up to 256 KB, and the start of a reply: a block of up to
+64 KB, or the header of a selection, up to 1 MB.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from pyrite.remote.protocol import (
 from pyrite.remote.rate import TokenBucket
 from pyrite.remote.replysender import SMALL_BYTES, ReplySender, read_exactly
 
-# What one connection may move before the others get their turn.
+# The bytes that one connection may transfer before the others get their turn.
 TURN_BYTES = 2 << 20
 # A buffer of this size stays in the processor's cache between receiving and writing.
 SCRATCH_BYTES = 256 << 10
-# With the kernel's defaults a block of 1 MB takes several turns; with more than this, TCP is
-# slower for the larger ones, whose bytes have left the processor's cache when they are read.
+# With the kernel's defaults a block of 1 MB takes several turns; with more than this, TCP gets
+# slower for larger blocks, whose bytes have left the processor's cache before they are read.
 TCP_SEND_BYTES = 512 << 10
 UNIX_SEND_BYTES = 2 << 20
 INBOUND_BYTES = 32 * REQUEST.size
 
 
 class Phase(Enum):
-    """What a connection is about."""
+    """The state of a connection."""
 
     PROVING = 1
     ASKING = 2
@@ -73,20 +73,20 @@ class Connection:
         self.nonce = fresh_nonce()
         self.inbound = memoryview(bytearray(INBOUND_BYTES))
         self.start = self.end = 0
-        # What is being sent, and of which segment.
+        # The reply that is being sent, and its segment.
         self.sender = ReplySender(sock, service.rate)
         self.segment = ""
-        # What is being received; None where it is only thrown away, to be refused then.
+        # The block that is being received; None if it is discarded, to be refused at its end.
         self.write: Write | None = None
         self.left = 0
         self.refusal = Reason.NONE
-        # Who asks for parts of a map output, and which: their numbers come in pieces.
+        # A request for parts of a map output, and the part numbers received so far.
         self.gather: Request | None = None
         self.parts = bytearray()
         self.budget = 0
 
     def greet(self) -> None:
-        """Sends the server's nonce: a new connection has room for it."""
+        """Sends the server's nonce, for which a new connection has room."""
         self.sock.setblocking(False)
         is_unix = self.sock.family == socket.AF_UNIX
         room = UNIX_SEND_BYTES if is_unix else TCP_SEND_BYTES
@@ -97,24 +97,24 @@ class Connection:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing was asked that is not answered."""
+        """Whether all requests are answered."""
         return self.phase is Phase.ASKING and self.start == self.end
 
     @property
     def wants_to_send(self) -> bool:
-        """Whether it waits for room to send; else it waits for bytes."""
+        """Whether it waits for room to send; otherwise it waits for input."""
         if self.phase is Phase.ASKING:
             return self.end - self.start >= REQUEST.size
         return self.phase is Phase.SENDING
 
     @property
     def is_held(self) -> bool:
-        """Whether it is the server's rate that it waits for."""
+        """Whether the server's rate limit holds it."""
         return self.phase is Phase.SENDING and self.service.rate.is_dry
 
     def advance(self, now_s: float) -> None:
-        """Does what can be done at once; raises OSError where the connection is of no more use."""
-        # A handshake has a deadline, however its bytes trickle in.
+        """Does what can be done without waiting; raises OSError if the connection must close."""
+        # A handshake has a deadline, even while its bytes trickle in.
         if self.phase is not Phase.PROVING:
             self.touched_s = now_s
         self.budget = TURN_BYTES
@@ -133,9 +133,9 @@ class Connection:
             pass
 
     def close(self) -> None:
-        """Ends the connection; a block that was being received is not kept."""
+        """Ends the connection; discards a block that is being received."""
         if self.phase is Phase.SENDING:
-            # Perhaps because the file was cut: the client's next attempt is told so.
+            # The file may have been truncated: the client's next request must open it again.
             self.service.files.forget([self.segment])
         self.phase = Phase.CLOSED
         self.sender.clear()
@@ -152,14 +152,14 @@ class Connection:
         wanted = ANSWER_BYTES if self.phase is Phase.PROVING else INBOUND_BYTES
         got = self.sock.recv_into(self.inbound[self.end : wanted])
         if got == 0:
-            raise ConnectionResetError("the client has gone")
+            raise ConnectionResetError("the client has closed the connection")
         self.end += got
         if self.phase is Phase.PROVING and self.end == ANSWER_BYTES:
             self._check()
 
     def _check(self) -> None:
-        said = bytes(self.inbound[:ANSWER_BYTES])
-        proof = counter_proof(self.service.secret, self.nonce, said)
+        answer = bytes(self.inbound[:ANSWER_BYTES])
+        proof = counter_proof(self.service.secret, self.nonce, answer)
         if proof is None:
             raise ConnectionRefusedError("the client does not know the secret")
         self.sock.send(proof)
@@ -170,7 +170,7 @@ class Connection:
         try:
             request = unpack_request(self.inbound[self.start : self.start + REQUEST.size])
         except Malformed as error:
-            # Nobody knows where the next request would begin.
+            # The start of the next request is unknown.
             self.sock.send(pack_reply(Status.REFUSED, reason=Reason.MALFORMED))
             raise ConnectionAbortedError("a malformed request") from error
         self.start += REQUEST.size
@@ -239,7 +239,7 @@ class Connection:
         except Malformed:
             self._reply(Status.REFUSED, Reason.MALFORMED)
         except CorruptBlock:
-            self._reply(Status.GONE, Reason.SPOILT)
+            self._reply(Status.GONE, Reason.CORRUPT)
         except OSError:
             self._reply(Status.GONE)
         else:
@@ -269,12 +269,12 @@ class Connection:
         try:
             self.write = self.service.written.begin(name, offset, length, medium, total)
             if self.write.is_first:
-                # One of the same name may have been removed a moment ago.
+                # A removed segment of the same name may still be open.
                 self.service.files.forget([name])
         except WriteRefused as refused:
             self.refusal = refused.reason
             if offset + length > total:
-                # Not even worth being received.
+                # Refused without receiving its bytes.
                 self.sock.send(pack_reply(Status.REFUSED, reason=refused.reason))
                 raise ConnectionAbortedError("an oversized request") from None
         self.phase, self.left = Phase.RECEIVING, length
@@ -302,7 +302,7 @@ class Connection:
         try:
             self.write.add(piece)
         except WriteRefused as refused:
-            # What comes is received all the same: the client reads replies when it has sent all.
+            # The rest is still received: the client reads the reply only after sending all.
             self.refusal = refused.reason
             self.service.written.abandon(self.write)
             self.write = None

@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 from pyrite.remote.outbox import Outbox
 
 READ_BYTES = 1 << 16
-# Who has not read so much for so long does not live, whatever the kernel says.
+# A peer that leaves so much unread is taken for dead.
 MOST_UNSENT_BYTES = 16 << 20
 
 
 class Moved(NamedTuple):
-    """An order to move a segment is done, or why it can't be."""
+    """The outcome of an order to move a segment: None, or the reason of its failure."""
 
     id: int
     reason: str | None
 
 
 class Fetched(NamedTuple):
-    """An order to fetch a prefetched segment is done, or why it can't be."""
+    """The outcome of an order to fetch a segment: None, or the reason of its failure."""
 
     id: int
     reason: str | None
@@ -33,24 +33,24 @@ Done = Moved | Fetched
 
 
 class ControlSocket:
-    """One end of the socket; it never waits, so that neither side can hold up the other."""
+    """One end of the socket; non-blocking, so that neither side can hold up the other."""
 
     def __init__(self, sock: socket.socket, poll: select.epoll) -> None:
         sock.setblocking(False)
         self.sock = sock
         poll.register(sock, select.EPOLLIN)
         self.outbox = Outbox(sock, poll)
-        self.unheard = b""
+        self.unparsed = b""
         self.closed = False
 
-    def send(self, *words: object) -> None:
-        """Sends a line now, or as soon as there is room for it."""
-        self.outbox.send(json.dumps(words).encode() + b"\n")
+    def send(self, *message: object) -> None:
+        """Sends a message now, or as soon as there is room for it."""
+        self.outbox.send(json.dumps(message).encode() + b"\n")
         if len(self.outbox) > MOST_UNSENT_BYTES:
             self.hang_up()
 
     def receive(self) -> list[list[Any]]:
-        """The lines that have come since; `closed` once the other side has gone."""
+        """Returns the messages that have arrived; sets `closed` once the other side has closed."""
         while not self.closed:
             try:
                 data = self.sock.recv(READ_BYTES)
@@ -58,13 +58,13 @@ class ControlSocket:
                 break
             except OSError:
                 data = b""
-            self.unheard += data
+            self.unparsed += data
             self.closed = not data
-        *lines, self.unheard = self.unheard.split(b"\n")
+        *lines, self.unparsed = self.unparsed.split(b"\n")
         return [json.loads(line) for line in lines]
 
     def hang_up(self) -> None:
-        """Ends the conversation: both sides will hear that the other has gone."""
+        """Shuts the socket down: both sides will find it closed."""
         self.outbox.clear()
         with contextlib.suppress(OSError):
             self.sock.shutdown(socket.SHUT_RDWR)

@@ -1,23 +1,23 @@
-"""Where clients come in: a loop's listening socket, and those who have not proved themselves."""
+"""A loop's listening socket, and the clients that are not authenticated yet."""
 
 from __future__ import annotations
 
 import select
 import socket
 
-# Where nobody can be let in, as without descriptors, it is tried again after so long.
+# How long to wait after a failed accept, as when descriptors have run out.
 REST_S = 1.0
 
 
 class Door:
-    """Lets clients in one by one; few may be proving themselves at a time, and none for long."""
+    """Accepts clients, and limits how many may be unauthenticated, and for how long."""
 
     def __init__(self, poll: select.epoll, most_proving: int, proving_s: float) -> None:
         self.poll = poll
         self.most_proving = most_proving
         self.proving_s = proving_s
         self.listener: socket.socket | None = None
-        # When each newcomer came, by its descriptor, the oldest first.
+        # The arrival of each unauthenticated client, by its descriptor, the oldest first.
         self.proving: dict[int, float] = {}
         self.rests_until_s: float | None = None
 
@@ -32,18 +32,18 @@ class Door:
 
     @property
     def rests(self) -> bool:
-        """Whether nobody can be let in for a while."""
+        """Whether it accepts nobody for a while."""
         return self.rests_until_s is not None
 
     def accept(self, now_s: float) -> socket.socket | None:
-        """The next client, which has to prove itself from now on; None where none can be let in."""
+        """Returns the next client, which must authenticate itself; None if none can be accepted."""
         assert self.listener is not None, "open comes first"
         try:
             sock, _ = self.listener.accept()
         except BlockingIOError:
             return None
         except OSError:
-            # The poll would say without end that somebody waits.
+            # The poll would report the waiting client again and again.
             self.poll.unregister(self.listener)
             self.rests_until_s = now_s + REST_S
             return None
@@ -51,20 +51,20 @@ class Door:
         return sock
 
     def dismiss(self, fd: int) -> bool:
-        """This client has proved itself, or gone; whether it was a newcomer until now."""
+        """Forgets a client that is authenticated or lost; returns whether it was listed."""
         return self.proving.pop(fd, None) is not None
 
     def listen(self) -> None:
-        """Ends a rest, where there is one."""
+        """Ends a pause, if there is one."""
         if self.rests:
             self.poll.register(self.fileno(), select.EPOLLIN)
             self.rests_until_s = None
 
     def tend(self, now_s: float) -> list[int]:
-        """Ends a rest that is over; gives the newcomers that are to be sent away.
+        """Ends a pause that is over; returns the unauthenticated clients to close.
 
-        The oldest of too many are, since an honest client is through within a millisecond,
-        and those that take too long.
+        These are the ones that take too long, and the oldest of too many, since an honest client
+        takes only a millisecond.
         """
         if self.rests_until_s is not None and self.rests_until_s <= now_s:
             self.listen()
@@ -76,14 +76,14 @@ class Door:
         ]
 
     def next_s(self) -> float | None:
-        """When it is to be tended next, if nobody comes."""
+        """When `tend` is due, if no client comes."""
         ends = [came_s + self.proving_s for came_s in self.proving.values()]
         if self.rests_until_s is not None:
             ends.append(self.rests_until_s)
         return min(ends, default=None)
 
     def close(self) -> bool:
-        """Listens no more; whether it did."""
+        """Stops listening; returns whether it listened."""
         if self.listener is None:
             return False
         self.listener.close()

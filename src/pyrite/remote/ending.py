@@ -1,4 +1,4 @@
-"""The ends of processes that were told to end."""
+"""Waits for processes that were asked to end."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import subprocess
 
 
 def wait_or_kill(process: subprocess.Popen[bytes], timeout_s: float) -> None:
-    """Waits for the end of a process that was told to, and ends it where it does not."""
-    # One that is stopped could not do as it was told.
+    """Waits for a process that was asked to end; kills it after the timeout."""
+    # A stopped process could not end.
     process.send_signal(signal.SIGCONT)
     try:
         process.wait(timeout_s)

@@ -1,4 +1,4 @@
-"""What can go wrong between a reader and another node's block server."""
+"""Errors between a client and another node's block server."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class BlockGone(ClusterError, OSError):
         self.segment = segment
 
 
-class BlockSpoilt(BlockGone):
-    """The node has the map output, but not as it was written: its parts can't be told apart."""
+class OutputCorrupt(BlockGone):
+    """The node's map output is corrupt: its parts can't be found."""
 
 
 class BlockRefused(ClusterError, OSError):
-    """The node's block server did not do what it was asked."""
+    """The node's block server refused the request."""
 
     def __init__(self, address: Address, segment: str, reason: str) -> None:
         super().__init__(f"the node at {shown(address)} refused segment {segment}: {reason}")
@@ -46,10 +46,10 @@ class PeerLost(ClusterError, OSError):
 
 
 def unpacked(address: Any) -> Address | None:
-    """The address after a way through JSON, which makes lists of tuples."""
+    """Restores an address from JSON, which turns tuples into lists."""
     return tuple(address) if isinstance(address, list) else address
 
 
 def shown(address: Address) -> str:
-    """The address as people write it."""
+    """Formats the address for messages."""
     return address if isinstance(address, str) else f"{address[0]}:{address[1]}"

@@ -1,8 +1,7 @@
-"""Fetching parts of map outputs ahead of the reducers that will read them, into prefetched
-segments.
+"""Fetches parts of map outputs into prefetched segments, before the reducers that read them start.
 
-SCache 4.1: what a reducer needs is brought to its node while maps still run. What is fetched
-where is decided elsewhere; here its bytes come.
+SCache 4.1: a reducer's input is brought to its node while maps still run. The scheduler decides
+what is fetched where.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ from pyrite.remote.errors import Address, BlockGone, unpacked
 from pyrite.remote.files import open_segment
 from pyrite.remote.orders import Hand, NotDone, Orders
 
-# Between two pieces of an own file a fetch can be abandoned.
+# A copy of a local file is cancelled between two pieces of this size.
 PIECE_BYTES = 4 << 20
-# Selections below this on average are asked for together, so many bytes at once.
+# Selections below this average are requested together, in batches of so many bytes.
 SMALL_BYTES = 64 << 10
 BATCH_BYTES = 1 << 20
-# What a hand keeps to receive them into.
+# The memory that each worker keeps to receive them into.
 KEPT_BYTES = 4 << 20
 
 
 class FetchOrder(NamedTuple):
-    """Which parts of which map outputs of one node shall lie in which new segment.
+    """Which parts of one node's map outputs to fetch into which new segment.
 
-    Without an address they are the own node's.
+    Without an address the outputs are on the own node.
     """
 
     id: int
@@ -54,10 +53,10 @@ class FetchOrder(NamedTuple):
 
 
 class Fetcher(Orders[FetchOrder]):
-    """Makes prefetched segments out of parts of map outputs, from several sources at once."""
+    """Writes prefetched segments, from several source nodes at once."""
 
     name = "fetcher"
-    # So many sources are pulled from at once.
+    # How many sources are read from at once.
     most_threads = 4
 
     def new_hand(self) -> Puller:
@@ -65,7 +64,7 @@ class Fetcher(Orders[FetchOrder]):
 
 
 class Puller(Hand[FetchOrder]):
-    """Makes one prefetched segment after another."""
+    """Writes one prefetched segment after another."""
 
     kept_bytes = KEPT_BYTES
 
@@ -78,12 +77,12 @@ class Puller(Hand[FetchOrder]):
 
     def _make(self, target: int, order: FetchOrder) -> None:
         try:
-            # All of its pages, now: one that can't be had when the map is written to would be a
+            # Allocates all pages now: a page that is missing when the map is written would be a
             # signal instead of an error.
             os.posix_fallocate(target, 0, order.size_bytes)
         except OSError as error:
             raise self.no_room(order.medium, error) from None
-        # The map goes with its last view.
+        # The map is freed with its last view.
         packing = Packing(memoryview(mmap.mmap(target, order.size_bytes)), order)
         while len(packing.entries) < len(order.maps):
             self.check_open()
@@ -93,8 +92,7 @@ class Puller(Hand[FetchOrder]):
         os.ftruncate(target, packing.finish())
 
     def _pull_some(self, packing: Packing, order: FetchOrder) -> None:
-        """Lays the selections of one or more of the next map outputs into the prefetched
-        segment."""
+        """Adds the selections of one or more of the next map outputs."""
         done = len(packing.entries)
         if order.address is None:
             with OwnOutput(self.folders, order.blocks[done], self.check_open) as own:
@@ -105,7 +103,7 @@ class Puller(Hand[FetchOrder]):
             block = order.blocks[done]
             packing.add(client.gather_into(order.address, block, order.parts, packing.room))
             return
-        # A copy of what is small costs less than a round trip for each.
+        # Copying small selections is cheaper than a round trip for each.
         wanted = order.blocks[done:]
         for selection in client.gather(order.address, wanted, order.parts, BATCH_BYTES):
             if isinstance(selection, BlockGone):
@@ -114,8 +112,7 @@ class Puller(Hand[FetchOrder]):
 
 
 class Packing:
-    """A prefetched segment that is being made: selections one behind another, and the directory at
-    last."""
+    """A prefetched segment under construction: selections in sequence, the directory last."""
 
     def __init__(self, fetched: memoryview, order: FetchOrder) -> None:
         self.fetched = fetched
@@ -125,11 +122,11 @@ class Packing:
 
     @property
     def room(self) -> memoryview:
-        """Where the next selection begins, and what lies behind."""
+        """The free bytes, from the start of the next selection."""
         return self.fetched[aligned(self.end) :]
 
     def add(self, length: int) -> None:
-        """The next selection is there, at the start of the room."""
+        """Records the next selection, which was written at the start of `room`."""
         entry = entry_behind(self.end, self.order.maps[len(self.entries)], length)
         self.entries.append(entry)
         self.end = entry.offset + length
@@ -142,14 +139,17 @@ class Packing:
         self.add(len(selection))
 
     def finish(self) -> int:
-        """Writes the directory, last, so that what is not complete can't be read; the length."""
+        """Writes the directory; returns the length.
+
+        It is written last, so that an incomplete segment can't be read.
+        """
         directory = pack_directory(self.entries)
         self.fetched[: len(directory)] = directory
         return self.end
 
 
 class OwnOutput:
-    """A map output in a file of the own node, which may be cut or removed while it is read."""
+    """A map output in a local file, which may be truncated or removed while it is read."""
 
     def __init__(self, folders: Folders, block: ByteRange, check_open: Callable[[], None]) -> None:
         self.segment, self.offset, self.length, medium = block
@@ -163,7 +163,7 @@ class OwnOutput:
         os.close(self.fd)
 
     def select(self, order: FetchOrder, room: memoryview) -> int:
-        """Copies the parts, behind the selection's header; how many bytes these are."""
+        """Copies the selection's header and parts; returns their length."""
         if os.fstat(self.fd).st_size < self.offset + self.length:
             raise self._cut()
         try:
@@ -191,7 +191,7 @@ class OwnOutput:
         while position < len(room):
             self.check_open()
             piece = room[position : position + PIECE_BYTES]
-            # Not out of a map: the page of a file that was cut is a signal.
+            # Not from a map: reading a truncated file there would be a signal.
             got = os.preadv(self.fd, [piece], self.offset + start + position)
             if not got:
                 raise self._cut()
@@ -208,9 +208,9 @@ def _too_small(order: FetchOrder) -> NotDone:
     )
 
 
-def unpacked_order(words: Sequence[Any]) -> FetchOrder:
-    """The order after a way through JSON, which makes lists of tuples."""
-    id, target, medium, size_bytes, address, parts, maps, blocks = words
-    lies = tuple(ByteRange(*block) for block in blocks)
+def unpacked_order(message: Sequence[Any]) -> FetchOrder:
+    """Restores an order from JSON, which turns tuples into lists."""
+    id, target, medium, size_bytes, address, parts, maps, blocks = message
+    ranges = tuple(ByteRange(*block) for block in blocks)
     peer = unpacked(address)
-    return FetchOrder(id, target, medium, size_bytes, peer, tuple(parts), tuple(maps), lies)
+    return FetchOrder(id, target, medium, size_bytes, peer, tuple(parts), tuple(maps), ranges)

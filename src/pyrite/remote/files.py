@@ -1,4 +1,4 @@
-"""The files of a node's segments, as its block server opens and makes them."""
+"""The segment files that a block server opens and creates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _APPEND = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def open_segment(folders: Folders, name: str, medium: Medium) -> int:
-    """Opens a segment's file for reading; raises OSError that says what is wrong with it."""
+    """Opens a segment's file for reading; raises OSError with the reason if it can't."""
     try:
         fd = os.open(folders.path(name, medium), _READ)
     except FileNotFoundError:
@@ -34,7 +34,7 @@ def open_segment(folders: Folders, name: str, medium: Medium) -> int:
 
 
 class OpenFile:
-    """A file that is open as long as somebody holds this, and its bytes where it is mapped."""
+    """A file that is open for the life of this object, and its bytes if it is mapped."""
 
     __slots__ = ("fd", "medium", "size", "view")
 
@@ -49,7 +49,7 @@ class OpenFile:
 
 
 class OpenFiles:
-    """The segments' files that are open for reading; the least recently used are closed first."""
+    """Segment files that are open for reading; the least recently used are closed first."""
 
     def __init__(self, folders: Folders, most: int) -> None:
         self.folders = folders
@@ -57,7 +57,7 @@ class OpenFiles:
         self.files: OrderedDict[str, OpenFile] = OrderedDict()
 
     def find(self, segment: str, medium: Medium, end: int) -> OpenFile | None:
-        """The segment's file, where it exists and reaches to the end."""
+        """Returns the segment's file; None if it does not exist or is shorter than `end`."""
         file = self.files.get(segment)
         if file is None or file.size < end or file.medium != medium:
             return self._open(segment, medium, end)
@@ -73,10 +73,10 @@ class OpenFiles:
         if end > file.size:
             return None
         if medium == "disk":
-            # Everybody waits while one waits for the disk: let it read far ahead.
+            # A read from disk holds up all clients: let the kernel read far ahead.
             os.posix_fadvise(file.fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)
         elif file.size:
-            # Only the kernel reads the map: a file that is cut is an error to it, no signal.
+            # Only the kernel reads the map: a truncated file is an error to it, no signal.
             file.view = memoryview(mmap.mmap(file.fd, 0, prot=mmap.PROT_READ))
         self.files[segment] = file
         if len(self.files) > self.most:
@@ -84,12 +84,12 @@ class OpenFiles:
         return file
 
     def forget(self, segments: Iterable[str]) -> None:
-        """Closes the segments' files: an open one holds its memory, even when it is removed."""
+        """Closes the segments' files: an open file keeps its memory, even after its removal."""
         for segment in segments:
             self.files.pop(segment, None)
 
     def sweep(self) -> None:
-        """Closes the files that were removed without a word."""
+        """Closes the files that were removed without notice."""
         self.forget([name for name, file in self.files.items() if not os.fstat(file.fd).st_nlink])
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ class OpenFiles:
 
 
 class WriteRefused(Exception):
-    """A write that can't be."""
+    """The write is refused, with the reason."""
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason.name)
@@ -106,7 +106,7 @@ class WriteRefused(Exception):
 
 @dataclass(slots=True)
 class WrittenSegment:
-    """A segment that other nodes fill from its start to its end."""
+    """A segment that other nodes write, block after block."""
 
     medium: Medium
     total: int
@@ -116,7 +116,7 @@ class WrittenSegment:
 
 
 class Write:
-    """One block on its way into a segment."""
+    """One block that is being written into a segment."""
 
     def __init__(
         self, name: str, segment: WrittenSegment, file: OpenFile, offset: int, is_first: bool
@@ -129,17 +129,17 @@ class Write:
         self.is_first = is_first
 
     def add(self, piece: memoryview) -> None:
-        """Writes the next bytes; raises WriteRefused where there is no room."""
+        """Writes the next bytes; raises WriteRefused if there is no room."""
         try:
-            # Not received into a map of the file: its page faults cost more than this copy out
-            # of a small warm buffer, and a full disk would be a signal instead of an error.
+            # Not received into a map of the file: its page faults cost more than this copy from a
+            # small warm buffer, and a full disk would be a signal instead of an error.
             self.position += write_all(self.file.fd, [piece], self.position)
         except OSError:
             raise WriteRefused(Reason.NO_ROOM) from None
 
 
 class WrittenSegments:
-    """The segments that other nodes write here: made once, never written over."""
+    """The segments that other nodes write here: created once, never overwritten."""
 
     def __init__(
         self,
@@ -157,18 +157,18 @@ class WrittenSegments:
         self.segments: OrderedDict[str, WrittenSegment] = OrderedDict()
 
     def begin(self, name: str, offset: int, length: int, medium: Medium, total: int) -> Write:
-        """Opens the segment for a block, and makes it for the first; raises WriteRefused."""
+        """Opens the segment for a block, creates it for the first one; raises WriteRefused."""
         limit = self.disk_bytes if medium == "disk" else self.memory_bytes
         if total > limit or offset + length > total:
             raise WriteRefused(Reason.TOO_LARGE)
         if name in self.forgotten:
-            # Whoever asked may have died since, and the request have waited in a buffer.
+            # The request may have waited in a buffer while its sender died.
             raise WriteRefused(Reason.FORGOTTEN)
         segment = self.segments.get(name)
         file = self._append(name, segment.medium) if segment is not None else None
         if segment is None or file is None:
             if offset > 0:
-                # Begun on a server that has ended since: nobody would ever remove it here.
+                # Begun on an earlier server, which has ended: nobody would ever remove it here.
                 raise WriteRefused(Reason.UNKNOWN)
             file = self._make(name, medium, total)
             segment = self.segments[name] = WrittenSegment(medium, total, offset, offset, busy=True)
@@ -178,7 +178,7 @@ class WrittenSegments:
             raise WriteRefused(Reason.BUSY)
         if (segment.medium, segment.total) != (medium, total):
             raise WriteRefused(Reason.EXISTS)
-        # Who did not hear the reply may write the last block again.
+        # A client that lost the reply may write the last block again.
         if offset < segment.end and (offset, offset + length) != (segment.last, segment.end):
             raise WriteRefused(Reason.WRITTEN)
         segment.busy = True
@@ -199,7 +199,7 @@ class WrittenSegments:
         except OSError:
             raise WriteRefused(Reason.NO_ROOM) from None
         try:
-            # Sparse: pages come into being when they are written.
+            # Sparse: pages are allocated when they are written.
             os.ftruncate(file.fd, total)
         except OSError:
             os.unlink(path)
@@ -214,7 +214,7 @@ class WrittenSegments:
             del self.segments[oldest]
 
     def finish(self, write: Write) -> bool:
-        """The block is whole; False where its segment has been removed meanwhile."""
+        """Completes the block; False if its segment has been removed meanwhile."""
         if not self._is_there(write):
             return False
         write.segment.busy = False
@@ -222,7 +222,7 @@ class WrittenSegments:
         return True
 
     def abandon(self, write: Write) -> None:
-        """The rest of the block will not come: a segment made for it goes again."""
+        """Discards an incomplete block, and the segment if it was created for it."""
         if not self._is_there(write):
             return
         write.segment.busy = False
@@ -236,6 +236,6 @@ class WrittenSegments:
         return known and os.fstat(write.file.fd).st_nlink > 0
 
     def forget(self, segments: Iterable[str]) -> None:
-        """The segments have been removed."""
+        """Forgets segments that have been removed."""
         for name in segments:
             self.segments.pop(name, None)

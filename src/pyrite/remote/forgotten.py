@@ -1,4 +1,4 @@
-"""Names of segments that were dropped: nobody may bring them into being again."""
+"""Names of dropped segments, which must not be created again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class Forgotten:
-    """The names dropped last, so many of them; names are never used again."""
+    """The most recently dropped names; names are never reused."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -18,7 +18,7 @@ class Forgotten:
         return name in self.names
 
     def add(self, names: Iterable[str]) -> None:
-        """Remembers these, and no longer the oldest of too many."""
+        """Adds names, and removes the oldest of too many."""
         for name in names:
             if name not in self.names:
                 self.names.add(name)

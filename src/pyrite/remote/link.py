@@ -1,4 +1,4 @@
-"""One connection of a client to a block server, its handshake done."""
+"""A client's connection to a block server."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pyrite.remote.handshake import (
 from pyrite.remote.protocol import REPLY, Malformed, Reply, Status, unpack_reply
 
 NOTHING = memoryview(bytearray())
-# So many bytes are received at once where nobody knows yet what they are.
+# How many bytes are received at once while the length of the reply is unknown.
 PEEK_BYTES = 64 << 10
 
 
 class Broken(Exception):
-    """The connection ended, though the server may live."""
+    """The connection broke; the server may still be alive."""
 
 
 class PeerLink:
@@ -37,14 +37,14 @@ class PeerLink:
         self.address = address
         self.timeout_s = timeout_s
         self.header = memoryview(bytearray(REPLY.size))
-        # The start of the next replies, where it came together with one that has no bytes.
+        # The start of the next replies, if it arrived together with an earlier one.
         self.early = NOTHING
         self.ahead = NOTHING
 
     def connect(self, secret: bytes) -> None:
         """Returns when both sides have proved that they know the secret; raises PeerLost."""
         try:
-            # The kernel keeps the time: Python's own would take a second call for each of ours.
+            # The kernel's timeouts: Python's own would take a second system call each time.
             limit = struct.pack("ll", int(self.timeout_s), int(self.timeout_s % 1 * 1e6))
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
@@ -69,7 +69,7 @@ class PeerLink:
             raise Broken("it does not know this application's secret")
 
     def ask(self, buffers: Sequence[Any], view: memoryview = NOTHING) -> Reply:
-        """The reply to one request."""
+        """Sends one request and returns its reply."""
         self.send(buffers)
         return self.receive(view)
 
@@ -91,7 +91,7 @@ class PeerLink:
             raise Broken(str(error)) from None
 
     def receive(self, view: memoryview = NOTHING) -> Reply:
-        """The next reply; its bytes, where it has some, are in the view."""
+        """Receives the next reply; its bytes, if any, are in the view."""
         try:
             got = self._take_early(view) if self.early else self._receive_some(view)
             if got < REPLY.size:
@@ -116,7 +116,8 @@ class PeerLink:
     def receive_any(
         self, take: Callable[[int], memoryview], most: int | None = None
     ) -> tuple[Reply, memoryview]:
-        """The next reply, of any length up to the most, and its bytes in what `take` gives."""
+        """Receives the next reply, of any length up to `most`, and its bytes into the view that
+        `take` returns."""
         try:
             if not self.early:
                 self._receive_ahead()
@@ -164,7 +165,7 @@ class PeerLink:
         self.sock.close()
 
     def hang_up(self) -> None:
-        """Breaks the connection under whoever waits for it in another thread."""
+        """Breaks the connection for a thread that waits on it."""
         with contextlib.suppress(OSError):
             self.sock.shutdown(socket.SHUT_RDWR)
 
@@ -174,7 +175,7 @@ class PeerLink:
         return bytes(buffer)
 
     def _fill(self, view: memoryview, got: int) -> None:
-        """Receives until the view is full; `got` is what came before, 0 where the peer closed."""
+        """Receives until the view is full; `got` is the last count, 0 if the peer has closed."""
         while got and view:
             got = self.sock.recv_into(view, len(view), socket.MSG_WAITALL)
             view = view[got:]

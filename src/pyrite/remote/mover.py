@@ -1,7 +1,7 @@
-"""Moving whole segments: to another node's memory or disk, or to the own node's disk.
+"""Moves whole segments: to another node's memory or disk, or to the own node's disk.
 
-R3S 3.2: what is evicted goes to the node with the most room, else to its owner's disk. Where it
-goes is decided elsewhere; here its bytes go.
+R3S 3.2: an evicted segment goes to the node with the most room, else to its owner's disk. The
+scheduler decides where.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pyrite.remote.errors import Address
 from pyrite.remote.files import open_segment
 from pyrite.remote.orders import Hand, NotDone, Orders
 
-# Between two pieces a copy can be abandoned.
+# A copy is cancelled between two pieces of this size.
 PIECE_BYTES = 4 << 20
 
 
 class MoveOrder(NamedTuple):
-    """A segment in memory, and under which name it shall lie where; without an address on the own
+    """A segment in memory, and the name and place of its copy; without an address on the own
     node."""
 
     id: int
@@ -32,9 +32,9 @@ class MoveOrder(NamedTuple):
 
 
 class Mover(Orders[MoveOrder]):
-    """Copies a node's segments to where they are wanted, one after another.
+    """Copies a node's segments to other places, one after another.
 
-    The segment itself stays until somebody removes it.
+    The segment itself stays until it is removed.
     """
 
     name = "mover"
@@ -62,10 +62,10 @@ class Carrier(Hand[MoveOrder]):
 
     def _send(self, source: int, filled: int, size: int, order: MoveOrder) -> None:
         assert order.address is not None
-        # Only the kernel reads the map: a file that is cut is an error to it, no signal. The
-        # map goes with its last view.
+        # Only the kernel reads the map: a truncated file is an error to it, no signal. The map is
+        # freed with its last view.
         data: Any = mmap.mmap(source, filled, prot=mmap.PROT_READ) if filled else b""
-        # One block, however large: the other side keeps all of it or nothing.
+        # As one block, however large: the receiver keeps all of it or nothing.
         self.know_client().write(order.address, order.target, 0, [data], size, order.medium)
 
     def _copy(self, source: int, filled: int, size: int, order: MoveOrder) -> None:
@@ -87,15 +87,15 @@ class Carrier(Hand[MoveOrder]):
 
 
 def filled_bytes(fd: int, size: int) -> int:
-    """Where the last bytes end that were ever written: a segment that is not full ends in a hole.
+    """The end of the written bytes: a segment that is not full ends in a hole.
 
-    A map would fill such a hole with new memory, just when there is none to spare.
+    Mapping the hole would fill it with new memory, just when memory is short.
     """
     end = 0
     try:
         while end < size:
             end = os.lseek(fd, os.lseek(fd, end, os.SEEK_DATA), os.SEEK_HOLE)
     except OSError as error:
-        # ENXIO: there is a hole up to the end. All else: a file system that does not know.
+        # ENXIO: a hole up to the end. Other errors: the file system does not support it.
         return end if error.errno == errno.ENXIO else size
     return min(end, size)

@@ -1,4 +1,4 @@
-"""The other nodes, as one process knows them."""
+"""The other nodes' block servers, as one process reaches them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from pyrite.remote.client import BlockClient
     from pyrite.remote.errors import Address, BlockGone
 
-# A server that has not answered for so long is lost.
+# A server that does not answer for so long is lost.
 TIMEOUT_S = 15.0
-# What a task has fetched and not yet read of a shuffle, from all nodes together. Of several
-# shuffles, or pieces, that it reads at once the second has half as much, the third a third.
+# The read-ahead of a task for one shuffle, over all nodes. If it reads several shuffles or pieces
+# at once, the second gets half as much, the third a third.
 AHEAD_BYTES = 16 << 20
 
 
@@ -26,12 +26,12 @@ class Neighbours:
         self.timeout_s = timeout_s
         self.client: BlockClient | None = None
         self.ahead_bytes = AHEAD_BYTES
-        # How many are reading ahead.
+        # The number of readers that read ahead.
         self.readers = 0
         self.addresses: Mapping[NodeId, Address] = {}
 
     def meet(self, secret: bytes, addresses: Mapping[NodeId, Address]) -> None:
-        """Gets to know the other nodes, or those that are there now."""
+        """Sets the secret and the current addresses of the other nodes."""
         from pyrite.remote.client import BlockClient
 
         if self.client is None:
@@ -50,7 +50,8 @@ class Neighbours:
         most_bytes: int,
         longest_bytes: int,
     ) -> list[memoryview | BlockGone]:
-        """Selections of the first of the node's map outputs; none where the first is too long."""
+        """Returns selections of the first of the node's map outputs; none if the first is too
+        long."""
         client, address = self._reach(node)
         return client.gather(address, blocks, parts, most_bytes, longest_bytes)
 
@@ -63,7 +64,7 @@ class Neighbours:
         total: int,
         medium: Medium,
     ) -> None:
-        """Writes a block into a segment of `total` bytes, which the first one makes."""
+        """Writes a block into a segment of `total` bytes, which the first block creates."""
         client, address = self._reach(node)
         client.write(address, segment, offset, buffers, total, medium)
 

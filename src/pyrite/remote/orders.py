@@ -1,7 +1,6 @@
-"""Orders that a node's threads carry out: for several places at once, and for each in their order.
+"""Orders that a node's threads carry out: several places in parallel, each place in sequence.
 
-What is ordered is decided elsewhere. Whatever an order makes lies there whole, or nothing of it
-does.
+The scheduler decides what is ordered. An order leaves a whole segment or nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _MAKE = os.O_RDWR | os.O_CLOEXEC | os.O_CREAT | os.O_EXCL
 
 
 class Order(Protocol):
-    """What shall be done, and with which other node; without an address on the own one."""
+    """A task of a block server, and the other node's address; None for the own node."""
 
     @property
     def id(self) -> int: ...
@@ -39,16 +38,16 @@ AnOrder = TypeVar("AnOrder", bound=Order)
 
 
 class NotDone(Exception):
-    """Why nothing lies where an order wants it."""
+    """The reason why an order failed."""
 
 
 class Orders(Generic[AnOrder]):
-    """Orders by the places that they have to do with, and the threads that carry them out.
+    """Queues of orders, one per place, and the threads that carry them out.
 
-    `done` hears of each from some thread: None when all of it is done, else why nothing is.
+    Some thread calls `done` for each order: with None if it succeeded, else with the reason.
     """
 
-    # What its threads are called, and how many there are at most.
+    # The name of its threads, and their maximum number.
     name: str
     most_threads: int
 
@@ -62,10 +61,10 @@ class Orders(Generic[AnOrder]):
         self.folders = folders
         self.secret = secret
         self.done = done
-        # Names that were dropped; who drops one removes its file after it is in here.
+        # Dropped names; a segment's name is added here before its file is removed.
         self.forgotten = forgotten
-        # The orders of each place that has some or is being served, and the places whose turn it
-        # is: those that have some and that nobody serves.
+        # The queue of each place that has orders or is being served, and the places that have
+        # orders and are not being served.
         self.waiting: dict[Address | None, deque[AnOrder]] = {}
         self.ready: deque[Address | None] = deque()
         self.changed = threading.Condition()
@@ -74,11 +73,11 @@ class Orders(Generic[AnOrder]):
         self.closed = False
 
     def new_hand(self) -> Hand[AnOrder]:
-        """Who carries out the orders that one thread takes."""
+        """Makes the worker of one thread."""
         raise NotImplementedError
 
     def take(self, order: AnOrder) -> None:
-        """Has it done when the orders before it for its place are; returns at once."""
+        """Queues an order behind the others of its place; returns at once."""
         with self.changed:
             if order.address not in self.waiting:
                 self.waiting[order.address] = deque()
@@ -91,23 +90,23 @@ class Orders(Generic[AnOrder]):
                 thread.start()
 
     def close(self) -> None:
-        """Ends; nothing more is said of orders that are not done, nor left of what they made."""
+        """Ends the threads; pending orders leave nothing behind and are not reported."""
         with self.changed:
             self.closed = True
             self.changed.notify_all()
         for client in self.clients:
             client.hang_up()
-        # A disk that hangs must not hold up who closes.
+        # A hung disk must not hold up the caller.
         end_s = time.monotonic() + CLOSE_S
         for thread in self.threads:
             thread.join(max(0.0, end_s - time.monotonic()))
 
     def meet(self, client: BlockClient) -> None:
-        """A hand's client, which breaks off when this is closed."""
+        """Registers a worker's client, to be interrupted on close."""
         with self.changed:
             self.clients.append(client)
             if self.closed:
-                # Who closed may have looked for clients before there was this one.
+                # `close` may have gone through the clients before this one was added.
                 raise NotDone(f"the {self.name} was closed")
 
     def _run(self) -> None:
@@ -126,7 +125,7 @@ class Orders(Generic[AnOrder]):
             return None if self.closed else self.waiting[self.ready.popleft()].popleft()
 
     def _pass_on(self, address: Address | None) -> None:
-        """Whoever is free serves the place next, after the others whose turn it is."""
+        """Queues the place behind the others, if it has more orders."""
         with self.changed:
             if self.waiting[address]:
                 self.ready.append(address)
@@ -135,32 +134,32 @@ class Orders(Generic[AnOrder]):
                 del self.waiting[address]
 
     def _try(self, hand: Hand[AnOrder], order: AnOrder) -> str | None:
-        """Why the order can't be done, if it can't."""
+        """Carries out an order; returns the reason if it fails."""
         try:
             hand.carry_out(order)
         except PeerLost as error:
             self._give_up(order.address, str(error))
             return str(error)
         except Exception as error:
-            # Whatever one order brings about, the others are done.
+            # The failure of one order must not stop the others.
             return str(error) or repr(error)
         return None
 
     def _give_up(self, address: Address | None, reason: str) -> None:
-        """Who waits for a node that is lost would hold up the others, each for a timeout."""
+        """Fails all orders for a lost node: each would hold up the others for a timeout."""
         with self.changed:
             if self.closed:
                 return
-            in_vain = list(self.waiting[address])
+            failed = list(self.waiting[address])
             self.waiting[address].clear()
-        for order in in_vain:
+        for order in failed:
             self.done(order.id, reason)
 
 
 class Hand(Generic[AnOrder]):
-    """Carries out one order after another, for one thread."""
+    """The worker of one thread: carries out one order after another."""
 
-    # What its client keeps to receive blocks into.
+    # The memory that its client keeps to receive blocks into.
     kept_bytes: int | None = None
 
     def __init__(self, orders: Orders[AnOrder]) -> None:
@@ -169,7 +168,7 @@ class Hand(Generic[AnOrder]):
         self.client: BlockClient | None = None
 
     def carry_out(self, order: AnOrder) -> None:
-        """Raises where nothing of it is done after all."""
+        """Carries out an order; raises if it fails, and leaves nothing behind then."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -177,12 +176,12 @@ class Hand(Generic[AnOrder]):
             self.client.close()
 
     def check_open(self) -> None:
-        """Raises where nobody waits for anything any more."""
+        """Raises if the orders were closed."""
         if self.orders.closed:
             raise NotDone(f"the {self.orders.name} was closed")
 
     def know_client(self) -> BlockClient:
-        """The client that asks other nodes."""
+        """Returns the client of other nodes' block servers; makes it at first."""
         from pyrite.remote.client import BlockClient
 
         if self.orders.secret is None:
@@ -195,14 +194,13 @@ class Hand(Generic[AnOrder]):
         return self.client
 
     def check_wanted(self, segment: str) -> None:
-        """Raises where the segment that is to be made was dropped."""
+        """Raises if the segment was dropped before it is made."""
         if segment in self.orders.forgotten:
             raise NotDone(f"segment {segment} was dropped before it was made")
 
     @contextlib.contextmanager
     def making(self, segment: str, medium: Medium) -> Iterator[int]:
-        """A new file for a segment, which goes again where it does not become whole, or is
-        dropped meanwhile."""
+        """Creates a segment's file; removes it if it is not completed, or dropped meanwhile."""
         path = self.folders.path(segment, medium)
         try:
             target = os.open(path, _MAKE, 0o600)
@@ -216,7 +214,7 @@ class Hand(Generic[AnOrder]):
                 is_there = os.fstat(target).st_nlink > 0
             finally:
                 os.close(target)
-            # Looked up when it is made: whoever drops it from now on finds it and removes it.
+            # Checked once it is complete: a later drop finds the file and removes it.
             if not is_there or segment in self.orders.forgotten:
                 raise self.dropped(segment)
         except BaseException:

@@ -1,4 +1,4 @@
-"""What a socket that never waits has had no room for yet."""
+"""The unsent data of a non-blocking socket."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections import deque
 
 
 class Outbox:
-    """Bytes in their order, of which as many go as there is room for.
+    """A queue of bytes; sends as many as the socket has room for.
 
-    A socket may go with some of them to the other process. Where a poll listens to the outbox's
-    socket, it also wakes when there is room again, as long as something is left to send.
+    A socket may be passed with some of the bytes to the other process. If there is a poll, it also
+    wakes when the socket has room again, while something is left to send.
     """
 
     def __init__(self, sock: socket.socket, poll: select.epoll | None = None) -> None:
@@ -22,21 +22,21 @@ class Outbox:
         self._unsent: deque[tuple[bytearray, socket.socket | None]] = deque()
 
     def __len__(self) -> int:
-        """How many bytes are left to send."""
+        """The number of unsent bytes."""
         return sum(len(data) for data, _ in self._unsent)
 
     def __bool__(self) -> bool:
         return bool(self._unsent)
 
     def add(self, data: bytes, passed: socket.socket | None = None) -> None:
-        """Adds bytes, and the socket that goes with them; `flush` sends them."""
+        """Adds bytes, and the socket that is passed with them; `flush` sends them."""
         if passed is None and self._unsent and self._unsent[-1][1] is None:
             self._unsent[-1][0].extend(data)
         else:
             self._unsent.append((bytearray(data), passed))
 
     def send(self, data: bytes, passed: socket.socket | None = None) -> None:
-        """Sends what is left and then the data, as far as there is room."""
+        """Adds the data and sends as much of the queue as there is room for."""
         self.add(data, passed)
         self.flush()
 
@@ -48,7 +48,7 @@ class Outbox:
         except BlockingIOError:
             pass
         except OSError:
-            # Who reads next will see that the other side has gone.
+            # The next read will find that the other side has closed.
             self._drop_all()
         self._watch_for_room()
 
@@ -57,7 +57,7 @@ class Outbox:
         if passed is None:
             del data[: self.sock.send(data)]
         else:
-            # The socket travels with the first of the bytes, however many these are.
+            # The socket is passed with the first bytes, however many are sent.
             del data[: socket.send_fds(self.sock, [data], [passed.fileno()])]
             passed.close()
             self._unsent[0] = data, None
@@ -67,13 +67,13 @@ class Outbox:
     def _watch_for_room(self) -> None:
         if self.poll is not None and self.waits != bool(self._unsent):
             self.waits = bool(self._unsent)
-            # The socket may be closed, and forgotten by the poll.
+            # The socket may be closed, which removes it from the poll.
             with contextlib.suppress(OSError, ValueError):
                 room = select.EPOLLOUT if self.waits else 0
                 self.poll.modify(self.sock, select.EPOLLIN | room)
 
     def clear(self) -> None:
-        """Sends nothing of what is left."""
+        """Drops all unsent data."""
         self._drop_all()
         self._watch_for_room()
 

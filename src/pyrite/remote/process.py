@@ -1,4 +1,4 @@
-"""The process of a block server, as its parent holds it."""
+"""The parent's side of a block server process."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from pyrite.remote.server import ServerLimits
 LOOPBACK = ("127.0.0.1", 0)
 START_S = 60.0
 STOP_S = 15.0
-# Lines stay short, however many names there are.
+# Limits the length of a message with names.
 NAMES_A_LINE = 500
 
 
 class ServerNotStarted(ClusterError):
-    """A block server ended before it said where it listens."""
+    """A block server ended before it listened."""
 
 
 class ServerProcess:
-    """A block server; it ends when this is stopped or this process ends.
+    """A block server; it ends when `stop` is called or this process ends.
 
-    Nothing waits for it: poll `control` for input, level-triggered, and `hear` when there is some.
-    It listens once it has an address, unless `hear` finds that it has gone before.
+    Nothing blocks: wait for input on `poll`, level-triggered, and call `receive` then. The server
+    listens once `address` is set; if it ends before, `closed` is set.
     """
 
     def __init__(
@@ -47,8 +47,8 @@ class ServerProcess:
         traces: Sequence[str] = (),
         listener: socket.socket | None = None,
     ) -> None:
-        """Starts it; it removes the traces when this process has ended, and takes in clients that
-        come to the listener, whoever else holds that."""
+        """Starts it; it removes the traces when this process has ended, and accepts the clients of
+        the listener, if there is one."""
         self.folders = folders
         self.secret = check_secret(secret)
         self.address: Address | None = None
@@ -64,9 +64,9 @@ class ServerProcess:
             except BaseException:
                 ours.close()
                 raise
-        # Not the socket itself: this has news as well when there is room for what is unsent.
-        self.control = select.epoll()
-        self.words = ControlSocket(ours, self.control)
+        # Not the socket itself: this also wakes when there is room for unsent data.
+        self.poll = select.epoll()
+        self.control = ControlSocket(ours, self.poll)
 
     @classmethod
     def start(
@@ -88,15 +88,15 @@ class ServerProcess:
         return server
 
     def open(self, address: Address, limits: ServerLimits) -> None:
-        """Tells the server where to listen, once the folders are there."""
-        # Through a socket, since others can read command lines.
-        self.words.send(self.folders, self.secret.hex(), address, limits, self.listener_fd)
+        """Sends the server its options, once the folders exist; it listens then."""
+        # Not on the command line, which other users can read.
+        self.control.send(self.folders, self.secret.hex(), address, limits, self.listener_fd)
 
     def wait(self, timeout_s: float = START_S) -> Address:
-        """Where the server listens, as soon as it does."""
+        """Waits until the server listens; returns its address."""
         end_s = time.monotonic() + timeout_s
         while self.address is None:
-            if not self.control.poll(max(0.0, end_s - time.monotonic())):
+            if not self.poll.poll(max(0.0, end_s - time.monotonic())):
                 raise ServerNotStarted(f"the block server did not listen within {timeout_s:g} s")
             self.receive()
             if self.closed:
@@ -104,29 +104,28 @@ class ServerProcess:
         return self.address
 
     def forget(self, segments: Iterable[str]) -> None:
-        """Tells the server that these segments are removed: it holds their memory otherwise."""
-        unsaid = iter(segments)
-        while names := list(islice(unsaid, NAMES_A_LINE)):
-            self.words.send("forget", names)
+        """Has the server close removed segments, whose memory it would keep otherwise."""
+        unsent = iter(segments)
+        while names := list(islice(unsent, NAMES_A_LINE)):
+            self.control.send("forget", names)
 
     def move(self, order: MoveOrder) -> None:
-        """Tells the server to copy a segment; `hear` says when it has, or why it could not."""
-        self.words.send("move", *order)
+        """Orders a copy of a segment; `receive` returns the outcome."""
+        self.control.send("move", *order)
 
     def fetch(self, order: FetchOrder) -> None:
-        """Tells the server to fetch a prefetched segment; `hear` says when it has, or why it could
-        not."""
-        self.words.send("fetch", *order)
+        """Orders a prefetched segment; `receive` returns the outcome."""
+        self.control.send("fetch", *order)
 
     def ping(self) -> None:
-        """Asks for an answer: `control` will have input, of which `hear` says nothing."""
-        self.words.send("ping")
+        """Requests an answer: it wakes `poll`, and `receive` drops it."""
+        self.control.send("ping")
 
     def receive(self) -> list[Done]:
-        """The orders that are done: their ids, each with None or why it was not possible."""
-        self.words.outbox.flush()
+        """Handles the server's messages; returns the outcomes of orders."""
+        self.control.outbox.flush()
         done: list[Done] = []
-        for line in self.words.receive():
+        for line in self.control.receive():
             match line:
                 case ["listens", address]:
                     self.address = unpacked(address)
@@ -140,15 +139,15 @@ class ServerProcess:
 
     @property
     def closed(self) -> bool:
-        """Whether `hear` has found that the server has gone."""
-        return self.words.closed
+        """Whether `receive` has found that the server has ended."""
+        return self.control.closed
 
     def stop(self, timeout_s: float = STOP_S) -> None:
-        """Ends the server and waits until it has gone."""
+        """Ends the server and waits for its end."""
         self.hang_up()
         wait_or_kill(self.process, timeout_s)
 
     def hang_up(self) -> None:
-        """Tells the server that it is not wanted any more."""
-        self.words.sock.close()
-        self.control.close()
+        """Closes the control socket: the server ends."""
+        self.control.sock.close()
+        self.poll.close()

@@ -1,8 +1,8 @@
-"""What a client asks of a block server and what it answers: headers of fixed size.
+"""The protocol of block servers: requests and replies with headers of fixed size.
 
-The bytes of a block follow the request that writes it, and the reply to the one that reads it.
-The numbers of the parts that are wanted of a map output follow the request for them, and a
-selection of the output follows the reply. Replies come in the order of the requests.
+The bytes of a block follow a write request, and the reply to a read request. The numbers of the
+requested parts of a map output follow a gather request, and a selection of the output follows its
+reply. Replies come in the order of the requests.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from pyrite.ids import Medium
 
 MAGIC = b"pyr2"
 NAME_BYTES = 64
-# No block is this large; sums of two such numbers are still offsets that the kernel takes.
+# No block is this large; the sum of two such numbers is still a valid offset for the kernel.
 MOST_BYTES = 1 << 44
-# Of one map output, at a time: looking for them must not hold up the others for long.
+# Per request: a search for more would hold up other clients.
 MOST_PARTS = 1 << 16
 PART_BYTES = 4
 
 REQUEST = struct.Struct(f"<4sBB2xQQQ{NAME_BYTES}s")
 REPLY = struct.Struct("<4sBB2xQ")
-# As blocks/names.py makes them; other files lie in the same folders.
+# The names that blocks/names.py makes; the same folders hold other files.
 _SEGMENT = re.compile(rb"(?:driver|e[0-9]+|fetched|moved)-[0-9]+")
 
 
 class Kind(IntEnum):
-    """What is asked for."""
+    """The kind of a request."""
 
     PING = 1
     READ = 2
@@ -41,7 +41,7 @@ class Kind(IntEnum):
 
 
 class Status(IntEnum):
-    """How it went."""
+    """The outcome of a request."""
 
     OK = 1
     GONE = 2
@@ -60,7 +60,7 @@ class Reason(IntEnum):
     NO_ROOM = 6
     FORGOTTEN = 7
     UNKNOWN = 8
-    SPOILT = 9
+    CORRUPT = 9
 
 
 MEANING = {
@@ -73,10 +73,10 @@ MEANING = {
     Reason.NO_ROOM: "the node's memory or disk did not take it; free space there",
     Reason.FORGOTTEN: "the segment was dropped before it was written",
     Reason.UNKNOWN: "the segment was not begun here",
-    Reason.SPOILT: "the block is not what was written",
+    Reason.CORRUPT: "the block is corrupt",
 }
 
-# As a byte tells them.
+# The encoding of a medium as a byte.
 _MEDIA: dict[int, Medium] = {1: "memory", 2: "disk"}
 _MEDIUM_BYTES = {medium: byte for byte, medium in _MEDIA.items()}
 _KINDS = {kind.value: kind for kind in Kind}
@@ -85,13 +85,13 @@ _REASONS = {reason.value: reason for reason in Reason}
 
 
 class Malformed(ValueError):
-    """The bytes are not what the protocol says."""
+    """The bytes violate the protocol."""
 
 
 class Request(NamedTuple):
-    """A stretch of a segment to be read or written; of `total` bytes where it is to be made.
+    """Bytes of a segment to read or write; `total` is the size of a segment to create.
 
-    Where parts of it are to be gathered, `total` is how many.
+    In a gather request, `total` is the number of parts.
     """
 
     kind: Kind
@@ -103,7 +103,7 @@ class Request(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """How a request went, and how many bytes follow."""
+    """The outcome of a request, and how many bytes follow."""
 
     status: Status
     reason: Reason
@@ -113,7 +113,7 @@ class Reply(NamedTuple):
 def pack_request(
     kind: Kind, segment: str, offset: int, length: int, medium: Medium = "memory", total: int = 0
 ) -> bytes:
-    """A request's header; raises ValueError for what a server would not take."""
+    """Encodes a request's header; raises ValueError for what a server would not accept."""
     name = segment.encode()
     if not is_segment(name):
         raise ValueError(f"{segment!r} is no name of a segment")
@@ -125,7 +125,7 @@ def pack_request(
 
 
 def pack_parts(parts: Sequence[int]) -> bytes:
-    """What follows a request for these parts of a map output; their numbers ascend."""
+    """Encodes the part numbers that follow a gather request; they must ascend."""
     if not 0 < len(parts) <= MOST_PARTS:
         raise ValueError(f"{len(parts)} parts can't be had at once, only 1 to {MOST_PARTS}")
     return array("I", parts).tobytes()
@@ -135,7 +135,7 @@ PING = REQUEST.pack(MAGIC, Kind.PING, 0, 0, 0, 0, b"")
 
 
 def unpack_request(header: Any) -> Request:
-    """The request in the header's bytes; raises Malformed."""
+    """Decodes a request's header; raises Malformed."""
     magic, number, place, offset, length, total, field = REQUEST.unpack(header)
     kind = _KINDS.get(number)
     if magic != MAGIC or kind is None:
@@ -156,7 +156,7 @@ def unpack_request(header: Any) -> Request:
 
 
 def unpack_parts(body: Any) -> list[int]:
-    """The numbers of the parts that are to be gathered; raises Malformed."""
+    """Decodes the part numbers of a gather request; raises Malformed."""
     parts = memoryview(body).cast("I").tolist()
     if any(map(ge, parts, parts[1:])):
         raise Malformed("numbers of parts that do not ascend")
@@ -169,12 +169,12 @@ def is_segment(name: bytes) -> bool:
 
 
 def pack_reply(status: Status, length: int = 0, reason: Reason = Reason.NONE) -> bytes:
-    """A reply's header."""
+    """Encodes a reply's header."""
     return REPLY.pack(MAGIC, status, reason, length)
 
 
 def unpack_reply(header: Any) -> Reply:
-    """The reply in the header's bytes; raises Malformed."""
+    """Decodes a reply's header; raises Malformed."""
     magic, number, why, length = REPLY.unpack(header)
     status, reason = _STATUSES.get(number), _REASONS.get(why)
     if magic != MAGIC or status is None or reason is None:

@@ -1,16 +1,16 @@
-"""Holding what a server sends to a rate, for experiments with slow networks."""
+"""Limits the rate at which a server sends, for experiments with slow networks."""
 
 from __future__ import annotations
 
-# What may be sent at once after a pause.
+# How long the bucket fills during a pause.
 BURST_S = 0.05
-# What is worth waking up for, and what one connection gets before the others have their turn.
+# The least that is worth waking up for, and what one connection sends in its turn.
 SPELL_S = 0.005
 SPELL_BYTES = 16 << 10
 
 
 class TokenBucket:
-    """How many bytes may be sent by now; a rate of 0 is no limit."""
+    """Counts the bytes that may be sent by now; a rate of 0 is no limit."""
 
     def __init__(self, bytes_per_s: int) -> None:
         self.bytes_per_s = bytes_per_s
@@ -18,11 +18,11 @@ class TokenBucket:
         self.burst_bytes = max(BURST_S * bytes_per_s, self.spell_bytes)
         self.left_bytes = self.burst_bytes
         self.filled_s: float | None = None
-        # From when it is empty until there is enough for a spell: drops are not worth a call.
+        # True from when it is empty until there is enough for a turn.
         self.is_dry = False
 
     def fill(self, now_s: float) -> None:
-        """Lets time pass."""
+        """Adds the bytes for the time since the last call."""
         if self.filled_s is not None:
             gained = (now_s - self.filled_s) * self.bytes_per_s
             self.left_bytes = min(self.burst_bytes, self.left_bytes + gained)
@@ -31,17 +31,17 @@ class TokenBucket:
             self.is_dry = False
 
     def grant(self, wanted: int) -> int:
-        """How many of these bytes may be sent now."""
+        """Returns how many of these bytes may be sent now."""
         if not self.bytes_per_s:
             return wanted
         return 0 if self.is_dry else min(wanted, int(self.spell_bytes))
 
     def spend(self, count: int) -> None:
-        """So many were sent; those beyond what was there are owed."""
+        """Counts sent bytes; more than were left become a debt."""
         if self.bytes_per_s:
             self.left_bytes -= count
             self.is_dry = self.is_dry or self.left_bytes <= 0
 
     def wait_s(self) -> float:
-        """How long until there is enough for a spell."""
+        """How long until there is enough for a turn."""
         return max(0.0, (self.spell_bytes - self.left_bytes) / self.bytes_per_s)

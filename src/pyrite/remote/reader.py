@@ -1,4 +1,4 @@
-"""Reading blocks wherever they lie."""
+"""Reads blocks on any node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyrite.remote.neighbours import Neighbours
 
 
 class NodeReader(SegmentReader):
-    """Reads the own node's segments in place, and those of others through their block servers."""
+    """Reads the own node's segments in place, and others through their block servers."""
 
     def __init__(self, folders: Folders, neighbours: Neighbours) -> None:
         super().__init__(folders)
@@ -29,9 +29,9 @@ class NodeReader(SegmentReader):
             return super().rows(ref)
         if ref.length <= self.neighbours.ahead_bytes:
             return decode_frames(self.view(ref))
-        from pyrite.remote.ahead import InStretches
+        from pyrite.remote.ahead import RangedReader
 
-        far = InStretches(self.neighbours, ref, self.neighbours.ahead_bytes)
+        far = RangedReader(self.neighbours, ref, self.neighbours.ahead_bytes)
         return read_frames(far.read, ref.length)
 
     def parts(self, refs: Sequence[BlockRef], part: int) -> Iterator[memoryview | LongPart | None]:

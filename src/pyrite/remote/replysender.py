@@ -1,4 +1,4 @@
-"""What a connection of a block server has yet to send."""
+"""The unsent rest of a block server's reply."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from pyrite.remote.files import OpenFile
 from pyrite.remote.rate import TokenBucket
 
-# Up to this size header and bytes go in one call.
+# Up to this size header and bytes are sent in one call.
 SMALL_BYTES = 64 << 10
-# So many stretches of a map are prepared for one call.
+# How many ranges of a map are sent in one call.
 MOST_VIEWS = 64
 
 
 class ReplySender:
-    """One reply: bytes of the server's own, then stretches of a file that it does not copy."""
+    """Sends one reply: bytes from memory, then ranges of a file, without copying these."""
 
     def __init__(self, sock: socket.socket, rate: TokenBucket) -> None:
         self.sock = sock
@@ -26,7 +26,7 @@ class ReplySender:
         self.views: deque[memoryview] = deque()
         self.file: OpenFile | None = None
         self.stretches: deque[tuple[int, int]] = deque()
-        # Of the stretch that the kernel sends from the file itself.
+        # The rest of the range that the kernel sends from the file itself.
         self.position = self.left = 0
 
     @property
@@ -39,7 +39,7 @@ class ReplySender:
         file: OpenFile | None = None,
         stretches: Iterable[tuple[int, int]] = (),
     ) -> None:
-        """The reply that is sent next, the one before being through."""
+        """Sets the next reply; the one before must be sent."""
         self.views.extend(map(memoryview, heads))
         self.file = file
         self.stretches.extend(stretches)
@@ -47,9 +47,9 @@ class ReplySender:
             self._prepare(file)
 
     def send(self, budget: int) -> int:
-        """Sends at most so many bytes, and gives how many; BlockingIOError if there's no room."""
+        """Sends at most so many bytes, returns how many; BlockingIOError if there's no room."""
         if self.file is not None:
-            # How a request went, anybody may hear at once.
+            # Replies without a block are not limited.
             budget = self.rate.grant(budget)
         sent = 0
         while sent < budget and not self.is_empty:
@@ -62,13 +62,13 @@ class ReplySender:
         return sent
 
     def clear(self) -> None:
-        """Lets go of the file, whose memory even an empty view would hold."""
+        """Releases the file, whose memory even an empty view would keep."""
         self.views.clear()
         self.stretches.clear()
         self.left, self.file = 0, None
 
     def _prepare(self, file: OpenFile) -> None:
-        """Makes views of the next stretches, up to one that the kernel sends better itself."""
+        """Makes views of the next ranges, up to one that `sendfile` sends faster."""
         read_bytes = 0
         while self.stretches and not self.left and len(self.views) < MOST_VIEWS:
             offset, length = self.stretches[0]
@@ -126,7 +126,7 @@ class ReplySender:
 
 
 def read_exactly(fd: int, count: int, offset: int) -> bytes:
-    """So many bytes of a file, not of its map: one that was cut would be a signal there."""
+    """Reads bytes of a file, not of its map: a truncated file would be a signal there."""
     data = os.pread(fd, count, offset)
     if len(data) < count:
         raise ConnectionAbortedError("the segment became shorter than was promised")

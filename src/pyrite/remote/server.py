@@ -1,7 +1,7 @@
-"""The block server: a process of its own that reads and writes a node's segments for others.
+"""The block server: a separate process that reads and writes a node's segments for other nodes.
 
-One loop, and threads only for segments that move away and prefetched segments that are fetched:
-executors on the node are never asked, and a slow client waits alone."""
+One loop serves all clients, and threads move and fetch segments: the node's executors are not
+involved, and a slow client holds up nobody else."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from pyrite.remote.rate import TokenBucket
 PR_SET_PDEATHSIG = 1
 BACKLOG = 128
 KNOWN_SEGMENTS = 1 << 16
-# What went wrong is said in a line, not in a page.
+# Reported reasons are cut to this length.
 REASON_CHARS = 500
 
 
 class ServerLimits(NamedTuple):
-    """What a server grants its clients before it closes them."""
+    """The limits of a server's clients."""
 
     connections: int = 1024
     handshakes: int = 64
@@ -50,15 +50,15 @@ class ServerLimits(NamedTuple):
     idle_s: float = 600.0
     tick_s: float = 1.0
     files: int = 256
-    # Of segments that others write: in memory at most the pool's size, and on disk.
+    # The largest segments that others may write: in memory (the pool's size), and on disk.
     segment_bytes: int = 1 << 36
     disk_segment_bytes: int = 1 << 40
-    # Of all connections together, as if the network had no more; 0 is no limit.
+    # The rate of all connections together; 0 is no limit.
     send_bytes_per_s: int = 0
 
 
 class BlockServer:
-    """Serves the segments in a node's folders to who knows the secret."""
+    """Serves the segments in a node's folders to clients that know the secret."""
 
     def __init__(
         self, folders: Folders, secret: bytes, address: Address, limits: ServerLimits | None = None
@@ -83,7 +83,7 @@ class BlockServer:
         self.rate = TokenBucket(self.limits.send_bytes_per_s)
         self.service = Service(check_secret(secret), self.files, self.written, scratch, self.rate)
         self.connections: dict[int, Connection] = {}
-        # What each waits for, and those that wait for the rate, the longest first.
+        # The epoll events of each connection, and those that the rate limit holds, oldest first.
         self.watched: dict[int, int] = {}
         self.held: dict[int, Connection] = {}
         self.epoll = select.epoll()
@@ -91,8 +91,7 @@ class BlockServer:
         self.swept_s = 0.0
 
     def open(self, listener: socket.socket | None = None) -> Address:
-        """Listens from now on, with a socket that does already or with one of its own; gives the
-        address that clients need."""
+        """Listens, with the given socket or a new one; returns the address for clients."""
         if listener is not None:
             self.address = listener.getsockname()[:2]
         elif isinstance(self.address, str):
@@ -113,11 +112,11 @@ class BlockServer:
         self.door.open(listener)
         return self.address
 
-    def serve(self, control: socket.socket) -> None:
-        """Answers until the parent's end of the control socket closes."""
-        words = ControlSocket(control, self.epoll)
+    def serve(self, sock: socket.socket) -> None:
+        """Serves until the parent's end of the control socket closes."""
+        control = ControlSocket(sock, self.epoll)
         self.epoll.register(self.wake, select.EPOLLIN)
-        while not words.closed:
+        while not control.closed:
             timeout_s = self.limits.tick_s if self.connections or self.files.files else -1
             if self.door.rests:
                 timeout_s = REST_S
@@ -129,17 +128,17 @@ class BlockServer:
             for fd, _ in events:
                 connection = self.connections.get(fd)
                 if connection is not None and fd in self.held:
-                    # Only its end was listened for.
+                    # A held connection is only watched for its end.
                     self._close(connection)
                 elif connection is not None:
                     self._advance(connection, now_s)
                 elif fd == self.door.fileno():
                     self._accept(now_s)
                 elif fd == self.wake:
-                    self._report_done(words)
-                elif fd == control.fileno():
-                    words.outbox.flush()
-                    self._receive(words)
+                    self._report_done(control)
+                elif fd == sock.fileno():
+                    control.outbox.flush()
+                    self._receive(control)
             self._release_held(now_s)
             for fd in self.door.tend(now_s):
                 self._close(self.connections[fd])
@@ -163,7 +162,7 @@ class BlockServer:
         try:
             connection.advance(now_s)
         except Exception:
-            # Whatever one client brings about, the others are served.
+            # An error of one client must not affect the others.
             self._close(connection)
             return
         fd = connection.sock.fileno()
@@ -189,14 +188,14 @@ class BlockServer:
         self.watched.pop(fd, None)
         self.held.pop(fd, None)
         self.door.dismiss(fd)
-        # Closing takes it out of epoll as well.
+        # Closing also removes it from epoll.
         connection.close()
 
     def _accept(self, now_s: float) -> None:
         sock = self.door.accept(now_s)
         if sock is None:
             if self.door.rests:
-                # The files' descriptors can be had again.
+                # Frees the descriptors of open files.
                 self.files.close()
             return
         connection = Connection(sock, self.service, now_s)
@@ -209,7 +208,7 @@ class BlockServer:
             self._close(connection)
 
     def _admit(self, newcomer: Connection) -> bool:
-        """Makes room for a client that has proved itself, if an idle one can be closed for it."""
+        """Makes room for an authenticated client; False if no idle one can be closed for it."""
         trusted = [c for c in self.connections.values() if c.phase is not Phase.PROVING]
         if len(trusted) <= self.limits.connections:
             return True
@@ -218,39 +217,38 @@ class BlockServer:
             self._close(min(idle, key=lambda c: c.touched_s))
         return bool(idle)
 
-    def _receive(self, words: ControlSocket) -> None:
-        for line in words.receive():
+    def _receive(self, control: ControlSocket) -> None:
+        for line in control.receive():
             match line:
                 case ["forget", segments]:
                     self._forget(segments)
                 case ["move", id, segment, target, medium, address]:
                     self.mover.take(MoveOrder(id, segment, target, medium, unpacked(address)))
                 case ["ping"]:
-                    words.send("pong")
+                    control.send("pong")
                 case ["fetch", *order]:
                     self.fetcher.take(unpacked_order(order))
                 case _:
-                    raise ValueError(f"a block server's parent said {line!r}")
+                    raise ValueError(f"a block server's parent sent {line!r}")
 
     def _forget(self, segments: Iterable[str]) -> None:
         self.forgotten.add(segments)
         self.files.forget(segments)
         self.written.forget(segments)
-        # The parent has removed them, but a write, a move or a fetch may have made one since.
-        # After they are forgotten, so that one that is being made now is found here or by its
-        # maker.
+        # The parent has removed them, but a write, a move or a fetch may have made one since. This
+        # comes after they are forgotten: one that is being made now is found here or by its maker.
         remove_what_can_be(self.folders, segments)
 
-    def _on_done(self, word: str, id: int, reason: str | None) -> None:
-        """Called by the mover's thread and by the fetcher's."""
-        self.done.append((word, id, reason))
+    def _on_done(self, outcome: str, id: int, reason: str | None) -> None:
+        """Called by the threads of the mover and the fetcher."""
+        self.done.append((outcome, id, reason))
         os.eventfd_write(self.wake, 1)
 
-    def _report_done(self, words: ControlSocket) -> None:
+    def _report_done(self, control: ControlSocket) -> None:
         os.eventfd_read(self.wake)
         while self.done:
-            word, id, reason = self.done.popleft()
-            words.send(word, id, reason and reason[:REASON_CHARS])
+            outcome, id, reason = self.done.popleft()
+            control.send(outcome, id, reason and reason[:REASON_CHARS])
 
     def _sweep(self, now_s: float) -> None:
         self.swept_s = now_s
@@ -264,15 +262,15 @@ class BlockServer:
 
 
 def remove_what_can_be(folders: Folders, segments: Iterable[str]) -> None:
-    """Removes the segments' files; one that can't be removed goes with its folder, in the end."""
+    """Removes the segments' files; one that can't be removed is removed with its folder later."""
     for segment in segments:
         with contextlib.suppress(OSError):
             remove_segments(folders, [segment])
 
 
 class Traces:
-    """The folders that are removed at the end, once: a removal must not be begun anew by a signal
-    that comes in the middle of it, where modules may be half loaded."""
+    """The folders to remove at the end, once: a signal during the removal must not start it again,
+    as modules may be half loaded then."""
 
     def __init__(self, folders: Sequence[str]) -> None:
         self.folders = folders
@@ -285,10 +283,10 @@ class Traces:
 
 
 def main(control_fd: int, folders: Sequence[str]) -> None:
-    """A server's life: told its options by its parent, it ends when the parent does, and removes
-    the folders that the parent may not have been able to."""
+    """Runs a server: it receives its options from its parent, ends with the parent, and removes
+    the folders that the parent may have left."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A parent that forks has its own, which its child inherits.
+    # A parent that forks may have set these, and its child inherits them.
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     traces = Traces(folders)
@@ -297,7 +295,7 @@ def main(control_fd: int, folders: Sequence[str]) -> None:
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with socket.socket(fileno=control_fd) as control:
-        # Unbuffered: what comes after the first line is the server's to hear.
+        # Unbuffered: the server reads all lines after the first.
         with control.makefile("rb", buffering=0) as lines:
             line = lines.readline()
         if line:
@@ -313,34 +311,34 @@ def live(
     limits: Sequence[Any],
     listener_fd: int | None,
 ) -> None:
-    """Serves as it was told, or says why it can't."""
-    told = unpacked(address)
-    assert told is not None
-    server = BlockServer(Folders(*folders), bytes.fromhex(secret), told, ServerLimits(*limits))
+    """Serves with the parent's options, or reports why it can't."""
+    place = unpacked(address)
+    assert place is not None
+    server = BlockServer(Folders(*folders), bytes.fromhex(secret), place, ServerLimits(*limits))
     listener = None if listener_fd is None else socket.socket(fileno=listener_fd)
     try:
-        said = ["listens", server.open(listener)]
+        message = ["listens", server.open(listener)]
     except OSError as error:
-        said = ["fails", str(error)]
+        message = ["fails", str(error)]
     try:
-        control.sendall(json.dumps(said).encode() + b"\n")
-        if said[0] == "listens":
+        control.sendall(json.dumps(message).encode() + b"\n")
+        if message[0] == "listens":
             gc.freeze()
             server.serve(control)
     except (BrokenPipeError, ConnectionResetError):
-        # The parent has gone already.
+        # The parent has ended already.
         pass
     finally:
         server.close()
 
 
 def _end_with(parent: int, traces: Traces) -> None:
-    """Ends this process with its parent, even where somebody else holds the control socket."""
+    """Ends this process with its parent, even if another process holds the control socket."""
     if sys.platform != "linux":
         return
 
     def on_death(_signal: int, _frame: object) -> None:
-        # The kernel also tells when only the thread ends that started this process.
+        # The kernel also sends the signal when only the thread ends that started this process.
         if os.getppid() != parent and not traces.begun:
             traces.remove()
             os._exit(0)

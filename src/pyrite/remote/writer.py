@@ -1,4 +1,4 @@
-"""Writing blocks wherever there is room for them."""
+"""Writes blocks to any node."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Which machines to rent for a job, within a budget (R3S, section 4)."""
+"""Plans which machines to rent for a job, within a budget (R3S, section 4)."""

@@ -1,12 +1,11 @@
-"""Which machines each stage should have, by the time that a dollar saves (R3S 4).
+"""Chooses the machines of each stage, by the time that a dollar saves (R3S 4).
 
-For each stage, of all machines that it could have, those stay that nothing beats in both time and
-money. The plan begins with the cheapest machines, and takes the step that saves the most seconds
-per dollar (R3S: MJCT/$), whichever stage it is in, as long as the budget lasts. With little money
-the cheapest way to the same memory are storage-only nodes in place of executors; with more of it
-executors return. The steps do not depend on the budget, so more of it is never slower. Plans that
-differ by a hundredth of the time are equal, as no forecast is better than that: the cheapest of
-them is taken.
+The candidates of a stage are the machines that no others beat in both time and money. The plan
+starts with the cheapest ones, and takes the step that saves the most seconds per dollar (R3S:
+MJCT/$), in any stage, as long as the budget lasts. With little money, storage-only nodes are the
+cheapest way to the same memory; with more, executors replace them. The steps do not depend on the
+budget, so a larger budget is never slower. Plans whose times differ by less than a hundredth count
+as equally fast, as no forecast is more accurate: the cheapest of them is taken.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ from pyrite.rent.hires import (
 )
 from pyrite.rent.loops import loops_of, neighbours_of, turns_of
 
-# Plans that take so much longer than the fastest are as fast.
+# Plans that are slower than the fastest by less than this factor count as equally fast.
 AS_FAST = 1.01
 
 
 class BudgetTooSmall(UserError):
-    """No machines do the job for so little; the message says how much would do."""
+    """The budget is too small for any machines; the message has the least cost."""
 
     def __init__(self, budget: float, smallest: float) -> None:
         self.budget = budget
@@ -48,7 +47,7 @@ class BudgetTooSmall(UserError):
 
 
 class Choice(NamedTuple):
-    """A stage on some machines: what all its runs cost and take."""
+    """A stage on some machines: the cost and time of all its runs."""
 
     dollars: float
     seconds: float
@@ -56,14 +55,14 @@ class Choice(NamedTuple):
 
 
 class Priced(NamedTuple):
-    """What the whole job takes and costs on some machines."""
+    """The time and cost of the whole job on some machines."""
 
     seconds: float
     dollars: float
 
 
 class Step(NamedTuple):
-    """The stages of a loop get other machines: what is saved, and what it costs more."""
+    """Other machines for the stages of a loop: the saved time, and the additional cost."""
 
     stages: Sequence[int]
     hire: Hire
@@ -77,7 +76,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The machines of each stage, and what the whole job takes and costs with them."""
+    """The machines of each stage, and the time and cost of the whole job."""
 
     hires: tuple[Hire, ...]
     spells: tuple[Spell, ...]
@@ -87,7 +86,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How machines are rented: from when, by which periods (0: by the moment), and how many."""
+    """The terms of rent: its start, the billing period (0: none), and the most machines."""
 
     start_s: float = 0.0
     period_s: float = 0.0
@@ -95,7 +94,7 @@ class Terms:
 
 
 class Allocator:
-    """Finds machines for the stages of a job; `order` says which of them run, one after another."""
+    """Finds machines for the stages of a job; `order` is the sequence of their runs."""
 
     def __init__(
         self,
@@ -125,11 +124,11 @@ class Allocator:
         self._found: dict[Machines, Priced] = {}
         self._hires = [self._thinkable(loop) for loop in range(len(self.loops))]
 
-    # What can be asked
+    # Queries
 
     def plan_within(self, budget: float, allowed: Allowed = anything) -> Plan:
-        """The fastest plan that costs no more, or a cheaper one that is as fast; raises
-        BudgetTooSmall where none does."""
+        """The fastest plan within the budget, or a cheaper one that is as fast; raises
+        BudgetTooSmall if there is none."""
         found = [(priced, hires) for hires, priced in self._all(allowed)]
         affordable = [each for each in found if each[0].dollars <= budget]
         if not affordable:
@@ -154,27 +153,27 @@ class Allocator:
         return max(steps, key=lambda each: each.seconds_per_dollar, default=None)
 
     def spell(self, stage: int, hire: Hire) -> Spell:
-        """How long one run of a stage takes on these machines."""
+        """The time of one run of a stage on these machines."""
         key = stage, hire
         if key not in self._spells:
             self._spells[key] = run_stage(self.stages[stage], hire, self.rates)
         return self._spells[key]
 
-    # The way from the cheapest machines to the fastest
+    # The search from the cheapest machines to the fastest
 
     def _all(self, allowed: Allowed) -> list[tuple[Machines, Priced]]:
-        """What was found with machines that are all allowed; looked for once."""
+        """All plans that the search found, restricted to allowed machines; searches once."""
         if not self._found:
             for family in self._families():
                 self._walk(family)
             for hire in dict.fromkeys(hire for hires in self._hires for hire in hires):
                 self._priced((hire,) * len(self.loops))
-            # What is asked later must not depend on what was asked before.
+            # Copied: later queries must not depend on earlier ones.
             self._found = dict(self._prices)
         return [each for each in self._found.items() if allowed(each[0])]
 
     def _families(self) -> Iterator[Allowed]:
-        """What to restrict oneself to: a way with fewer choices may end at a better place."""
+        """The restrictions to search under: a greedy search with fewer choices may end better."""
         yield anything
         yield executors_only
         types = [each for each in self.instances if each.executes]
@@ -184,12 +183,12 @@ class Allocator:
                 yield partial(only_executors_of, each)
 
     def _walk(self, allowed: Allowed) -> None:
-        """Notes the price of every choice that is looked at on the way."""
+        """Searches greedily, and records the price of every choice on the way."""
         machines = self._cheapest_together(allowed)
         worth = {loop: self._best(machines, loop, allowed) for loop in range(len(self.loops))}
         while True:
             loop = max(worth, key=lambda each: worth[each][0])
-            # What others did meanwhile may have changed what it is worth.
+            # Changes of other loops may have changed its gain.
             gain, hire = self._best(machines, loop, allowed)
             if hire is None:
                 if worth[loop][0] == -inf:
@@ -201,7 +200,8 @@ class Allocator:
                 worth[each] = self._best(machines, each, allowed)
 
     def _cheapest_together(self, allowed: Allowed) -> Machines:
-        """From the cheapest machines for each loop alone: those of a neighbour need no start."""
+        """Starts from the cheapest machines of each loop alone, and improves them together: a
+        neighbour's machines need no startup."""
         machines = tuple(self._cheapest_alone(loop, allowed) for loop in range(len(self.loops)))
         loop, settled = 0, 0
         while settled < len(self.loops):
@@ -215,7 +215,7 @@ class Allocator:
         return machines
 
     def _best(self, machines: Machines, loop: int, allowed: Allowed) -> tuple[float, Hire | None]:
-        """The step of one loop that saves most per dollar; one that saves both is worth more."""
+        """The step of one loop that saves most per dollar; one that saves money, too, is best."""
         now = self._priced(machines)
         best: tuple[float, Hire | None] = (-inf, None)
         for hire, after in self._moves(machines, loop, allowed):
@@ -251,7 +251,7 @@ class Allocator:
         return self._prices[machines]
 
     def _seconds(self, loop: int, hire: Hire) -> float:
-        """All runs of all stages of a loop."""
+        """The time of all runs of all stages of a loop."""
         return sum(
             self.spell(stage, hire).seconds * self.stages[stage].repeats
             for stage in self.loops[loop]
@@ -263,7 +263,8 @@ class Allocator:
         return Plan(hires, spells, *self._priced(machines))
 
     def _thinkable(self, loop: int) -> list[Hire]:
-        """The machines for a loop that nothing beats in both money and time, at any price."""
+        """The machines of a loop that no others beat in both money and time, at any of the
+        prices."""
         found: dict[Hire, None] = {}
         hires = dict.fromkeys(
             hire
@@ -285,7 +286,7 @@ class Allocator:
 
 
 def frontier(choices: Sequence[Choice]) -> list[Choice]:
-    """Those that none beats in both money and time, the cheapest first."""
+    """The Pareto frontier of money and time, the cheapest first."""
     found: list[Choice] = []
     for each in sorted(choices, key=lambda each: (each.dollars, each.seconds, each.hire.machines)):
         if not found or each.seconds < found[-1].seconds:
@@ -298,13 +299,13 @@ def replaced(machines: Machines, loop: int, hire: Hire) -> Machines:
 
 
 def by_price(each: tuple[Priced, Machines]) -> tuple[float, float, int]:
-    """The cheapest first; of equals the fastest, and then the one with the fewest machines."""
+    """Sorts by cost, then by time, then by the number of machines."""
     priced, machines = each
     return priced.dollars, priced.seconds, max(hire.machines for hire in machines)
 
 
 def rounded_up(dollars: float) -> str:
-    """An amount that is enough, with four digits that count.
+    """Rounds an amount up to four significant digits.
 
     >>> rounded_up(0.00123412), rounded_up(12.0), rounded_up(3.14159), rounded_up(0.0)
     ('0.001235', '12', '3.142', '0')

@@ -1,4 +1,4 @@
-"""What rented machines cost, by prices that may change and periods that are begun."""
+"""The cost of rented machines, with changing prices and billing periods."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import NamedTuple
 from pyrite.rent.completion import Hire, Instance
 
 HOUR_S = 3600.0
-# A stage that ends with a period, but for the rounding of sums, does not begin the next.
+# Rounding errors of sums must not start another period.
 ROUNDING = 1e-9
 
 
 class StageHire(NamedTuple):
-    """One run of a stage: on which machines, and for how long."""
+    """One run of a stage: its machines and its duration."""
 
     hire: Hire
     seconds: float
@@ -29,7 +29,7 @@ class Rented(NamedTuple):
 
 
 def price_at(instance: Instance, at_s: float) -> float:
-    """Dollars an hour, so long after the start."""
+    """Dollars per hour at this time after the start."""
     price = instance.prices[0][1]
     for from_s, later in instance.prices:
         if from_s <= at_s:
@@ -38,7 +38,7 @@ def price_at(instance: Instance, at_s: float) -> float:
 
 
 def spent(instance: Instance, from_s: float, until_s: float) -> float:
-    """Dollars for one machine, by the moment."""
+    """Dollars for one machine, without billing periods."""
     dollars = 0.0
     changes = [each for each, _ in instance.prices if from_s < each < until_s]
     edges = [from_s, *changes, until_s]
@@ -48,11 +48,11 @@ def spent(instance: Instance, from_s: float, until_s: float) -> float:
 
 
 def spent_by_period(instance: Instance, from_s: float, until_s: float, period_s: float) -> float:
-    """Dollars for one machine, each period that was begun at the price of its beginning."""
+    """Dollars for one machine; each started period has the price of its start."""
     periods = max(1, ceil((until_s - from_s) / period_s - ROUNDING))
     dollars, counted = 0.0, 0
     for at_s, price in reversed(instance.prices):
-        # The periods that begin at this price: all but those that begin before it, or later.
+        # The periods that start at this price: all except earlier and later ones.
         before = 0 if at_s == instance.prices[0][0] else max(0, ceil((at_s - from_s) / period_s))
         here = max(0, periods - counted - before)
         dollars += here * price
@@ -69,18 +69,18 @@ def crew(hire: Hire) -> list[tuple[Rented, int]]:
 
 
 def rate_per_s(hire: Hire, at_s: float = 0.0) -> float:
-    """Dollars a second for all machines of a stage."""
+    """Dollars per second for all machines of a stage."""
     hourly = sum(price_at(rented.instance, at_s) * count for rented, count in crew(hire))
     return hourly / HOUR_S
 
 
 def bill(turns: Iterable[StageHire], start_s: float = 0.0, period_s: float = 0.0) -> float:
-    """Dollars for the whole job; by the moment where no period is given.
+    """Dollars for the whole job; without billing periods if `period_s` is 0.
 
-    A machine stays rented while the next stage has one like it.
+    A machine stays rented if the next stage needs one of the same kind.
     """
     dollars, now_s = 0.0, start_s
-    # When each machine of a kind was rented, those rented last at the end.
+    # The start of each machine's rent, by kind; the latest last.
     since: dict[Rented, list[float]] = {}
     for hire, seconds in turns:
         wanted = dict(crew(hire))
@@ -97,7 +97,7 @@ def bill(turns: Iterable[StageHire], start_s: float = 0.0, period_s: float = 0.0
 
 
 def returned(instance: Instance, from_s: float, until_s: float, period_s: float) -> float:
-    """What a machine has cost when it is given back; it was started before it was needed."""
+    """The cost of a machine up to its return, including its startup before it was needed."""
     from_s -= instance.startup_s
     if not period_s:
         return spent(instance, from_s, until_s)
@@ -105,6 +105,6 @@ def returned(instance: Instance, from_s: float, until_s: float, period_s: float)
 
 
 def price_changes(instances: Sequence[Instance], from_s: float) -> list[float]:
-    """When any price changes after a moment, and the moment itself."""
+    """A moment, and all later price changes."""
     later = {at_s for each in instances for at_s, _ in each.prices if at_s > from_s}
     return [from_s, *sorted(later)]

@@ -1,4 +1,4 @@
-"""`pyrite plan`: which machines to rent for a job, by the stories of its runs and a budget."""
+"""`pyrite plan`: plans which machines to rent for a job, from stories of its runs and a budget."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from pyrite.rent.text import (
     stage_table,
 )
 
-# A story does not say that its application has ended. When all jobs have and it has not grown for
-# so many rounds, it is taken to have.
+# A story does not record the end of its application. It is assumed when all jobs have ended and
+# the story has not grown for so many rounds.
 QUIET_ROUNDS = 3
 
 
 def run_plan(chosen: argparse.Namespace, sleep: Callable[[float], None] = time.sleep) -> int:
-    """Prints the plan, once or whenever it changes; gives the exit code."""
+    """Prints the plan, once or whenever it changes; returns the exit code."""
     try:
         model = CostModel.load(chosen.model) if chosen.model else CostModel()
         if chosen.watch is None:
@@ -56,7 +56,7 @@ def run_plan(chosen: argparse.Namespace, sleep: Callable[[float], None] = time.s
 
 
 def watch(chosen: argparse.Namespace, model: CostModel, sleep: Callable[[float], None]) -> int:
-    """Plans again as the story grows and prices change; prints what is new."""
+    """Plans again as the story grows and prices change; prints each new plan."""
     shown, sizes, quiet, rounds = "", -1, 0, 0
     while True:
         rounds += 1
@@ -69,7 +69,7 @@ def watch(chosen: argparse.Namespace, model: CostModel, sleep: Callable[[float],
             sizes = size
             ended = not runs.last.unfinished and quiet >= QUIET_ROUNDS
         except UserError as error:
-            # A story that has not begun, or prices that are being written, may be better next time.
+            # The story may not have begun, or the prices may be half written: retry.
             text = f"no plan: {error}"
         if text != shown:
             print(text if not shown else f"\n{text}", flush=True)
@@ -83,10 +83,10 @@ def watch(chosen: argparse.Namespace, model: CostModel, sleep: Callable[[float],
 
 
 def plan_text(chosen: argparse.Namespace, model: CostModel, runs: Runs) -> str:
-    """All that is said about the plan for these runs."""
+    """The whole text about the plan for these runs."""
     instances = read_prices(chosen.instances)
     last = runs.last
-    # An application that still runs rents from now on, at the prices of now.
+    # An application that still runs rents from now on, at current prices.
     start_s = last.elapsed_s if last.unfinished else 0.0
     terms = Terms(start_s, BILLING_S[chosen.billing], chosen.most)
     allocator = Allocator(runs.loads.stages, runs.loads.order, instances, rates_of(model), terms)
@@ -109,7 +109,7 @@ def plan_text(chosen: argparse.Namespace, model: CostModel, runs: Runs) -> str:
 
 
 def alternatives(allocator: Allocator, budget: float) -> list[Alternative]:
-    """What else could be done with the same money, with more, and with less."""
+    """Other plans for the same budget, for more, and for less."""
 
     def within(name: str, dollars: float, allowed: Allowed = anything) -> Alternative:
         try:
@@ -131,7 +131,7 @@ def alternatives(allocator: Allocator, budget: float) -> list[Alternative]:
 
 
 def notes(runs: Runs, allocator: Allocator, plan: Plan) -> list[str]:
-    """What the model could not know, or took for granted."""
+    """What the model could not know, or assumed."""
     found = list(runs.notes)
     rented = dict.fromkeys(
         each for hire in plan.hires for each in (hire.executor, hire.storage) if each is not None

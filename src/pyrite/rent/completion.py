@@ -1,4 +1,4 @@
-"""How long a stage takes on rented machines, by where its blocks lie: R3S equations 1 to 3."""
+"""The time of a stage on rented machines, by the places of its blocks: R3S equations 1 to 3."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from math import ceil, inf
 from statistics import fmean
 from typing import NamedTuple
 
-# An executor's node gives this part of its memory to the pool and this one to live rows, as the
-# engine does by default; the rest is for tasks and the system.
+# The shares of an executor node's memory for the pool and for live rows, as in the engine's
+# defaults; the rest is for tasks and the system.
 POOL_PART = 0.25
 LIVE_PART = 0.35
 EXECUTORS_PART = 0.5
-# A storage-only node runs nothing beside its block server.
+# A storage-only node runs only its block server.
 STORAGE_POOL_PART = 0.9
-# Times that differ by less count as equal: whole waves then need no queue.
-ALIKE = 1.01
-# Of more tasks than these, each is not looked at for itself.
+# Times that differ by less than this factor count as equal: whole waves then need no queue.
+EQUAL_WITHIN = 1.01
+# With more tasks, their mean and extremes stand for all of them.
 MANY = 500
 
 
@@ -27,8 +27,8 @@ MANY = 500
 class Instance:
     """A type of machine that can be rented.
 
-    Prices are dollars an hour, each from so many seconds after the start on. Speed 1 is the
-    machine on which the costs were measured.
+    Prices are pairs of seconds after the start and dollars per hour from then on. Speed 1 is that
+    of the measured machine.
     """
 
     name: str
@@ -37,11 +37,11 @@ class Instance:
     prices: tuple[tuple[float, float], ...]
     pool_part: float = POOL_PART
     storage_pool_part: float = STORAGE_POOL_PART
-    # As measured, where they are not given.
+    # None means the measured rate.
     network_bytes_per_s: float | None = None
     disk_bytes_per_s: float | None = None
     speed: float = 1.0
-    # How long it is paid for before it works.
+    # The paid time before it works.
     startup_s: float = 0.0
     # Its provider may take it back.
     spot: bool = False
@@ -54,7 +54,7 @@ class Instance:
 
     @property
     def storage_bytes(self) -> float:
-        """The pool when it runs no executors."""
+        """The pool of a storage-only node."""
         return self.memory_bytes * self.storage_pool_part
 
     @property
@@ -63,12 +63,12 @@ class Instance:
 
     @property
     def task_bytes(self) -> float:
-        """What one task has for its rows."""
+        """The memory of one task for its rows."""
         return self.memory_bytes * EXECUTORS_PART / max(1, self.cores)
 
 
 class Hire(NamedTuple):
-    """The machines of a stage: so many that execute, and so many that only store."""
+    """The machines of a stage: executor nodes and storage-only nodes."""
 
     executor: Instance
     executors: int
@@ -91,7 +91,7 @@ class Hire(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What was measured of the engine: seconds a task, a block and a byte."""
+    """The measured costs of the engine, per task, block and byte."""
 
     task_s: float
     driver_s: float
@@ -103,30 +103,30 @@ class Rates:
     remote_bytes_per_s: float
     disk_read_bytes_per_s: float
     disk_write_bytes_per_s: float
-    # How fast a core is while all cores of its machine are busy, where one alone has 1.
+    # The speed of a core while all cores of its machine are busy; 1 is that of a core alone.
     efficiency: float = 1.0
     live_bytes_per_encoded_byte: float = 9.5
 
 
 class BlockCount(NamedTuple):
-    """How many blocks a task reads, and their bytes."""
+    """The number of blocks that a task reads, and their bytes."""
 
     number: float = 0.0
     bytes: float = 0.0
 
 
 class TaskLoad(NamedTuple):
-    """What one task does, on whichever machine: its own work, and what it reads and writes.
+    """One task, independent of the machine: its own work, and what it reads and writes.
 
-    `stored_bytes` are kept blocks, the coding of which is a part of its own work; `remade_s` is
-    what computing the live rows that it reads would take, if they had no room; `coding` is how
-    long its rows take to code by the plain rows that were measured (arrays take hardly any time).
+    `stored_bytes` are kept blocks, whose encoding is part of its own work; `remade_s` is the time
+    to recompute the live rows that it reads, if they have no room; `coding` is the time to encode
+    and decode its rows, relative to the measured plain rows (arrays take hardly any time).
     """
 
     own_s: float
     kept: BlockCount = BlockCount()
     shuffled: BlockCount = BlockCount()
-    # Of levels that have no memory.
+    # Blocks of storage levels without memory.
     disk: BlockCount = BlockCount()
     written_bytes: float = 0.0
     stored_bytes: float = 0.0
@@ -136,9 +136,9 @@ class TaskLoad(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StageLoad:
-    """A stage: its tasks, and the memory that it needs to read and write nothing on disk.
+    """A stage: its tasks, and the memory that it needs to avoid the disk.
 
-    One that runs several times, as in a loop, is told once; `idle_s` is how long its machines
+    A stage that runs several times, as in a loop, is listed once; `idle_s` is how long its machines
     wait for the user's program before each run.
     """
 
@@ -148,7 +148,7 @@ class StageLoad:
     live_bytes: float = 0.0
     repeats: int = 1
     idle_s: float = 0.0
-    # The mean and the heaviest of very many tasks, in place of each of them.
+    # The mean and the heaviest of very many tasks, which stand for all of them.
     outline: tuple[TaskLoad, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -165,7 +165,7 @@ def outline_of(tasks: Sequence[TaskLoad]) -> tuple[TaskLoad, ...]:
 
 
 def mean_task(tasks: Sequence[TaskLoad]) -> TaskLoad:
-    """A task like these in the mean."""
+    """The mean of these tasks."""
     return TaskLoad(
         fmean(each.own_s for each in tasks),
         mean_blocks([each.kept for each in tasks]),
@@ -183,7 +183,7 @@ def mean_blocks(blocks: Sequence[BlockCount]) -> BlockCount:
 
 
 class Parts(NamedTuple):
-    """Which part of a stage's pooled bytes lies where, and which part of its live rows nowhere."""
+    """The fractions of a stage's pooled bytes by place, and of its live rows without room."""
 
     local: float
     remote: float
@@ -192,7 +192,7 @@ class Parts(NamedTuple):
 
 
 class Spell(NamedTuple):
-    """How long one run of a stage takes, and where its blocks lay."""
+    """The time of one run of a stage, and the places of its blocks."""
 
     seconds: float
     parts: Parts
@@ -224,7 +224,7 @@ def run_stage(load: StageLoad, hire: Hire, rates: Rates) -> Spell:
 
 
 class FetchCost(NamedTuple):
-    """What fetching takes from one place: R3S has it as the time of a partition."""
+    """The cost of fetching from one place; R3S has it as the time of a partition."""
 
     block_s: float = 0.0
     byte_s: float = 0.0
@@ -234,7 +234,7 @@ class FetchCost(NamedTuple):
 
 
 def mixed(*shares: tuple[float, FetchCost]) -> FetchCost:
-    """R3S eq. 3, FT = LM FT_LM + RM FT_RM + LD FT_LD, with parts of all blocks for the numbers."""
+    """R3S eq. 3, FT = LM FT_LM + RM FT_RM + LD FT_LD, with fractions in place of numbers."""
     return FetchCost(
         sum(part * way.block_s for part, way in shares),
         sum(part * way.byte_s for part, way in shares),
@@ -242,14 +242,14 @@ def mixed(*shares: tuple[float, FetchCost]) -> FetchCost:
 
 
 class Fetch:
-    """What reading, computing and writing take on one executor of a stage (R3S eq. 2 and 3)."""
+    """The times of reading, computing and writing on one executor of a stage (R3S eq. 2 and 3)."""
 
     def __init__(self, hire: Hire, parts: Parts, rates: Rates) -> None:
         executor = hire.executor
         self.rates = rates
         self.remade = parts.remade
         self.cpu_rate = executor.speed * (rates.efficiency if executor.cores > 1 else 1.0)
-        # All executors of a machine read at once: they share its link and its disk.
+        # All executors of a machine read at the same time: they share its link and its disk.
         peer_bytes_per_s = peer_rate(hire, rates)
         lent_bytes_per_s = min(peer_bytes_per_s, storage_rate(hire))
         given = executor.disk_bytes_per_s
@@ -261,7 +261,7 @@ class Fetch:
         lent = FetchCost(rates.remote_block_s, 1 / lent_bytes_per_s)
         self.disk = FetchCost(rates.disk_block_s, disk_read_s)
         self.kept = mixed((parts.local, near), (parts.remote, lent), (parts.disk, self.disk))
-        # Of what lies in executors' memory, a reducer finds its machine's share at hand.
+        # A reducer finds its own machine's share of the executors' memory locally.
         here = 1.0 / hire.executors
         self.shuffled = mixed(
             (parts.local * here, near),
@@ -274,7 +274,7 @@ class Fetch:
         self.task_bytes = executor.task_bytes
 
     def task_s(self, task: TaskLoad) -> float:
-        """R3S eq. 2: an executor's time is its work and the time of its fetches."""
+        """R3S eq. 2: an executor's time is that of its work and of its fetches."""
         rates = self.rates
         spilled = self.spilled_bytes(task.shuffled)
         decoded = task.kept.bytes + task.shuffled.bytes + task.disk.bytes + spilled
@@ -289,7 +289,7 @@ class Fetch:
         return work_s / self.cpu_rate + fetch_s + store_s
 
     def spilled_bytes(self, shuffled: BlockCount) -> float:
-        """What of a reducer's rows has no room in its executor."""
+        """The bytes of a reducer's rows that have no room in its executor."""
         needed = shuffled.bytes * self.rates.live_bytes_per_encoded_byte
         if needed <= self.task_bytes:
             return 0.0
@@ -297,7 +297,7 @@ class Fetch:
 
 
 def peer_rate(hire: Hire, rates: Rates) -> float:
-    """Bytes a second that one executor gets from other machines while all of them read."""
+    """The bytes per second of one executor from other machines while all of them read."""
     link = hire.executor.network_bytes_per_s
     shared = inf if link is None else link / hire.executor.cores
     return min(rates.remote_bytes_per_s * hire.executor.speed, shared)
@@ -311,13 +311,13 @@ def storage_rate(hire: Hire) -> float:
 
 
 def longest_queue(times: Sequence[float], slots: int) -> float:
-    """When the last of the slots is done, if each takes the next task as soon as it is free."""
+    """The time of the last slot, if each takes the next task as soon as it is free."""
     if not times:
         return 0.0
     longest = max(times)
     if len(times) <= slots:
         return longest
-    if longest <= ALIKE * min(times):
+    if longest <= EQUAL_WITHIN * min(times):
         return ceil(len(times) / slots) * sum(times) / len(times)
     queues = list(times[:slots])
     heapify(queues)

@@ -1,4 +1,4 @@
-"""Which machines are worth a thought for a stage: whole waves of tasks, and memory that fits."""
+"""The candidate machines of a stage: those with whole waves of tasks, or with enough memory."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from math import ceil
 
 from pyrite.rent.completion import Hire, Instance, StageLoad
 
-# The machines of several stages, in their order, and what they may be.
+# The machines of several stages, in their order, and a restriction on them.
 Machines = tuple[Hire, ...]
 Allowed = Callable[[Machines], bool]
 
-# Up to so many machines every count is tried; above, one that differs by this factor.
+# Up to so many machines every count is a candidate; above, counts that differ by this factor.
 FEW = 8
 STEP = 1.08
-# Of the storage-only nodes that would hold what has no room, these parts are tried.
+# The fractions of the missing memory that storage-only nodes are tried for.
 STORAGE_PARTS = (1.0, 0.75, 0.5, 0.25, 0.0)
 
 
 def hires_for(load: StageLoad, instances: Sequence[Instance], most_machines: int) -> Iterator[Hire]:
-    """Executors of one type each, alone and with storage-only nodes of one type."""
+    """Candidates: executors of one type, alone and with storage-only nodes of one type."""
     storages = [each for each in instances if each.stores]
     for executor in instances:
         if not executor.executes:
@@ -33,7 +33,7 @@ def hires_for(load: StageLoad, instances: Sequence[Instance], most_machines: int
 
 
 def executor_counts(load: StageLoad, executor: Instance, most: int) -> list[int]:
-    """The least machines for each number of waves, and those whose memory holds everything."""
+    """The fewest machines for each number of waves, and those whose memory holds everything."""
     tasks = max(1, len(load.tasks))
     enough = ceil(tasks / executor.cores)
     waves = {ceil(enough / number) for number in range(1, enough + 1)}
@@ -51,7 +51,7 @@ def executor_counts(load: StageLoad, executor: Instance, most: int) -> list[int]
 
 
 def storage_counts(missing_bytes: float, storage: Instance, most: int) -> list[int]:
-    """Storage-only nodes for all, or a part, of the bytes that have no room."""
+    """Counts of storage-only nodes for all, or a part, of the missing bytes."""
     if missing_bytes <= 0 or most < 1 or not storage.storage_bytes:
         return []
     enough = missing_bytes / storage.storage_bytes
@@ -59,7 +59,7 @@ def storage_counts(missing_bytes: float, storage: Instance, most: int) -> list[i
 
 
 def thinned(counts: Sequence[int]) -> list[int]:
-    """The counts without those that hardly differ from the one before; the last always stays.
+    """Drops counts that hardly differ from the one before; keeps the last.
 
     >>> thinned([1, 2, 100, 101, 102, 150])
     [1, 2, 100, 150]
@@ -71,7 +71,7 @@ def thinned(counts: Sequence[int]) -> list[int]:
     return kept
 
 
-# Which machines may be taken
+# Restrictions
 
 
 def anything(hires: Machines) -> bool:

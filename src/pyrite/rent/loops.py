@@ -1,4 +1,4 @@
-"""Stages that take turns, and so share their machines."""
+"""Loops: stages that run in turns and therefore share their machines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 
 
 def loops_of(stages: int, order: Sequence[int]) -> list[list[int]]:
-    """Stages that take turns share their machines: nobody rents anew for each iteration.
+    """Groups stages that run in turns: each iteration of a loop uses the same machines.
 
     >>> loops_of(5, [0, 1, 2, 1, 2, 1, 2, 3, 4, 4, 4])
     [[0], [1, 2], [3], [4]]
@@ -26,7 +26,7 @@ def loops_of(stages: int, order: Sequence[int]) -> list[list[int]]:
 
 
 def turns_of(order: Sequence[int], loop_of: Mapping[int, int]) -> list[tuple[int, float]]:
-    """The loops in the order in which they run, each with the part of its runs in that turn."""
+    """The loops in the order in which they run, each with the fraction of its runs in that turn."""
     turns: list[tuple[int, int]] = []
     for stage in order:
         loop = loop_of[stage]

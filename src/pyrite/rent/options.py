@@ -1,4 +1,4 @@
-"""The options of `pyrite plan`, and how they are written."""
+"""The options of `pyrite plan`, and their parsers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BILLING_S = {"second": 0.0, "minute": 60.0, "hour": 3600.0}
 
 
 def add_plan_options(parser: argparse.ArgumentParser) -> None:
-    """Adds what can be said about a job and the machines for it."""
+    """Adds the options to a parser."""
     parser.add_argument(
         "stories",
         metavar="STORY",

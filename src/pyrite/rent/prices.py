@@ -1,4 +1,4 @@
-"""The file of instance types: what machines there are to rent, and what they cost."""
+"""Reads the file of instance types and their prices."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ KINDS = ("executor", "storage")
 
 
 class BadPrices(UserError):
-    """A file of instance types that can't be understood; the message says where and why."""
+    """The file of instance types is malformed; the message says where and why."""
 
 
 def read_prices(path: str) -> list[Instance]:
-    """The instance types of a TOML file, in its order."""
+    """Reads the instance types of a TOML file, in its order."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -64,7 +64,7 @@ def read_prices(path: str) -> list[Instance]:
         for number, line in enumerate(text.splitlines(), start=1)
         if re.match(r"\s*\[\[\s*instance\s*\]\]", line)
     ]
-    # They may be written in another way, as an array of inline tables.
+    # They may be an array of inline tables instead.
     lines += [1] * (len(tables) - len(lines))
     instances = [
         PriceEntry(path, line, table).instance() for line, table in zip(lines, tables, strict=False)
@@ -76,7 +76,7 @@ def read_prices(path: str) -> list[Instance]:
 
 
 class PriceEntry:
-    """One [[instance]], with the words for what is wrong with it."""
+    """One [[instance]], and the errors for its fields."""
 
     def __init__(self, path: str, line: int, table: Any) -> None:
         self.path = path
@@ -114,13 +114,13 @@ class PriceEntry:
     def spot(self) -> bool:
         value = self.table.get("spot", False)
         if not isinstance(value, bool):
-            raise self.wrong("spot", f"is {said(value)}: write true or false")
+            raise self.wrong("spot", f"is {shown(value)}: write true or false")
         return value
 
     def cores(self) -> int:
         value = self.table.get("cores")
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise self.wrong("cores", f"is {said(value)}: write a whole number, 1 or more")
+            raise self.wrong("cores", f"is {shown(value)}: write a whole number, 1 or more")
         return value
 
     def size(self, name: str, example: str) -> int:
@@ -130,7 +130,7 @@ class PriceEntry:
         except ValueError:
             size = 0
         if size < 1:
-            raise self.wrong(name, f'is {said(value)}: write bytes as "{example}"')
+            raise self.wrong(name, f'is {shown(value)}: write bytes as "{example}"')
         return size
 
     def network(self) -> float | None:
@@ -141,7 +141,7 @@ class PriceEntry:
             return bits(str(value)) / 8
         except argparse.ArgumentTypeError:
             raise self.wrong(
-                "network", f'is {said(value)}: write bits a second as "300m", "1g" or "10g"'
+                "network", f'is {shown(value)}: write bits a second as "300m", "1g" or "10g"'
             ) from None
 
     def prices(self) -> tuple[tuple[float, float], ...]:
@@ -152,7 +152,7 @@ class PriceEntry:
         value = self.table["prices"]
         cure = "write [[0, 0.34], [1800, 0.51]]: from which second on, and dollars an hour"
         if not isinstance(value, list) or not value or not all(map(is_pair, value)):
-            raise self.wrong("prices", f"is {said(value)}: {cure}")
+            raise self.wrong("prices", f"is {shown(value)}: {cure}")
         pairs = tuple((float(at_s), float(price)) for at_s, price in value)
         if pairs[0][0] != 0 or any(a >= b for (a, _), (b, _) in pairwise(pairs)):
             raise self.wrong("prices", f"must begin with second 0 and go up: {cure}")
@@ -163,7 +163,7 @@ class PriceEntry:
         if is_number(value) and least <= value <= most:
             return float(value)
         bound = f" up to {most:g}" if most < float("inf") else ""
-        raise self.wrong(name, f"is {said(value)}: write a number above 0{bound}")
+        raise self.wrong(name, f"is {shown(value)}: write a number above 0{bound}")
 
     def wrong(self, name: str, blame: str) -> BadPrices:
         known = self.table.get("name")
@@ -182,5 +182,5 @@ def is_pair(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(map(is_number, value))
 
 
-def said(value: Any) -> str:
+def shown(value: Any) -> str:
     return "missing" if value is None else repr(value)

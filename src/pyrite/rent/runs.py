@@ -1,4 +1,4 @@
-"""Stories of a job as the loads of its stages: several runs averaged, unfinished ones completed."""
+"""Reads the stories of a job as loads of its stages: averages runs, completes unfinished ones."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from statistics import fmean
 from pyrite.forecast.costs import CostModel
 from pyrite.forecast.executortimes import Launched, Ran
 from pyrite.forecast.storylines import BadStory, Line, made_bytes
-from pyrite.forecast.storymodel import Learner, Told, follow
+from pyrite.forecast.storymodel import Learner, RecordedRun, follow
 from pyrite.forecast.workload import scaled
 from pyrite.rent.completion import Hire, Instance, StageLoad
 from pyrite.rent.stageloads import Loads, loads_of, mean_load, work_s
 
-# Runs whose work differs by more are worth a word.
-ALIKE = 0.1
+# Larger relative differences between runs are mentioned.
+NOTABLE = 0.1
 AMPLE = 1 << 50
 
 
 @dataclass(frozen=True, slots=True)
 class StoryRun:
-    """One story: its stages, where it ran, and how long it took; `unfinished` if jobs still run."""
+    """One story: its stages, its cluster and its duration; `unfinished` if jobs still run."""
 
     path: str
-    # As it ran, and as if there were more data.
-    told: Loads
+    # The loads as recorded, and scaled to more data.
+    recorded: Loads
     loads: Loads
     seconds: float
     nodes: int
@@ -36,9 +36,9 @@ class StoryRun:
     notes: tuple[str, ...]
 
     def hire(self) -> Hire:
-        """Machines like those that it ran on, at no price.
+        """Machines like those of the run, free of charge.
 
-        Whatever did not fit into their memory is in the times of the tasks already.
+        Their memory is unlimited: the recorded times include what did not fit.
         """
         cores = max(1, round(self.executors / self.nodes))
         return Hire(Instance("as in the story", cores, AMPLE, ((0.0, 0.0),)), self.nodes)
@@ -58,46 +58,46 @@ class Runs:
 
 
 def read_runs(paths: Sequence[str], model: CostModel, scale: int = 1) -> Runs:
-    """Reads the stories of a job; the last one says which stages there are."""
+    """Reads the stories of a job; the last one defines the stages."""
     runs = tuple(read_run(path, model, scale) for path in paths)
     if len(runs) == 1:
         return Runs(runs, runs[0].loads, runs[0].notes)
     loads, notes = averaged([each.loads for each in runs])
-    told = [f"{os.path.basename(each.path)}: {note}" for each in runs for note in each.notes]
-    return Runs(runs, loads, (*told, *notes))
+    prefixed = [f"{os.path.basename(each.path)}: {note}" for each in runs for note in each.notes]
+    return Runs(runs, loads, (*prefixed, *notes))
 
 
 def read_run(path: str, model: CostModel, scale: int = 1) -> StoryRun:
-    """One story; what has not ended is completed with means."""
+    """Reads one story; completes unfinished stages with means."""
     follower = Follower(model)
     follow(follower, path)
     unfinished = [job.id for job in follower.jobs.values() if job.ended_s is None]
     added = follower.complete()
-    told = follower.told(path)
+    run = follower.recorded_run(path)
     coding = follower.coding()
-    loads = loads_of(told.workload, coding)
+    loads = loads_of(run.workload, coding)
     return StoryRun(
         path,
         loads,
-        loads if scale == 1 else loads_of(scaled(told.workload, scale), coding),
-        told.seconds,
-        max(1, len(follower.benches)),
-        told.executors,
+        loads if scale == 1 else loads_of(scaled(run.workload, scale), coding),
+        run.seconds,
+        max(1, len(follower.node_times)),
+        run.executors,
         bool(unfinished),
         follower.last_s - follower.first_s,
-        (*told.workload.notes, *added),
+        (*run.workload.notes, *added),
     )
 
 
 class Follower(Learner):
-    """Learns from a story that may not have ended yet."""
+    """Learns from a story that may still be running."""
 
     def __init__(self, model: CostModel) -> None:
         super().__init__(model)
         self.first_s: float = 0.0
         self.last_s: float = 0.0
         self.asked: dict[int, int] = {}
-        # By stage: what its tasks took, and what the model says that coding their rows takes.
+        # By stage: the work of its tasks, and the model's time for encoding and decoding in it.
         self.taken: dict[int, list[tuple[float, float]]] = {}
         self._last: tuple[Launched, float] | None = None
 
@@ -122,7 +122,8 @@ class Follower(Learner):
             self.taken.setdefault(launched.stage, []).append((work_s, coding_s))
 
     def coding(self) -> dict[int, float]:
-        """The stages that took less than the model says for coding their rows, and how much."""
+        """The stages that took less than the model's time for encoding and decoding, and the
+        ratio."""
         found: dict[int, float] = {}
         for stage, taken in self.taken.items():
             coding_s = sum(each for _, each in taken)
@@ -131,16 +132,16 @@ class Follower(Learner):
                 found[stage] = work_s / coding_s
         return found
 
-    def told(self, path: str) -> Told:
+    def recorded_run(self, path: str) -> RecordedRun:
         if not self.ran:
             raise BadStory(
-                f"{path!r} tells of no task that has ended yet: there is nothing to plan by. "
+                f"{path!r} has no task that has ended yet: there is nothing to plan by. "
                 "Let the program run until some of its tasks have, or use --watch"
             )
-        return super().told(path)
+        return super().recorded_run(path)
 
     def complete(self) -> list[str]:
-        """Ends what has not ended, with the means of what has; says what was added."""
+        """Completes unfinished jobs with the means of finished tasks; returns notes on this."""
         open_jobs = [job for job in self.jobs.values() if job.ended_s is None]
         if not open_jobs or not self.ran:
             return []
@@ -158,7 +159,7 @@ class Follower(Learner):
         return notes
 
     def _tasks_asked(self, stage: int) -> int:
-        """How many of a stage's tasks its jobs want; first() and take() want few."""
+        """The number of a stage's tasks that its jobs need; first() and take() need few."""
         wanted = [self.asked[job.id] for job in self.jobs.values() if job.stage == stage]
         return max(wanted, default=int(self.stages[stage]["partitions"]))
 
@@ -178,7 +179,7 @@ class Follower(Learner):
 
 
 def averaged(runs: Sequence[Loads]) -> tuple[Loads, list[str]]:
-    """The mean of each stage over the runs that have it; stages are matched by name and turn."""
+    """The mean of each stage over the runs that have it; matches stages by name and order."""
     by_key: dict[Hashable, list[StageLoad]] = {}
     for loads in runs:
         for key, load in keyed(loads):
@@ -194,7 +195,7 @@ def averaged(runs: Sequence[Loads]) -> tuple[Loads, list[str]]:
 
 
 def keyed(loads: Loads) -> list[tuple[Hashable, StageLoad]]:
-    """Each stage with what it is recognised by in another run, whatever the number of its tasks."""
+    """Each stage with the key that identifies it in other runs, whatever its number of tasks."""
     seen: dict[str, int] = {}
     found: list[tuple[Hashable, StageLoad]] = []
     for load in loads.stages:
@@ -204,13 +205,13 @@ def keyed(loads: Loads) -> list[tuple[Hashable, StageLoad]]:
 
 
 def variation(runs: Sequence[Loads], alone: Sequence[str]) -> list[str]:
-    """How far the runs agree, in words."""
+    """Notes on how far the runs agree."""
     works = [sum(work_s(each) * each.repeats for each in loads.stages) for loads in runs]
     mean_s = fmean(works)
     spread = (max(works) - min(works)) / mean_s if mean_s else 0.0
     notes = [
         f"the mean of {len(runs)} runs; their tasks' own work was {min(works):.3g} s to "
-        f"{max(works):.3g} s" + (f", {spread:.0%} apart" if spread > ALIKE else "")
+        f"{max(works):.3g} s" + (f", {spread:.0%} apart" if spread > NOTABLE else "")
     ]
     if alone:
         notes.append(f"not all runs have {alone[0]}" + (" and others" if len(alone) > 1 else ""))

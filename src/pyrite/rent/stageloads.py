@@ -1,4 +1,4 @@
-"""From a workload to the loads of its stages, in the order in which they run."""
+"""Derives the loads of stages from a workload, in the order in which they run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INLINE_BYTES = 32 << 10
 
 
 def rates_of(model: CostModel) -> Rates:
-    """What the equations need of what was measured."""
+    """The measured rates that the equations need."""
     return Rates(
         task_s=model.task_overhead_s,
         driver_s=model.driver_event_s + model.driver_launch_s,
@@ -38,24 +38,24 @@ def rates_of(model: CostModel) -> Rates:
 
 
 class Loads(NamedTuple):
-    """The different stages of a job, and which of them run, one after another."""
+    """The distinct stages of a job, and the order of their runs."""
 
     stages: list[StageLoad]
     order: list[int]
 
 
 def loads_of(workload: Workload, coding: Mapping[int, float] | None = None) -> Loads:
-    """The stages of a workload; those that a loop runs again are told once.
+    """The stages of a workload; a stage that a loop runs again is listed once.
 
-    `coding` tells of stages whose rows are coded faster than the model says.
+    `coding` has the stages whose rows are encoded and decoded faster than by the model.
     """
     return folded([(key_of(each), each) for each in Replay(workload, coding or {}).run()])
 
 
 def key_of(load: StageLoad) -> Hashable:
-    """What is the same for the runs of one stage in a loop.
+    """The key that the runs of one stage in a loop share.
 
-    The run that makes kept rows is another than those that find them.
+    The run that computes kept rows has another key than those that read them.
     """
     reads = sum(task.kept.number + task.disk.number for task in load.tasks)
     remakes = any(task.remade_s for task in load.tasks)
@@ -63,7 +63,7 @@ def key_of(load: StageLoad) -> Hashable:
 
 
 def folded(runs: Sequence[tuple[Hashable, StageLoad]]) -> Loads:
-    """Runs with the same key as one stage with their mean."""
+    """Combines runs with the same key into one stage with their mean."""
     by_key: dict[Hashable, list[StageLoad]] = {}
     for key, load in runs:
         by_key.setdefault(key, []).append(load)
@@ -73,9 +73,9 @@ def folded(runs: Sequence[tuple[Hashable, StageLoad]]) -> Loads:
 
 
 def mean_load(loads: Sequence[StageLoad]) -> StageLoad:
-    """The mean of several runs of a stage; its tasks are as many as in the last run.
+    """The mean of several runs of a stage, with as many tasks as the last run.
 
-    Where the runs have different numbers of tasks, the last run's are made as long as the mean.
+    If the runs have different numbers of tasks, the last run's tasks are scaled to the mean.
     """
     last = loads[-1]
     if len(loads) == 1:
@@ -98,20 +98,20 @@ def mean_load(loads: Sequence[StageLoad]) -> StageLoad:
 
 
 def work_s(load: StageLoad) -> float:
-    """All own work of one run of a stage."""
+    """The total own work of one run of a stage."""
     return sum(task.own_s for task in load.tasks)
 
 
 @dataclass(slots=True)
 class Replay:
-    """Goes through the jobs of a workload and notes what each stage finds, makes and writes."""
+    """Replays the jobs of a workload and records what each stage reads, computes and writes."""
 
     workload: Workload
     coding: Mapping[int, float]
     persisted: dict[RddId, None] = field(default_factory=dict)
     kept: dict[Partition, None] = field(default_factory=dict)
     shapes: dict[int, Shape] = field(default_factory=dict)
-    # The map outputs that are there: their number and their bytes.
+    # The number and bytes of available map outputs.
     outputs: dict[ShuffleId, BlockCount] = field(default_factory=dict)
     writers: dict[ShuffleId, int] = field(default_factory=dict)
     shares: dict[ShuffleId, Sequence[float]] = field(default_factory=dict)
@@ -142,7 +142,7 @@ class Replay:
                 self.outputs.pop(event.shuffle, None)
 
     def _missing_stages(self, last: int) -> list[int]:
-        """The stage, after those behind it whose map outputs are wanted and not there."""
+        """The stage, after its ancestors whose map outputs are needed and missing."""
         counts: dict[RddId, int] = {}
         for each in self.kept:
             counts[each.rdd] = counts.get(each.rdd, 0) + 1
@@ -173,7 +173,7 @@ class Replay:
 
 
 class Notes:
-    """What the tasks of one stage read and make."""
+    """Records what the tasks of one stage read and write."""
 
     def __init__(self, replay: Replay) -> None:
         self.replay = replay

@@ -1,4 +1,4 @@
-"""A plan in words and tables."""
+"""Formats a plan as text and tables."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pyrite.rent.completion import Hire, run_stage
 from pyrite.rent.runs import Runs
 
 LONGEST_NAME = 40
-# What differs by less is not worth a word.
-ALIKE = 0.005
+# Smaller relative differences are not shown.
+NEGLIGIBLE = 0.005
 BESIDE = "starts, begun periods, price changes"
 
 
 class Alternative(NamedTuple):
-    """Another way to rent machines: its plan, or the least that it would cost."""
+    """Another way to rent machines: its plan, or its least cost if it is over the budget."""
 
     name: str
     plan: Plan | None
@@ -29,10 +29,10 @@ class Alternative(NamedTuple):
 
 
 def introduction(runs: Runs, allocator: Allocator) -> str:
-    """What the last story tells, and how well the model gives it back."""
+    """Summarises the last story, and how well the model reproduces it."""
     last = runs.last
     here = last.hire()
-    loads = last.told
+    loads = last.recorded
     modelled_s = sum(
         run_stage(loads.stages[stage], here, allocator.rates).seconds for stage in loads.order
     )
@@ -53,12 +53,12 @@ STAGE_HEADINGS = ("", "stage", "runs", "tasks", "memory", "executors", "storage-
 
 
 def stage_table(allocator: Allocator, plan: Plan) -> str:
-    """A line for each stage: its machines, and where they find what they read."""
+    """A line for each stage: its machines, and where its blocks are."""
     rows: list[tuple[str, ...]] = [STAGE_HEADINGS]
     stages = range(len(plan.hires))
     rows += [stage_cells(allocator, plan, stage) for stage in stages]
     beside = plan.dollars - sum(stage_dollars(allocator, plan, stage) for stage in stages)
-    if abs(beside) > ALIKE * plan.dollars:
+    if abs(beside) > NEGLIGIBLE * plan.dollars:
         cells = [""] * len(STAGE_HEADINGS)
         cells[1], cells[8] = BESIDE, money(beside)
         rows.append(tuple(cells))
@@ -85,7 +85,7 @@ def stage_cells(allocator: Allocator, plan: Plan, stage: int) -> tuple[str, ...]
 
 
 def stage_dollars(allocator: Allocator, plan: Plan, stage: int) -> float:
-    """What its machines cost while a stage runs."""
+    """The cost of a stage's machines while it runs."""
     seconds = plan.spells[stage].seconds * allocator.stages[stage].repeats
     return seconds * rate_per_s(plan.hires[stage], allocator.terms.start_s)
 
@@ -106,7 +106,7 @@ ALTERNATIVE_HEADINGS = ("alternative", "machines", "time", "cost", "than the pla
 
 
 def alternative_table(alternatives: Sequence[Alternative], plan: Plan) -> str:
-    """A line for each alternative, beside the plan."""
+    """A line for each alternative, compared with the plan."""
     rows: list[tuple[str, ...]] = [ALTERNATIVE_HEADINGS]
     rows += [alternative_cells(each, plan) for each in alternatives]
     return columns(rows, left=(0,))
@@ -127,7 +127,7 @@ def alternative_cells(each: Alternative, plan: Plan) -> tuple[str, ...]:
 
 
 def machines_text(plan: Plan) -> str:
-    """How many machines there are at a time, storage-only ones apart."""
+    """The number of machines at a time, storage-only ones separately."""
     executors = spread([hire.executors for hire in plan.hires])
     storages = spread([hire.storages for hire in plan.hires])
     return executors if storages == "0" else f"{executors} + {storages}"
@@ -139,7 +139,7 @@ def spread(counts: Sequence[int]) -> str:
 
 
 def disk_part(plan: Plan) -> float:
-    """The largest part of a stage's blocks that lies on disk."""
+    """The largest fraction of a stage's blocks that is on disk."""
     return max(spell.parts.disk for spell in plan.spells)
 
 
@@ -150,7 +150,7 @@ def compared(seconds: float, plan_s: float) -> str:
     ('50% slower', '50% faster', 'as fast')
     """
     change = seconds / plan_s - 1.0 if plan_s else 0.0
-    if abs(change) < ALIKE:
+    if abs(change) < NEGLIGIBLE:
         return "as fast"
     return f"{change:.0%} slower" if change > 0 else f"{-change:.0%} faster"
 
@@ -158,7 +158,7 @@ def compared(seconds: float, plan_s: float) -> str:
 def reasons(
     allocator: Allocator, plan: Plan, executors_only: Alternative, budget: float
 ) -> list[str]:
-    """Why these machines, and what more money would buy."""
+    """Explains the choice of machines, and what more money would buy."""
     return [storage_reason(plan, executors_only, budget), step_reason(allocator, plan)]
 
 
@@ -205,7 +205,7 @@ def stages_text(stages: Sequence[int]) -> str:
 
 
 def money(dollars: float) -> str:
-    """An amount to read; small ones with three digits that count.
+    """Formats an amount; small ones with three significant digits.
 
     >>> money(12.5), money(0.01234), money(0.0), money(0.0000456)
     ('$12.50', '$0.0123', '$0', '$0.0000456')
@@ -218,7 +218,7 @@ def money(dollars: float) -> str:
 
 
 def columns(rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:
-    """Rows below each other; numbers to the right, words to the left."""
+    """Aligns rows in columns; those in `left` to the left, others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(

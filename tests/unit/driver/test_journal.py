@@ -15,7 +15,7 @@ import pytest
 from pyrite import SparkConf, SparkContext
 from pyrite.driver.log import journal as journal_module
 from pyrite.driver.log.journal import HEADLINE, Journal, plain, restore, whole
-from pyrite.driver.log.records import BadJournal, StageTeller
+from pyrite.driver.log.records import BadJournal, StageRecorder
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, NodeId, RddId, ShuffleId, StageId
 from pyrite.place.predict import Sample
 from pyrite.plan.program import PlanStep, Shape, ShuffleInput
@@ -118,10 +118,10 @@ def test_thousands_of_stages_are_told_once(tmp_path: Path) -> None:
 
 def test_a_stage_that_no_beginning_tells_is_told_again() -> None:
     maps = make_stage(0, writes=True)
-    teller = StageTeller()
+    teller = StageRecorder()
     first, second = (teller.frames(make_stage(id, maps)) for id in (1, 2))
     assert b"stage 0" in first and b"stage 0" not in second
-    assert b"stage 0" in StageTeller().frames(make_stage(3, maps))
+    assert b"stage 0" in StageRecorder().frames(make_stage(3, maps))
 
 
 def test_it_begins_anew_when_it_is_long(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def lasting() -> Iterator[dict[str, Exchange]]:
     for exchange in exchanges.values():
         folders = folders_of(exchange)
         exchange.close()
-        assert exchange.desk.process.returncode == 0
+        assert exchange.server.process.returncode == 0
         assert not os.path.exists(folders.memory) and not os.path.exists(folders.disk)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from pyrite.blocks.segments import Folders, write_all
 from pyrite.blocks.writer import DiskBlock, OpenSegment
 from pyrite.exchange import Exchange, Shuffle
-from pyrite.exchange.serverconnection import VISITS, ServerConnection
+from pyrite.exchange.serverconnection import CONNECTIONS, ServerConnection
 from pyrite.exchange.writer import OutputWriter
 from pyrite.ids import BlockRef
 from pyrite.remote.link import PeerLink
@@ -22,8 +22,8 @@ LONGEST_S = 60.0
 
 
 def folders_of(known: Exchange | Shuffle) -> Folders:
-    with VISITS.visit((known.address, known.secret)) as visit:
-        return visit.folders
+    with CONNECTIONS.borrow((known.address, known.secret)) as connection:
+        return connection.folders
 
 
 def files_of(known: Exchange | Shuffle) -> list[str]:
@@ -79,10 +79,10 @@ def put_and_stop(shuffle: Shuffle, map: int, size: int, moment: str, told: Conne
         stop()
         raise AssertionError
 
-    def stop_before_word(visit: ServerConnection, *words: Any, **options: Any) -> Any:
-        if words[0] == "put":
+    def stop_before_word(connection: ServerConnection, *message: Any, **options: Any) -> Any:
+        if message[0] == "put":
             stop()
-        return ask(visit, *words, **options)
+        return ask(connection, *message, **options)
 
     ask = ServerConnection.ask
     match moment:

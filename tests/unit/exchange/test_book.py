@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pyrite.exchange.book import (
     PAGE_BYTES,
     BadRequest,
+    ClientId,
     Command,
-    GuestId,
     Remove,
     SendAnswer,
     ShuffleBook,
@@ -20,29 +20,30 @@ from pyrite.exchange.book import (
 from pyrite.ids import Medium
 
 KB = 1 << 10
-G1, G2, R, S, OWNER = map(GuestId, range(1, 6))
+G1, G2, R, S, OWNER = map(ClientId, range(1, 6))
 
 
 class Talk:
-    """A book, and what guests say to it."""
+    """A book, and what clients say to it."""
 
     def __init__(self, capacity_bytes: int = 64 * KB, segment_bytes: int = 4 * KB) -> None:
         self.book = ShuffleBook(capacity_bytes, segment_bytes)
-        self.said: list[Command] = []
+        self.commands: list[Command] = []
 
-    def send(self, guest: GuestId, *words: Any, now_s: float = 0.0) -> list[Any]:
-        """The answer to the guest itself; all commands are in `said`."""
-        self.said = self.book.handle(guest, list(words), now_s)
+    def send(self, client: ClientId, *message: Any, now_s: float = 0.0) -> list[Any]:
+        """The answer to the client itself; all commands are in `commands`."""
+        self.commands = self.book.handle(client, list(message), now_s)
         self.book.check()
         return next(
-            (c.words for c in self.said if isinstance(c, SendAnswer) and c.guest == guest), []
+            (c.message for c in self.commands if isinstance(c, SendAnswer) and c.client == client),
+            [],
         )
 
     def removed(self) -> list[str]:
-        return [name for c in self.said if isinstance(c, Remove) for name in c.segments]
+        return [name for c in self.commands if isinstance(c, Remove) for name in c.segments]
 
-    def answers(self) -> dict[GuestId, list[Any]]:
-        return {c.guest: c.words for c in self.said if isinstance(c, SendAnswer)}
+    def answers(self) -> dict[ClientId, list[Any]]:
+        return {c.client: c.message for c in self.commands if isinstance(c, SendAnswer)}
 
     def register(self, maps: int, reducers: int) -> int:
         id: int = self.send(OWNER, "register", maps, reducers)[1]
@@ -50,7 +51,7 @@ class Talk:
 
     def put(
         self,
-        guest: GuestId,
+        client: ClientId,
         shuffle: int,
         map: int,
         *,
@@ -59,7 +60,7 @@ class Talk:
         replace: bool = False,
     ) -> list[Any]:
         end = block[2]
-        return self.send(guest, "put", shuffle, map, list(block), [8, end], list(checks), replace)
+        return self.send(client, "put", shuffle, map, list(block), [8, end], list(checks), replace)
 
 
 @pytest.fixture
@@ -70,8 +71,8 @@ def talk() -> Talk:
 def test_parts_are_found_where_they_were_put(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=3)
     talk.send(G1, "lease", 1, 4 * KB)
-    words = ["put", id, 0, ["e1-1", 64, 21, "memory"], [3, 8, 21], [7, 0, 9], False]
-    assert talk.send(G1, *words) == ["put", True]
+    message = ["put", id, 0, ["e1-1", 64, 21, "memory"], [3, 8, 21], [7, 0, 9], False]
+    assert talk.send(G1, *message) == ["put", True]
     assert talk.send(R, "find", id, 0, 0, 0) == ["found", [["e1-1", 64, 3, 7, "memory"]]]
     assert talk.send(R, "find", id, 2, 0, 0) == ["found", [["e1-1", 72, 13, 9, "memory"]]]
 
@@ -110,8 +111,8 @@ def test_who_would_not_wait_is_told_at_once(talk: Talk) -> None:
 
 def test_the_same_output_again_is_ignored(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=2)
-    for guest in (G1, G2):
-        talk.send(guest, "lease", 1, 4 * KB)
+    for client in (G1, G2):
+        talk.send(client, "lease", 1, 4 * KB)
     assert talk.put(G1, id, 0, block=("e1-1", 0, 20, "memory")) == ["put", True]
     assert talk.put(G2, id, 0, block=("e2-1", 0, 20, "memory")) == ["put", False]
     assert talk.book.shuffles[id].outputs[0].block.segment == "e1-1"
@@ -119,11 +120,11 @@ def test_the_same_output_again_is_ignored(talk: Talk) -> None:
 
 def test_another_output_is_refused_unless_it_replaces(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=2)
-    for guest in (G1, G2):
-        talk.send(guest, "lease", 1, 4 * KB)
+    for client in (G1, G2):
+        talk.send(client, "lease", 1, 4 * KB)
     talk.put(G1, id, 0, block=("e1-1", 0, 20, "memory"))
-    words = talk.put(G2, id, 0, block=("e2-1", 0, 20, "memory"), checks=(1, 3))
-    assert words == ["refused", "AlreadyPut", id, 0]
+    message = talk.put(G2, id, 0, block=("e2-1", 0, 20, "memory"), checks=(1, 3))
+    assert message == ["refused", "AlreadyPut", id, 0]
     talk.book.leave(G1)
     talk.put(G2, id, 0, block=("e2-1", 64, 30, "memory"), checks=(1, 3), replace=True)
     assert talk.removed() == ["e1-1"]
@@ -138,7 +139,7 @@ def test_a_lost_map_is_missing_once(talk: Talk) -> None:
     assert talk.send(R, "missing", id) == ["missing", [0]]
     assert talk.send(R, "sizes", id) == ["sizes", [0, 0]]
     talk.put(G1, id, 0, block=("e1-1", 64, 20, "memory"))
-    # A reader that was told of the first one speaks late.
+    # A reader that found the first one reports late.
     assert talk.send(S, "lost", id, 0, 1, "e1-1", 8) == ["lost", False]
     assert talk.send(R, "missing", id) == ["missing", []]
 
@@ -180,9 +181,9 @@ def test_a_full_pool_leases_nothing_and_disk_takes_it(talk: Talk) -> None:
 
 def test_a_file_on_disk_that_is_not_taken_goes(talk: Talk) -> None:
     id = talk.register(maps=1, reducers=2)
-    for guest in (G1, G2):
-        talk.send(guest, "spill", 1)
-        talk.put(guest, id, 0, block=(f"e{guest}-1", 0, 20, "disk"))
+    for client in (G1, G2):
+        talk.send(client, "spill", 1)
+        talk.put(client, id, 0, block=(f"e{client}-1", 0, 20, "disk"))
     assert talk.removed() == ["e2-1"]
     # Who failed to write one announces another.
     talk.send(G2, "spill", 2)
@@ -191,7 +192,7 @@ def test_a_file_on_disk_that_is_not_taken_goes(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "message",
     [
         ["nonsense"],
         ["register", 1, 0],
@@ -228,12 +229,12 @@ def test_a_file_on_disk_that_is_not_taken_goes(talk: Talk) -> None:
         ["lost", 1, 0, 2, "e1-1", 0],
     ],
 )
-def test_words_of_no_client_change_nothing(talk: Talk, words: list[Any]) -> None:
+def test_bad_requests_change_nothing(talk: Talk, message: list[Any]) -> None:
     talk.register(maps=1, reducers=2)
     talk.send(G1, "lease", 1, 4 * KB)
     talk.send(G2, "lease", 1, 4 * KB)
     with pytest.raises(BadRequest):
-        talk.send(G1, *words)
+        talk.send(G1, *message)
     talk.book.check()
     assert talk.send(G1, "missing", 1) == ["missing", [0]]
 
@@ -246,12 +247,12 @@ def test_who_would_wait_very_long_does_so(talk: Talk, wait_s: float) -> None:
     expiry_s = talk.book.next_expiry_s()
     assert expiry_s is not None and math.isfinite(expiry_s)
     [answer] = talk.book.expire(expiry_s)
-    assert isinstance(answer, SendAnswer) and answer.words[:2] == ["refused", "MapsMissing"]
+    assert isinstance(answer, SendAnswer) and answer.message[:2] == ["refused", "MapsMissing"]
 
 
 def test_many_who_write_a_little_find_room() -> None:
     talk = Talk(capacity_bytes=64 << 20, segment_bytes=1 << 20)
-    granted = [talk.send(GuestId(k), "lease", 1, 100)[1] for k in range(500)]
+    granted = [talk.send(ClientId(k), "lease", 1, 100)[1] for k in range(500)]
     assert granted[0] == 1 << 20
     assert 0 < granted[-1] < 1 << 20
     assert granted == sorted(granted, reverse=True)

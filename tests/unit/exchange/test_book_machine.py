@@ -1,4 +1,4 @@
-"""The book of an exchange beside a plain list of facts, whatever its guests do."""
+"""The book of an exchange beside a plain list of facts, whatever its clients do."""
 
 from __future__ import annotations
 
@@ -11,25 +11,33 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from pyrite.blocks.names import segment_name
-from pyrite.exchange.book import NODE, PAGE_BYTES, Command, GuestId, Remove, SendAnswer, ShuffleBook
+from pyrite.exchange.book import (
+    NODE,
+    PAGE_BYTES,
+    ClientId,
+    Command,
+    Remove,
+    SendAnswer,
+    ShuffleBook,
+)
 from pyrite.exchange.outputs import aligned
 from pyrite.ids import Medium
 
 # Of few pages: segments become smaller, and there is room for less than one.
 CAPACITY_BYTES = 7 * PAGE_BYTES + 1000
 SEGMENT_BYTES = 2 * PAGE_BYTES
-GUESTS = [GuestId(1), GuestId(2), GuestId(3)]
-READER, OWNER = GuestId(4), GuestId(5)
+CLIENTS = [ClientId(1), ClientId(2), ClientId(3)]
+READER, OWNER = ClientId(4), ClientId(5)
 
 which = st.integers(0, 1000)
-guests = st.sampled_from(GUESTS)
+clients = st.sampled_from(CLIENTS)
 # Few contents, so that some are put again.
 contents = st.sampled_from([(0, 0), (5, 0), (16, 30), (2000, 7), (900, 4000), (9000, 20_000)])
 
 
 @dataclass
 class Written:
-    """A block that a guest has written and not told of."""
+    """A block that a client has written and not put yet."""
 
     segment: str
     offset: int
@@ -43,7 +51,7 @@ class Written:
 
 
 class BookMachine(RuleBasedStateMachine):
-    """Guests write, put, find, lose, forget and go; files exist until they are removed."""
+    """Clients write, put, find, lose, forget and go; files exist until they are removed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,38 +59,38 @@ class BookMachine(RuleBasedStateMachine):
         self.now_s = 0.0
         self.number = 0
         self.shuffles: dict[int, dict[int, tuple[int, int]]] = {}
-        self.files: dict[str, GuestId] = {}
-        # The segment that a guest writes into, its bytes and those that are used.
-        self.open: dict[GuestId, tuple[str, int, int]] = {}
-        self.untold: dict[GuestId, Written] = {}
+        self.files: dict[str, ClientId] = {}
+        # The segment that a client writes into, its bytes and those that are used.
+        self.open: dict[ClientId, tuple[str, int, int]] = {}
+        self.untold: dict[ClientId, Written] = {}
         # Who waits for which map of which shuffle, and until when.
-        self.waits: dict[GuestId, tuple[int, int, float]] = {}
+        self.waits: dict[ClientId, tuple[int, int, float]] = {}
 
-    # Words
+    # Messages
 
-    def tell(self, guest: GuestId, *words: Any) -> list[Any] | None:
-        """The guest's answer, or None where it waits; the others' are checked."""
-        return self.take(self.book.handle(guest, list(words), self.now_s)).get(guest)
+    def tell(self, client: ClientId, *message: Any) -> list[Any] | None:
+        """The client's answer, or None where it waits; the others' are checked."""
+        return self.take(self.book.handle(client, list(message), self.now_s)).get(client)
 
-    def take(self, commands: list[Command]) -> dict[GuestId, list[Any]]:
-        answers: dict[GuestId, list[Any]] = {}
+    def take(self, commands: list[Command]) -> dict[ClientId, list[Any]]:
+        answers: dict[ClientId, list[Any]] = {}
         for command in commands:
             match command:
-                case SendAnswer(guest, words):
-                    assert guest not in answers, "answered twice"
-                    answers[guest] = words
+                case SendAnswer(client, message):
+                    assert client not in answers, "answered twice"
+                    answers[client] = message
                 case Remove(segments):
                     for name in segments:
                         del self.files[name]
         return answers
 
-    def ready(self) -> list[GuestId]:
-        return [guest for guest in GUESTS if guest not in self.waits]
+    def ready(self) -> list[ClientId]:
+        return [client for client in CLIENTS if client not in self.waits]
 
     def missing(self, shuffle: int) -> list[int]:
         return [index for index in range(3) if index not in self.shuffles[shuffle]]
 
-    # What guests do
+    # What clients do
 
     @rule()
     def register(self) -> None:
@@ -95,75 +103,75 @@ class BookMachine(RuleBasedStateMachine):
     @rule(one=which, content=contents)
     def write(self, one: int, content: tuple[int, int]) -> None:
         """As the writer does: into the open segment, into another, or to disk."""
-        guest = self.ready()[one % len(self.ready())]
+        client = self.ready()[one % len(self.ready())]
         block = Written("", 0, content)
         size = block.ends[-1]
-        name, length, used = self.open.get(guest, ("", 0, 0))
+        name, length, used = self.open.get(client, ("", 0, 0))
         if used + size > length or not name:
             self.number += 1
-            name, used = segment_name(guest, self.number), 0
-            self.open.pop(guest, None)
+            name, used = segment_name(client, self.number), 0
+            self.open.pop(client, None)
             unused = self.book.ledger.pools[NODE].unused_bytes
-            words = self.tell(guest, "lease", self.number, size)
-            assert words is not None
-            length = words[1]
+            message = self.tell(client, "lease", self.number, size)
+            assert message is not None
+            length = message[1]
             assert size <= length <= unused or (length == 0 and size >= unused)
             if not length:
-                self.untold[guest] = self.spill(guest, block)
+                self.untold[client] = self.spill(client, block)
                 return
-            self.files[name] = guest
-        self.open[guest] = (name, length, used + aligned(size) + 64)
-        self.untold[guest] = Written(name, used, content)
+            self.files[name] = client
+        self.open[client] = (name, length, used + aligned(size) + 64)
+        self.untold[client] = Written(name, used, content)
 
-    def spill(self, guest: GuestId, block: Written) -> Written:
-        block.medium, block.segment = "disk", segment_name(guest, self.number)
-        assert self.tell(guest, "spill", self.number) == ["noted"]
-        self.files[block.segment] = guest
+    def spill(self, client: ClientId, block: Written) -> Written:
+        block.medium, block.segment = "disk", segment_name(client, self.number)
+        assert self.tell(client, "spill", self.number) == ["noted"]
+        self.files[block.segment] = client
         return block
 
-    def writers(self) -> list[GuestId]:
+    def writers(self) -> list[ClientId]:
         """Those who have something to tell of, and don't wait for something else."""
-        return [guest for guest in self.untold if guest not in self.waits]
+        return [client for client in self.untold if client not in self.waits]
 
     @precondition(lambda self: self.writers() and self.shuffles)
     @rule(one=which, other=which, map=st.integers(0, 2), replace=st.booleans())
     def put(self, one: int, other: int, map: int, replace: bool) -> None:
-        guest = self.writers()[one % len(self.writers())]
+        client = self.writers()[one % len(self.writers())]
         shuffle = list(self.shuffles)[other % len(self.shuffles)]
-        block = self.untold.pop(guest)
+        block = self.untold.pop(client)
         known = self.shuffles[shuffle].get(map)
         waiting = [g for g, w in self.waits.items() if w[:2] == (shuffle, map)]
         place = [block.segment, block.offset, block.ends[-1], block.medium]
-        words = ["put", shuffle, map, place, block.ends, list(block.content), replace]
-        answers = self.take(self.book.handle(guest, words, self.now_s))
+        message = ["put", shuffle, map, place, block.ends, list(block.content), replace]
+        answers = self.take(self.book.handle(client, message, self.now_s))
         if known is None or replace:
-            assert answers.pop(guest) == ["put", True]
+            assert answers.pop(client) == ["put", True]
             self.shuffles[shuffle][map] = block.content
         elif known == block.content:
-            assert answers.pop(guest) == ["put", False]
+            assert answers.pop(client) == ["put", False]
         else:
-            assert answers.pop(guest) == ["refused", "AlreadyPut", shuffle, map]
+            assert answers.pop(client) == ["refused", "AlreadyPut", shuffle, map]
         assert sorted(answers) == sorted(waiting)
         for each in waiting:
             del self.waits[each]
             self.check_found(answers[each], shuffle, map)
 
-    def check_found(self, words: list[Any], shuffle: int, first: int) -> None:
-        kind, stretches = words
+    def check_found(self, message: list[Any], shuffle: int, first: int) -> None:
+        kind, refs = message
         assert kind == "found"
         outputs = self.shuffles[shuffle]
         there = [outputs.get(index) for index in range(first, 3)]
         there = there[: there.index(None)] if None in there else there
         # Checksums stand for contents here: each part's is its length.
-        assert [(s[2], s[3]) for s in stretches] == [(c[1], c[1]) for c in there if c]
-        assert all(s[0] in self.files for s in stretches), "found what was removed"
+        assert [(s[2], s[3]) for s in refs] == [(c[1], c[1]) for c in there if c]
+        assert all(s[0] in self.files for s in refs), "found what was removed"
 
     @precondition(lambda self: self.shuffles and self.ready())
     @rule(one=which, other=which, first=st.integers(0, 2), wait_s=st.sampled_from([0, 3, 8]))
     def find(self, one: int, other: int, first: int, wait_s: int) -> None:
-        guest = self.ready()[one % len(self.ready())]
+        client = self.ready()[one % len(self.ready())]
         shuffle = list(self.shuffles)[other % len(self.shuffles)]
-        answer = self.tell(guest, "find", shuffle, 1, first, wait_s)
+        answer = self.tell(client, "find", shuffle, 1, first, wait_s)
         if first in self.shuffles[shuffle]:
             assert answer is not None
             self.check_found(answer, shuffle, first)
@@ -171,25 +179,25 @@ class BookMachine(RuleBasedStateMachine):
             assert answer == ["refused", "MapsMissing", shuffle, 1, self.missing(shuffle)]
         else:
             assert answer is None
-            self.waits[guest] = (shuffle, first, self.now_s + wait_s)
+            self.waits[client] = (shuffle, first, self.now_s + wait_s)
 
     @rule(passed_s=st.integers(1, 5))
     def wait(self, passed_s: int) -> None:
         self.now_s += passed_s
         answers = self.take(self.book.expire(self.now_s))
-        over = [guest for guest, wait in self.waits.items() if wait[2] <= self.now_s]
+        over = [client for client, wait in self.waits.items() if wait[2] <= self.now_s]
         assert sorted(answers) == sorted(over)
-        for guest in over:
-            shuffle = self.waits.pop(guest)[0]
+        for client in over:
+            shuffle = self.waits.pop(client)[0]
             expected = ["refused", "MapsMissing", shuffle, 1, self.missing(shuffle)]
-            assert answers[guest] == expected
+            assert answers[client] == expected
 
     @precondition(lambda self: any(self.shuffles.values()))
     @rule(one=which, stale=st.booleans())
     def lose(self, one: int, stale: bool) -> None:
         there = [(s, m) for s, outputs in self.shuffles.items() for m in outputs]
         shuffle, map = there[one % len(there)]
-        segment, offset, *_ = self.book.shuffles[shuffle].outputs[map].stretch(1)
+        segment, offset, *_ = self.book.shuffles[shuffle].outputs[map].part_ref(1)
         place = ("e9-1", 0) if stale else (segment, offset)
         answers = self.take(self.book.handle(READER, ["lost", shuffle, map, 1, *place], self.now_s))
         assert answers == {READER: ["lost", not stale]}
@@ -203,17 +211,17 @@ class BookMachine(RuleBasedStateMachine):
         del self.shuffles[shuffle]
         answers = self.take(self.book.handle(OWNER, ["forget", shuffle], self.now_s))
         assert answers.pop(OWNER) == ["forgotten"]
-        waiting = [guest for guest, wait in self.waits.items() if wait[0] == shuffle]
+        waiting = [client for client, wait in self.waits.items() if wait[0] == shuffle]
         assert answers == {g: ["refused", "UnknownShuffle", shuffle] for g in waiting}
-        for guest in waiting:
-            del self.waits[guest]
+        for client in waiting:
+            del self.waits[client]
 
-    @rule(guest=guests)
-    def leave(self, guest: GuestId) -> None:
-        assert self.take(self.book.leave(guest)) == {}
-        self.open.pop(guest, None)
-        self.untold.pop(guest, None)
-        self.waits.pop(guest, None)
+    @rule(client=clients)
+    def leave(self, client: ClientId) -> None:
+        assert self.take(self.book.leave(client)) == {}
+        self.open.pop(client, None)
+        self.untold.pop(client, None)
+        self.waits.pop(client, None)
 
     # What holds
 
@@ -234,8 +242,8 @@ class BookMachine(RuleBasedStateMachine):
         assert 0 <= self.book.ledger.pools[NODE].used_bytes <= CAPACITY_BYTES
 
     def teardown(self) -> None:
-        for guest in GUESTS:
-            self.leave(guest)
+        for client in CLIENTS:
+            self.leave(client)
         for _ in list(self.shuffles):
             self.forget(0)
         assert self.files == {}, "left behind"

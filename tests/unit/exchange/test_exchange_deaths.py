@@ -1,4 +1,4 @@
-"""Exchanges whose clients, owners and servers are killed."""
+"""Exchanges whose clients, owners and block servers are killed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from exchange_players import (
 from pyrite.exchange import Exchange, ExchangeLost, Shuffle
 from pyrite.exchange.clientconnection import pack
 from pyrite.exchange.exchange import OPEN
-from pyrite.exchange.serverconnection import VISITS, ServerConnection
+from pyrite.exchange.serverconnection import CONNECTIONS, ServerConnection
 
 OWNER = """
 import os, pickle, sys
@@ -43,7 +43,7 @@ shuffle.put(0, [b"there"])
 if "fork" in sys.argv and os.fork() == 0:
     sys.stdin.read()
     os._exit(0)
-print(pickle.dumps((shuffle, exchange.desk.process.pid)).hex(), flush=True)
+print(pickle.dumps((shuffle, exchange.server.process.pid)).hex(), flush=True)
 sys.stdin.read()
 """
 
@@ -113,7 +113,7 @@ def test_a_client_that_is_killed_while_it_puts_to_disk(
 ) -> None:
     with Exchange(memory="1m", direct=direct) as exchange:
         shuffle = exchange.register(maps=1, reducers=1)
-        # Its last words to the server may be read after it is known to have died.
+        # Its last message to the server may be read after it is known to have died.
         moment = "a file on disk is written" if direct else "all is written"
         kill_in_the_middle(run, shuffle, 2 << 20, moment)
         until(lambda: files_of(exchange) == [])
@@ -157,10 +157,10 @@ def met(owner: subprocess.Popen[bytes]) -> tuple[Shuffle, psutil.Process]:
 
 
 def test_an_owner_that_is_killed_takes_all_along(owner: subprocess.Popen[bytes]) -> None:
-    shuffle, desk = met(owner)
+    shuffle, server = met(owner)
     folders = folders_of(shuffle)
-    servers = desk.children()
-    assert len(servers) == 1
+    block_servers = server.children()
+    assert len(block_servers) == 1
     parts = shuffle.get(0)
     assert bytes(next(parts)) == b"there"
     waiter = ThreadPoolExecutor(1)
@@ -171,20 +171,20 @@ def test_an_owner_that_is_killed_takes_all_along(owner: subprocess.Popen[bytes])
     waiter.shutdown()
     with pytest.raises(ExchangeLost):
         shuffle.missing()
-    assert psutil.wait_procs([desk, *servers], timeout=LONGEST_S)[1] == []
+    assert psutil.wait_procs([server, *block_servers], timeout=LONGEST_S)[1] == []
     assert not os.path.exists(folders.memory) and not os.path.exists(folders.disk)
 
 
-def test_a_desk_that_is_killed_is_swept_up_after(owner: subprocess.Popen[bytes]) -> None:
-    shuffle, desk = met(owner)
+def test_a_server_that_is_killed_is_swept_up_after(owner: subprocess.Popen[bytes]) -> None:
+    shuffle, server = met(owner)
     folders = folders_of(shuffle)
-    servers = desk.children()
-    desk.kill()
+    block_servers = server.children()
+    server.kill()
     with pytest.raises(ExchangeLost):
         list(shuffle.get(0, timeout_s=LONGEST_S))
     # The owner has not waited for the dead, who is a zombie.
-    until(lambda: desk.status() == psutil.STATUS_ZOMBIE)
-    assert psutil.wait_procs(servers, timeout=LONGEST_S)[1] == []
+    until(lambda: server.status() == psutil.STATUS_ZOMBIE)
+    assert psutil.wait_procs(block_servers, timeout=LONGEST_S)[1] == []
     Exchange(memory="1m").close()
     assert not os.path.exists(folders.memory) and not os.path.exists(folders.disk)
 
@@ -193,79 +193,81 @@ def test_signals_that_stop_everybody_are_left_to_the_owner() -> None:
     with Exchange(memory="1m") as exchange:
         shuffle = exchange.register(maps=1, reducers=1)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            exchange.desk.process.send_signal(number)
+            exchange.server.process.send_signal(number)
         shuffle.put(0, [b"still there"])
         assert [bytes(each) for each in shuffle.get(0)] == [b"still there"]
 
 
-def replace_server(exchange: Exchange) -> None:
-    desk = psutil.Process(exchange.desk.process.pid)
-    [server] = desk.children()
-    server.kill()
-    until(lambda: [each.pid for each in desk.children()] not in ([server.pid], []))
+def replace_block_server(exchange: Exchange) -> None:
+    server = psutil.Process(exchange.server.process.pid)
+    [block_server] = server.children()
+    block_server.kill()
+    until(lambda: [each.pid for each in server.children()] not in ([block_server.pid], []))
 
 
 def test_a_block_server_that_is_killed_is_replaced() -> None:
     with Exchange(memory="1m", direct=False) as exchange:
         shuffle = exchange.register(maps=3, reducers=1)
         shuffle.put(0, [b"before"])
-        replace_server(exchange)
+        replace_block_server(exchange)
         shuffle.put(1, [b"after"])
         shuffle.put(2, [b"at last"])
         assert [bytes(each) for each in shuffle.get(0)] == [b"before", b"after", b"at last"]
 
 
-def test_all_idle_visits_hear_of_a_new_block_server() -> None:
+def test_all_idle_connections_learn_of_a_new_block_server() -> None:
     with Exchange(memory="8m", direct=False) as exchange, ThreadPoolExecutor(4) as threads:
         shuffle = exchange.register(maps=12, reducers=4)
         place = exchange.address, exchange.secret
         together = threading.Barrier(4)
 
-        def visit_at_once(map: int) -> None:
+        def connect_at_once(map: int) -> None:
             put_some(shuffle, [map])
-            with VISITS.visit(place):
+            with CONNECTIONS.borrow(place):
                 together.wait(LONGEST_S)
 
-        assert list(threads.map(visit_at_once, range(4))) == [None] * 4
-        assert len(VISITS.idle[place]) >= 4
+        assert list(threads.map(connect_at_once, range(4))) == [None] * 4
+        assert len(CONNECTIONS.idle[place]) >= 4
         # One that is in use meanwhile, and idle then.
-        with VISITS.visit(place):
-            replace_server(exchange)
+        with CONNECTIONS.borrow(place):
+            replace_block_server(exchange)
             list(threads.map(put_some, [shuffle] * 4, [[k] for k in range(4, 8)]))
         put_some(shuffle, [8])
-        with VISITS.visit(place):
-            replace_server(exchange)
+        with CONNECTIONS.borrow(place):
+            replace_block_server(exchange)
             put_some(shuffle, range(9, 12))
         assert list(threads.map(count_right, [shuffle] * 4, range(4))) == [12] * 4
 
 
-def test_what_is_tried_again_is_tried_with_a_new_visit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_tried_again_is_tried_with_a_new_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with Exchange(memory="1m", direct=False) as exchange:
         shuffle = exchange.register(maps=1, reducers=1)
         place = exchange.address, exchange.secret
-        with VISITS.visit(place), VISITS.visit(place):
+        with CONNECTIONS.borrow(place), CONNECTIONS.borrow(place):
             pass
-        replace_server(exchange)
+        replace_block_server(exchange)
         with monkeypatch.context() as patch:
             # As if another thread gave back one that is as old.
-            patch.setattr(VISITS, "end", lambda place: None)
+            patch.setattr(CONNECTIONS, "end", lambda place: None)
             assert shuffle.put(0, [b"there"])
 
 
 def test_who_comes_is_not_told_of_a_block_server_that_has_gone() -> None:
     with Exchange(memory="1m") as exchange:
-        visit = ServerConnection((exchange.address, exchange.secret))
-        desk = psutil.Process(exchange.desk.process.pid)
-        [server] = desk.children()
-        desk.suspend()
-        # It is heard first; the server's end next, in the same round.
-        visit.link.send([pack(["hello"])])
-        server.kill()
-        until(lambda: server.status() == psutil.STATUS_ZOMBIE)
-        desk.resume()
-        words = visit._receive(LONGEST_S)
-        assert words[0] == "welcome" and tuple(words[4]) != visit.server
-        visit.close()
+        connection = ServerConnection((exchange.address, exchange.secret))
+        server = psutil.Process(exchange.server.process.pid)
+        [block_server] = server.children()
+        server.suspend()
+        # It is read first; the block server's end next, in the same round.
+        connection.link.send([pack(["hello"])])
+        block_server.kill()
+        until(lambda: block_server.status() == psutil.STATUS_ZOMBIE)
+        server.resume()
+        message = connection._receive(LONGEST_S)
+        assert message[0] == "welcome" and tuple(message[4]) != connection.block_server
+        connection.close()
 
 
 def test_an_exchange_lives_though_nobody_holds_it() -> None:

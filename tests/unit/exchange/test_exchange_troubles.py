@@ -63,12 +63,12 @@ def test_who_has_no_memory_for_a_map_loses_none(
     shuffle.forget()
 
 
-def test_a_desk_without_descriptors_lets_in_again() -> None:
+def test_a_server_without_descriptors_lets_in_again() -> None:
     with Exchange(memory="1m") as exchange:
         shuffle = exchange.register(maps=1, reducers=1)
-        with no_descriptors(exchange.desk.process.pid):
+        with no_descriptors(exchange.server.process.pid):
             stranger = socket.create_connection(shuffle.address, timeout=60)
-            # What the desk heard before the first is done before the second.
+            # The server handles what it received before the first one before the second.
             assert shuffle.missing() == shuffle.missing() == [0]
         # Nobody has gone meanwhile.
         with stranger:
@@ -96,18 +96,18 @@ def test_a_file_that_can_not_be_removed_keeps_nobody_from_an_answer() -> None:
     assert not os.path.exists(folders.memory)
 
 
-def test_a_file_that_can_not_be_removed_does_not_end_the_desk() -> None:
+def test_a_file_that_can_not_be_removed_does_not_end_the_server() -> None:
     with Exchange(memory="1m") as exchange:
         folders = folders_of(exchange)
         place = exchange.address, exchange.secret
         other = ServerConnection(place)
-        visit = ServerConnection(place)
-        segment = segment_name(visit.writer.writer, 1)
-        assert visit.ask("lease", 1, 1 << 20) == ["leased", 1 << 20]
+        connection = ServerConnection(place)
+        segment = segment_name(connection.writer.writer, 1)
+        assert connection.ask("lease", 1, 1 << 20) == ["leased", 1 << 20]
         os.mkdir(folders.path(segment, "memory"))
-        visit.close()
+        connection.close()
         numbers = count(1)
-        # When its room is free again, the desk has heard that it went.
+        # Its room is freed once the server knows that it has disconnected.
         until(lambda: other.ask("lease", next(numbers), 1 << 20)[1])
         other.close()
         assert exchange.register(maps=1, reducers=1).missing() == [0]

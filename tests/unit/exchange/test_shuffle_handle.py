@@ -33,7 +33,7 @@ from pyrite.exchange import (
     UnknownShuffle,
 )
 from pyrite.exchange.book import MOST_PARTS
-from pyrite.exchange.serverconnection import VISITS, ServerConnection
+from pyrite.exchange.serverconnection import CONNECTIONS, ServerConnection
 from pyrite.ids import Medium
 from pyrite.remote.client import BlockClient
 from pyrite.remote.errors import BlockRefused
@@ -194,10 +194,10 @@ def spoil(shuffle: Shuffle, what: bytes, by: bytes) -> None:
                 file.seek(place)
                 file.write(by)
                 return
-    raise AssertionError("nothing to be spoilt")
+    raise AssertionError("nothing to corrupt")
 
 
-def test_a_spoilt_byte_is_a_lost_map(exchange: Exchange) -> None:
+def test_a_corrupt_byte_is_a_lost_map(exchange: Exchange) -> None:
     shuffle = exchange.register(maps=3, reducers=2)
     mark = os.urandom(32)
     for map in range(3):
@@ -205,7 +205,7 @@ def test_a_spoilt_byte_is_a_lost_map(exchange: Exchange) -> None:
     spoil(shuffle, mark, mark[:10] + bytes([mark[10] ^ 1]) + mark[11:])
     parts = shuffle.get(1)
     assert bytes(next(parts)) == b"fine"
-    with pytest.raises(PartLost, match=r"map 1 for reducer 1 in shuffle .* is spoilt") as caught:
+    with pytest.raises(PartLost, match=r"map 1 for reducer 1 in shuffle .* is corrupt") as caught:
         next(parts)
     assert (caught.value.shuffle, caught.value.map) == (shuffle.id, 1)
     assert isinstance(caught.value, ClusterError)
@@ -270,8 +270,8 @@ def test_a_pool_that_is_full_goes_on_on_disk(direct: bool) -> None:
 def test_many_who_put_a_little_share_the_memory(direct: bool) -> None:
     with Exchange(memory="4m", direct=direct) as exchange, ExitStack() as stack:
         place = exchange.address, exchange.secret
-        visits = [stack.enter_context(VISITS.visit(place)) for _ in range(80)]
-        written = [visit.write([b"a little"], 8).medium for visit in visits]
+        connections = [stack.enter_context(CONNECTIONS.borrow(place)) for _ in range(80)]
+        written = [connection.write([b"a little"], 8).medium for connection in connections]
         assert set(written) == {"memory"}
 
 
@@ -323,7 +323,7 @@ def test_a_closed_exchange_is_lost_to_all() -> None:
     waiter.shutdown()
     with pytest.raises(ExchangeLost, match=f"at 127.0.0.1:{shuffle.address[1]} is lost"):
         shuffle.put(0, [b""])
-    assert not VISITS.idle.get((shuffle.address, shuffle.secret))
+    assert not CONNECTIONS.idle.get((shuffle.address, shuffle.secret))
 
 
 def test_numbers_of_numpy_are_numbers(exchange: Exchange) -> None:
@@ -344,10 +344,10 @@ def test_who_can_not_enter_the_folders_goes_through_the_server(
     shuffle.put(0, [b"in place"])
     with monkeypatch.context() as patch:
         patch.setattr("pyrite.exchange.serverconnection.can_enter", lambda folder: False)
-        VISITS.end((exchange.address, exchange.secret))
+        CONNECTIONS.end((exchange.address, exchange.secret))
         shuffle.put(1, [b"through the server"])
         assert [bytes(each) for each in shuffle.get(0)] == [b"in place", b"through the server"]
-        VISITS.end((exchange.address, exchange.secret))
+        CONNECTIONS.end((exchange.address, exchange.secret))
     assert [bytes(each) for each in shuffle.get(0)] == [b"in place", b"through the server"]
     shuffle.forget()
 
@@ -374,7 +374,7 @@ def test_who_is_interrupted_hears_no_answer_to_an_older_question(
 ) -> None:
     shuffle = exchange.register(maps=1, reducers=1)
 
-    def interrupt(visit: ServerConnection, timeout_s: float | None) -> list[Any]:
+    def interrupt(connection: ServerConnection, timeout_s: float | None) -> list[Any]:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
@@ -411,16 +411,16 @@ def test_a_client_holds_nothing_open_between_puts(lasting: dict[str, Exchange]) 
 
 def test_what_is_removed_is_not_written_again(lasting: dict[str, Exchange]) -> None:
     exchange = lasting["through the server"]
-    visit = ServerConnection((exchange.address, exchange.secret))
-    segment = segment_name(visit.writer.writer, 1)
-    assert visit.ask("lease", 1, 100)[1] >= 100
-    visit.close()
+    connection = ServerConnection((exchange.address, exchange.secret))
+    segment = segment_name(connection.writer.writer, 1)
+    assert connection.ask("lease", 1, 100)[1] >= 100
+    connection.close()
     client = BlockClient(exchange.secret)
 
     def is_refused() -> bool:
         """A block that was under way when its writer died."""
         try:
-            client.write(visit.server, segment, 0, [b"late"], 100)
+            client.write(connection.block_server, segment, 0, [b"late"], 100)
         except BlockRefused as refused:
             return refused.reason == MEANING[Reason.FORGOTTEN]
         return False
@@ -435,10 +435,10 @@ def test_idle_connections_to_exchanges_that_ended_are_closed(
 ) -> None:
     with Exchange(memory="1m") as exchange:
         shuffle = exchange.register(maps=1, reducers=1)
-        with VISITS.visit((shuffle.address, shuffle.secret)) as visit:
+        with CONNECTIONS.borrow((shuffle.address, shuffle.secret)) as connection:
             pass
         # As in a process that does not own it.
-        exchange.desk.stop()
-        until(lambda: visit.is_over)
+        exchange.server.stop()
+        until(lambda: connection.is_over)
         lasting["in place"].register(maps=1, reducers=1).forget()
-        assert (shuffle.address, shuffle.secret) not in VISITS.idle
+        assert (shuffle.address, shuffle.secret) not in CONNECTIONS.idle

@@ -29,7 +29,7 @@ def test_who_waits_very_long_ends_nothing(lasting: dict[str, Exchange], timeout_
     next(parts)
     with ThreadPoolExecutor(1) as waiter:
         rest = waiter.submit(lambda: [bytes(each) for each in parts])
-        # The desk goes round with it more than once.
+        # The server polls more than once during this wait.
         until(lambda: rest.running() or rest.done())
         for _ in range(3):
             exchange.register(maps=1, reducers=1).forget()
@@ -38,19 +38,19 @@ def test_who_waits_very_long_ends_nothing(lasting: dict[str, Exchange], timeout_
     shuffle.forget()
 
 
-def test_a_desk_is_patient_with_who_waits_very_long(lasting: dict[str, Exchange]) -> None:
+def test_a_server_is_patient_with_who_waits_very_long(lasting: dict[str, Exchange]) -> None:
     exchange = lasting["in place"]
     shuffle = exchange.register(maps=1, reducers=1)
-    visit = ServerConnection((exchange.address, exchange.secret))
+    connection = ServerConnection((exchange.address, exchange.secret))
     asked = ServerConnection((exchange.address, exchange.secret))
     with ThreadPoolExecutor(1) as waiter:
-        found = waiter.submit(visit.ask, "find", shuffle.id, 0, 0, 3e6, wait_s=None)
-        # When the third is answered, the desk has waited with the first.
+        found = waiter.submit(connection.ask, "find", shuffle.id, 0, 0, 3e6, wait_s=None)
+        # When the third is answered, the server has waited with the first.
         for _ in range(3):
             assert asked.ask("missing", shuffle.id) == ["missing", [0]]
         shuffle.put(0, [b"there"])
         assert found.result(60)[0] == "found"
-    visit.close()
+    connection.close()
     asked.close()
     shuffle.forget()
 
@@ -87,18 +87,18 @@ def test_a_client_asks_the_kernel_again_for_a_long_wait(
     shuffle.forget()
 
 
-def test_a_desk_that_does_not_answer_is_lost(
+def test_a_server_that_does_not_answer_is_lost(
     lasting: dict[str, Exchange], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exchange = lasting["in place"]
     shuffle = exchange.register(maps=1, reducers=1)
-    visit = ServerConnection((exchange.address, exchange.secret))
+    connection = ServerConnection((exchange.address, exchange.secret))
     monkeypatch.setattr("pyrite.exchange.serverconnection.LONGEST_S", 0.0)
     # Each look at the clock finds that ten minutes have passed.
     monkeypatch.setattr("pyrite.exchange.serverconnection.monotonic", count(0.0, 600.0).__next__)
     with pytest.raises(ExchangeLost, match="it does not answer"):
-        # The desk is told that it may take for ever.
-        visit.ask("find", shuffle.id, 0, 0, None, wait_s=0.0)
-    visit.close()
+        # The request allows the server to take for ever.
+        connection.ask("find", shuffle.id, 0, 0, None, wait_s=0.0)
+    connection.close()
     monkeypatch.undo()
     shuffle.forget()

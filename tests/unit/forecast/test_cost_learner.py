@@ -77,6 +77,6 @@ def test_each_partition_of_a_group_makes_its_own_kept_rows() -> None:
     story.run(6.0, 0, 1, 2, stored=(0, 2))
     assert [len(learner.ran[0, index].missing) for index in range(3)] == [1, 0, 1]
     story.tell({"kind": "TimerFired"}, {"kind": "FinishJob", "job": 0, "error": None})
-    workload = learner.told("by hand").workload
+    workload = learner.recorded_run("by hand").workload
     assert workload.kept[KEPT].making_s == pytest.approx({0: 2.0, 2: 2.0})
     assert workload.stages[0].cpu_s == pytest.approx([0.0, 2.0, 0.0])

@@ -169,7 +169,7 @@ def test_jobs_that_failed_are_left_out_and_that_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "blame"),
     [
-        (b"", "no job that ended well"),
+        (b"", "no job that succeeded"),
         (b"# A readme\n", "line 1 is no JSON"),
         (b"[1, 2]\n", "line 1 is no event"),
         (b"\xff\xfe\x00", "is no text"),

@@ -39,7 +39,7 @@ class Node:
         """So many results, waited for as a parent does."""
         found: list[Done] = []
         while len(found) < count and not self.server.closed:
-            assert select.select([self.server.control], [], [], PATIENCE_S)[0]
+            assert select.select([self.server.poll], [], [], PATIENCE_S)[0]
             found += self.server.receive()
         return found
 

@@ -367,7 +367,7 @@ from pyrite.blocks.segments import Folders
 from pyrite.remote.process import ServerProcess
 server = ServerProcess.start(Folders(sys.argv[1], sys.argv[1], "node-0"), os.urandom(32))
 if sys.argv[2] == "held":
-    os.set_inheritable(server.words.sock.fileno(), True)
+    os.set_inheritable(server.control.sock.fileno(), True)
     if os.fork() == 0:
         sys.stdin.read()
         os._exit(0)

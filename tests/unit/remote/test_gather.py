@@ -17,7 +17,7 @@ from pyrite.blocks.segments import Folders
 from pyrite.ids import Medium
 from pyrite.remote.asking import WINDOW, ByteRange
 from pyrite.remote.client import BlockClient
-from pyrite.remote.errors import BlockGone, BlockRefused, BlockSpoilt, PeerLost
+from pyrite.remote.errors import BlockGone, BlockRefused, OutputCorrupt, PeerLost
 from pyrite.remote.process import ServerProcess
 from pyrite.remote.protocol import (
     MAGIC,
@@ -99,7 +99,7 @@ def test_gone_and_spoilt_ones_among_others(
     blocks[7] = ByteRange("e0-9", 0, 100)
     blocks[9] = ByteRange("e0-1", len(data) - 50, 100)
     blocks[11] = ByteRange("e0-1", 0, 0)
-    kinds = {3: BlockSpoilt, 7: BlockGone, 9: BlockGone, 11: BlockSpoilt}
+    kinds = {3: OutputCorrupt, 7: BlockGone, 9: BlockGone, 11: OutputCorrupt}
     for place, found in enumerate(client.gather(server.address, blocks, [0])):
         if place in kinds:
             assert type(found) is kinds[place] and found.segment == blocks[place].segment
@@ -107,7 +107,7 @@ def test_gone_and_spoilt_ones_among_others(
             assert parts_in(found, [0]) == [outputs[place][0]]
     # What is spoilt elsewhere in the output is no matter to who does not want it.
     assert isinstance(client.gather(server.address, blocks[3:4], [1])[0], memoryview)
-    with pytest.raises(BlockSpoilt):
+    with pytest.raises(OutputCorrupt):
         client.gather_into(server.address, blocks[3], [0], memoryview(bytearray(100)))
     with pytest.raises(BlockGone):
         client.gather_into(server.address, blocks[7], [0], memoryview(bytearray(100)))
@@ -147,7 +147,7 @@ def test_a_part_that_a_selection_does_not_have_is_no_loss_of_the_node(
     Path(folders.path("e0-2", "memory")).write_bytes(copy[:length])
     (link,) = client.links.values()
     (found,) = client.gather(server.address, [ByteRange("e0-2", 0, length)], [0, 3, 5])
-    assert isinstance(found, BlockSpoilt)
+    assert isinstance(found, OutputCorrupt)
     assert list(client.links.values()) == [link]
 
 

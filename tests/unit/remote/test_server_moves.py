@@ -136,14 +136,14 @@ def test_a_parent_does_not_wait_for_a_server_that_does_not_read(nodes: list[Node
     here.server.forget(f"e1-{number}" for number in range(100_000))
     for id in range(300):
         here.server.move(MoveOrder(id, "e0-1", f"moved-{id}", "memory", there.server.address))
-    assert here.server.words.outbox
+    assert here.server.control.outbox
     assert here.server.receive() == []
     here.signal(signal.SIGCONT)
     assert here.heard(300) == [(id, None) for id in range(300)]
-    assert not here.server.words.outbox
+    assert not here.server.control.outbox
     assert all(there.bytes_of(f"moved-{id}") == data for id in range(300))
     # What was waited for is no news any more.
-    assert not select.select([here.server.control], [], [], 0)[0]
+    assert not select.select([here.server.poll], [], [], 0)[0]
 
 
 def test_a_server_does_not_wait_for_a_parent_that_does_not_hear(
@@ -155,7 +155,7 @@ def test_a_server_does_not_wait_for_a_parent_that_does_not_hear(
         here.server.move(MoveOrder(id, "e0-2", "moved-1", "disk", None))
     here.server.move(MoveOrder(20_000, "e0-1", "moved-2", "disk", None))
     while "moved-2" not in here.segments():
-        here.server.words.outbox.flush()
+        here.server.control.outbox.flush()
         assert client.read(here.server.address, "e0-1", 0, 1000) == data
     assert [id for id, _ in here.heard(20_001)] == list(range(20_001))
 

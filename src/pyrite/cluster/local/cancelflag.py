@@ -1,4 +1,4 @@
-"""Which attempt to cancel: a word in shared memory that a signal tells the executor to read."""
+"""The attempt to cancel: a number in shared memory; a signal makes the executor read it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WORD = struct.Struct("<q")
 
 
 class CancelFlag:
-    """One number per executor, written by the driver and read in the signal's handler."""
+    """One number per executor: the driver writes it, the signal handler reads it."""
 
     def __init__(self, folders: Folders, executor: int) -> None:
         path = os.path.join(folders.memory, f"cancel-{executor}")
@@ -28,5 +28,5 @@ class CancelFlag:
         WORD.pack_into(self.map, 0, attempt + 1)
 
     def get(self) -> int:
-        """The attempt to cancel; -1 where there is none."""
+        """The attempt to cancel; -1 if there is none."""
         return int(WORD.unpack_from(self.map, 0)[0]) - 1

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 class LocalCluster:
     """Processes, sockets, timers and shared memory of this machine.
 
-    Where nodes are served, each has a block server that the others read its blocks from, and the
-    driver has a node of its own; else there is one node, which the driver shares.
+    If nodes are served, each has a block server from which the others read its blocks, and the
+    driver has a node of its own; otherwise the driver shares the only node.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class LocalCluster:
         self.wake_read, write = socket.socketpair()
         self.wake_read.setblocking(False)
         write.setblocking(False)
-        # A file object, not its number: once closed, it can't be mistaken for another file.
+        # A file object, not a descriptor: once closed, it can't be mistaken for another file.
         self.wake_write = io.FileIO(write.detach(), "w")
         self.posted = Posted(self.wake_write.write)
         self.poll = select.epoll()
@@ -102,7 +102,7 @@ class LocalCluster:
         self.space = DriverSpace(SegmentWriter, self.folders, self.post, self.threads)
 
     def _start_nodes(self, nodes: Sequence[LocalNode]) -> None:
-        """Starts all of them at once, and waits until all are there."""
+        """Starts all nodes at once, and waits until all listen."""
         for node in nodes:
             self.hosts.begin(node)
         while not all(node.listens for node in self.hosts.starting.values()):
@@ -113,7 +113,7 @@ class LocalCluster:
 
     @property
     def nodes(self) -> dict[NodeId, LocalNode]:
-        """Those that take part."""
+        """The nodes that have joined."""
         return self.hosts.nodes
 
     def add_node(self, pool_bytes: int) -> NodeId:
@@ -134,7 +134,7 @@ class LocalCluster:
         return node.id
 
     def _send_nodes(self) -> None:
-        """Everyone who reads blocks knows where each node's block server is."""
+        """Sends the addresses of all block servers to all that read blocks."""
         if self.ways.secret is None:
             return
         self.neighbours.meet(self.ways.secret, self.hosts.addresses())
@@ -220,7 +220,7 @@ class LocalCluster:
             else:
                 self._read_node(fd)
         now_s = self.now_s()
-        # After what was said meanwhile: it may have been heard late.
+        # After reading: answers may have been waiting in the sockets.
         for pid in self.watch.tend(self.hosts.asked, now_s):
             send_signal(pid, signal.SIGKILL)
         self.events.extend(self.timers.take_due(now_s))
@@ -232,17 +232,17 @@ class LocalCluster:
                 executor.joined = executor.host.proven = True
             self.events.extend(decode(executor, message))
         if executor.link.closed:
-            # How it ended, the fork server will say in a moment.
+            # The fork server will report how it ended.
             self.poll.unregister(executor.link.sock)
             del self.links[executor.link.sock.fileno()]
 
     def _read_node(self, fd: int) -> None:
         for node in self.hosts.all:
-            if node.server is not None and fd == node.server.control.fileno():
+            if node.server is not None and fd == node.server.poll.fileno():
                 self._read_server(node, node.server)
                 return
-            if node.launcher is not None and fd == node.launcher.link.sock.fileno():
-                self._read_fork_server(node, node.launcher)
+            if node.fork_server is not None and fd == node.fork_server.link.sock.fileno():
+                self._read_fork_server(node, node.fork_server)
                 return
 
     def _read_server(self, node: LocalNode, server: ServerProcess) -> None:
@@ -253,17 +253,17 @@ class LocalCluster:
         elif node.id in self.hosts.starting:
             self.hosts.admit_if_ready(node)
 
-    def _read_fork_server(self, node: LocalNode, launcher: ForkServerProcess) -> None:
-        self.watch.mark_alive(launcher.process.pid)
-        for message in launcher.read():
+    def _read_fork_server(self, node: LocalNode, fork_server: ForkServerProcess) -> None:
+        self.watch.mark_alive(fork_server.process.pid)
+        for message in fork_server.read():
             executor = self.by_id.get(message[1])
             if executor is not None:
                 self._note_executor(executor, message)
-        if launcher.link.closed and not self.closing:
-            self._lose_fork_server(node, launcher)
+        if fork_server.link.closed and not self.closing:
+            self._lose_fork_server(node, fork_server)
 
     def _note_executor(self, executor: ExecutorLink, message: Message) -> None:
-        """What the fork server says of an executor."""
+        """Handles a fork server's message about an executor."""
         match message:
             case ("forked", _, pid):
                 executor.pid = pid
@@ -280,7 +280,7 @@ class LocalCluster:
                 self._bury(executor, end)
 
     def _bury(self, executor: ExecutorLink, reason: str) -> None:
-        """The executor has ended: its last words first, then the news."""
+        """Reads the last messages of an executor that has ended, then reports its end."""
         if not executor.link.closed:
             self._read_executor(executor)
             if not executor.link.closed:
@@ -289,10 +289,10 @@ class LocalCluster:
         executor.link.close()
         del self.by_id[executor.id]
         del self.conversation.peers[executor.id]
-        # Its folder may have gone, with its node.
+        # Its folder may have been removed with its node.
         with contextlib.suppress(FileNotFoundError):
             remove_spills(executor.host.folders.disk, executor.pid)
-            os.unlink(executor.word.path)
+            os.unlink(executor.flag.path)
         if executor.pid is not None:
             reason = self.watch.end_of(executor.pid, reason)
             self.watch.forget(executor.pid)
@@ -309,7 +309,7 @@ class LocalCluster:
             case do.CancelTask():
                 executor = self.by_id.get(command.executor)
                 if executor is not None and executor.pid is not None:
-                    executor.word.set(command.attempt)
+                    executor.flag.set(command.attempt)
                     send_signal(executor.pid, signal.SIGUSR1)
             case do.KillExecutor():
                 executor = self.by_id.get(command.executor)
@@ -318,7 +318,7 @@ class LocalCluster:
                     kill_tree(executor.pid)
             case do.StartExecutor():
                 node = self.nodes.get(command.node)
-                # One that died before its whole node did has been replaced with that.
+                # If its whole node was lost after it, the new node has replaced it already.
                 if node is not None and len(self._executors_of(node)) < node.shape.executors:
                     self._start_executor(node)
             case do.GrantSpace() if command.writer == DRIVER:
@@ -340,10 +340,10 @@ class LocalCluster:
             case do.SetTimer():
                 self.timers.set(command)
             case do.DeliverResult() | do.CountAccumulators() | do.FinishJob() | do.TellMemory():
-                raise AssertionError("the desk performs these")
+                raise AssertionError("the driver's waiters perform these")
             case _:
-                told = self.conversation.send(command)
-                assert told, f"nobody performs {command!r}"
+                sent = self.conversation.send(command)
+                assert sent, f"nobody performs {command!r}"
 
     def _flush(self) -> None:
         for executor in self.by_id.values():
@@ -376,8 +376,8 @@ class LocalCluster:
     # Processes
 
     def _joined(self, node: LocalNode) -> None:
-        """A node takes part from now on."""
-        # The driver's memory is for what the driver puts there.
+        """Reports a node that joins, and starts its executors."""
+        # The driver's memory is for the driver's own blocks.
         lends = node.id != DRIVER_NODE
         storage_only = lends and not node.shape.executors
         self.events.append(ev.NodeJoined(node.id, node.shape.pool_bytes, lends, storage_only))
@@ -386,22 +386,21 @@ class LocalCluster:
             self._start_executor(node)
 
     def _left(self, node: LocalNode, reason: str) -> None:
-        """A node has gone, with its executors."""
+        """Reports a node that was lost with its executors."""
         self._end_executors(node, reason)
         self.events.append(ev.NodeLost(node.id, reason))
         self._send_nodes()
 
-    def _lose_fork_server(self, node: LocalNode, launcher: ForkServerProcess) -> None:
-        """The fork server was killed; its executors die with it. Another starts when one is
-        wanted."""
-        pid = launcher.process.pid
+    def _lose_fork_server(self, node: LocalNode, fork_server: ForkServerProcess) -> None:
+        """Ends the executors of a fork server that was killed; another starts when needed."""
+        pid = fork_server.process.pid
         what = "the process that executors are forked from was killed"
         reason = self.watch.end_of(pid, what)
         self.watch.forget(pid)
         if self.ways.secret is not None:
             self.hosts.lose(node, reason)
             return
-        launcher.close(timeout_s=1.0)
+        fork_server.close(timeout_s=1.0)
         self._end_executors(node, reason)
 
     def _executors_of(self, node: LocalNode) -> list[ExecutorLink]:
@@ -414,7 +413,7 @@ class LocalCluster:
         for executor in self._executors_of(node):
             self._bury(executor, reason)
         if pids:
-            # A fork server that was killed could not end what their tasks had started.
+            # The killed fork server could not end the processes that their tasks started.
             kill_all(lambda: in_sessions(pids))
 
     def _start_executor(self, node: LocalNode) -> None:

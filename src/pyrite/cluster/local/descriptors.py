@@ -1,4 +1,4 @@
-"""Whether the driver may open as many files as its executors need."""
+"""Checks that the driver may open as many files as its executors need."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import resource
 
 from pyrite.errors import UserError
 
-# Of an executor: its socket, the end that goes to the fork server, and its word for cancelling.
+# An executor's socket, the end that goes to the fork server, and its cancel flag.
 PER_EXECUTOR = 3
-# Of a node: its locks, the sockets of its fork server and block server, a poll, and a pipe to start
-# one.
+# A node's locks, the sockets of its fork server and block server, a poll, and a pipe to start one.
 PER_NODE = 8
 # For everything else that the engine and the program open.
 SPARE = 64
 
 
 def check_descriptors(executors: int, nodes: int) -> None:
-    """Raises the limit of open files as far as it must and may be."""
+    """Raises the limit of open files if needed; fails if the hard limit is too low."""
     needed = open_files() + executors * PER_EXECUTOR + nodes * PER_NODE + SPARE
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or needed <= soft:
@@ -35,7 +34,7 @@ def check_descriptors(executors: int, nodes: int) -> None:
 
 
 def open_files() -> int:
-    """How many this process has open."""
+    """The number of this process's open files."""
     try:
         return len(os.listdir("/proc/self/fd"))
     except OSError:

@@ -1,4 +1,4 @@
-"""An executor of the local adapter, as the driver holds it."""
+"""The driver's side of an executor process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyrite.ids import ExecutorId
 
 
 class ExecutorLink(Peer):
-    """One executor process."""
+    """The connection to one executor process."""
 
     def __init__(
         self, id: ExecutorId, host: LocalNode, sock: socket.socket, poll: select.epoll
@@ -23,7 +23,7 @@ class ExecutorLink(Peer):
         self.host = host
         self.link = Link(sock, poll)
         try:
-            self.word = CancelFlag(host.folders, id)
+            self.flag = CancelFlag(host.folders, id)
         except OSError:
             sock.close()
             raise

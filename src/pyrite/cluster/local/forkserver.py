@@ -35,20 +35,19 @@ from pyrite.remote.outbox import Outbox
 
 PR_SET_PDEATHSIG = 1
 STACK_BYTES = 64 << 20
-# What is asked of children: who was stopped or continues, and who has ended and is still to be
-# waited for.
+# Flags of waitid: children that were stopped or continued; children that ended, left unreaped.
 HALTED = os.WSTOPPED | os.WCONTINUED | os.WNOHANG
 ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT
-# A young collection every so many allocations: batches of rows are no garbage.
+# Fewer young collections than by default: batches of rows are no garbage.
 GC_THRESHOLD = (50_000, 20, 50)
 
 
 def main(fd: int, options: dict[str, Any]) -> None:
     """Forks executors on request until the driver's end of the socket closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # As PySpark's workers do: the output of a program is what the driver prints, and nothing else.
+    # As PySpark's workers do: only the driver prints to standard output.
     print_to_errors()
-    # What tasks start, and leave behind, can be found and ended in the end.
+    # So that processes which tasks leave behind can be found and ended.
     adopt_orphans()
     with socket.socket(fileno=fd) as control:
         install_if_wanted()
@@ -61,10 +60,10 @@ def main(fd: int, options: dict[str, Any]) -> None:
 
 
 class ForkServer:
-    """Forks, reaps and reports; cleans up when the driver is gone."""
+    """Forks, reaps and reports executors; cleans up when the driver is gone."""
 
     def __init__(self, control: socket.socket, options: dict[str, Any]) -> None:
-        # Neither side waits for the other to read: both could wait for ever.
+        # If each side waited for the other to read, both could wait for ever.
         control.setblocking(False)
         self.control = control
         self.options = options
@@ -92,11 +91,11 @@ class ForkServer:
                 self.outbox.flush()
         finally:
             self.end_executors()
-        # The driver has ended, or has no more use for them.
+        # The driver has ended, or does not need them any more.
         remove_folders(self.options["traces"])
 
     def listen(self) -> bool:
-        """Does what the driver says; False where it has gone."""
+        """Handles the driver's messages; False if the driver is gone."""
         try:
             data, fds, _, _ = socket.recv_fds(self.control, 4096, 8)
         except BlockingIOError:
@@ -138,21 +137,21 @@ class ForkServer:
         with contextlib.suppress(BlockingIOError):
             while os.read(self.wake, 512):
                 pass
-        # Who has ended is no child for the first question: the second is asked in any case.
+        # The first loop stops with an error if only ended children are left: reap them anyway.
         with contextlib.suppress(ChildProcessError):
             while (news := os.waitid(os.P_ALL, 0, HALTED)) is not None:
                 if news.si_pid in self.children:
-                    word = "stopped" if news.si_code == os.CLD_STOPPED else "continued"
-                    self.send(word, self.children[news.si_pid])
+                    state = "stopped" if news.si_code == os.CLD_STOPPED else "continued"
+                    self.send(state, self.children[news.si_pid])
         with contextlib.suppress(ChildProcessError):
             while (news := os.waitid(os.P_ALL, 0, ENDED)) is not None:
                 self.bury(news.si_pid)
 
     def bury(self, pid: int) -> None:
-        """Tells of an executor's end; what its tasks started ends with it."""
+        """Reaps a child; reports it if it was an executor, and ends what its tasks started."""
         executor = self.children.get(pid)
         if executor is not None:
-            # Before it is waited for: until then its session's id is no other's.
+            # Before it is reaped: until then no other session can have its id.
             self.end_session(pid)
             del self.children[pid]
         _, status = os.waitpid(pid, 0)
@@ -160,17 +159,18 @@ class ForkServer:
             self.send("exited", executor, os.waitstatus_to_exitcode(status))
 
     def end_session(self, leader: int) -> None:
-        """Kills what an executor's tasks have left in its session: it is adopted, if there is
-        anything."""
+        """Kills what an executor's tasks left in its session: such processes are adopted children
+        by now."""
         if children() - self.children.keys():
             kill_all(lambda: in_sessions({leader}))
 
-    def send(self, *words: Any) -> None:
-        """Tells the driver something; what it said before it went is heard all the same."""
-        self.outbox.send(pack(words))
+    def send(self, *message: Any) -> None:
+        """Sends a message to the driver; if that is gone, its last messages are still handled."""
+        self.outbox.send(pack(message))
 
     def end_executors(self) -> None:
-        """Ends executors, and whatever their tasks started: by now all of it descends from here."""
+        """Ends all executors, and all processes that their tasks started: these are descendants of
+        this process by now."""
         for pid in self.children:
             send_signal(pid, signal.SIGKILL)
         for pid in self.children:
@@ -184,12 +184,12 @@ class ForkServer:
 
 
 def run_executor(executor: ExecutorId, fd: int, fork_server: int, options: dict[str, Any]) -> int:
-    """The life of an executor, in its own process."""
+    """Runs an executor, in its own process."""
     from pyrite.cluster.local.cancelflag import CancelFlag
     from pyrite.execute.store import Store
     from pyrite.execute.worker import Stopped, Worker, WorkerLimits
 
-    # What its tasks start is in its session, unless it leaves that, and ends with it.
+    # Processes that its tasks start are in its session, unless they leave it, and end with it.
     os.setsid()
     # An executor must not outlive the fork server, whatever happens to it.
     if sys.platform == "linux":
@@ -207,9 +207,9 @@ def run_executor(executor: ExecutorId, fd: int, fork_server: int, options: dict[
     channel = SocketChannel(socket.socket(fileno=fd))
     store = Store(folders, limits.network_timeout_s)
     worker = Worker(executor, channel, store, limits)
-    word = CancelFlag(folders, executor)
-    worker.cancelled = word.get
-    signal.signal(signal.SIGUSR1, lambda *_: worker.interrupt(word.get()))
+    flag = CancelFlag(folders, executor)
+    worker.cancelled = flag.get
+    signal.signal(signal.SIGUSR1, lambda *_: worker.interrupt(flag.get()))
     try:
         worker.channel.send(("ready", os.getpid()))
         worker.serve()
@@ -219,13 +219,13 @@ def run_executor(executor: ExecutorId, fd: int, fork_server: int, options: dict[
 
 
 def raise_limits(memory_bytes: int) -> None:
-    """A deep stack, and an end to memory before the machine has to look for a victim."""
+    """Allows a deep stack, and limits memory, so that the kernel's OOM killer stays out of it."""
     with contextlib.suppress(ValueError, OSError):
         _, hard = resource.getrlimit(resource.RLIMIT_STACK)
         resource.setrlimit(resource.RLIMIT_STACK, (STACK_BYTES, hard))
     with contextlib.suppress(ValueError, OSError):
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        # Each segment that is mapped takes one.
+        # Each mapped segment takes one.
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with contextlib.suppress(ValueError, OSError):
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -236,7 +236,7 @@ def raise_limits(memory_bytes: int) -> None:
 
 
 def data_bytes() -> int:
-    """The memory that RLIMIT_DATA counts, as this process has it now."""
+    """The bytes of this process that count for RLIMIT_DATA."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[5]) * resource.getpagesize()

@@ -1,4 +1,4 @@
-"""The driver's side of the fork server: starts it, asks it for executors, hears of their ends."""
+"""The driver's side of the fork server: starts it, requests executors, receives their ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOOT = (
 
 
 class ForkServerProcess:
-    """The fork server process and the link to it, which the driver's poll listens to."""
+    """The fork server process and its link, which is registered in the driver's poll."""
 
     def __init__(
         self, options: dict[str, Any], environment: dict[str, str], poll: select.epoll
@@ -45,7 +45,7 @@ class ForkServerProcess:
                     pass_fds=(theirs.fileno(),),
                     # Equal keys hash equally in all executors.
                     env={**os.environ, **environment, "PYTHONHASHSEED": "0"},
-                    # Ctrl-C in the terminal is the driver's to handle.
+                    # The driver alone handles Ctrl-C in the terminal.
                     start_new_session=True,
                     stdin=subprocess.DEVNULL,
                 )
@@ -56,28 +56,28 @@ class ForkServerProcess:
         self.poll = poll
 
     def fork(self, executor: int) -> socket.socket:
-        """Asks for an executor; gives the driver's end of its socket."""
+        """Requests an executor; returns the driver's end of its socket."""
         ours, theirs = socket.socketpair()
         self.link.outbox.send(pack(("fork", executor)), theirs)
         return ours
 
     def ping(self) -> None:
-        """Asks for an answer; `read` says nothing of it, but there is something to read."""
+        """Requests an answer; it wakes the poll, and `read` drops it."""
         self.link.outbox.send(pack(("ping",)))
 
     def read(self) -> list[Message]:
-        """What it has said of executors; `link.closed` is set when it has gone."""
+        """Returns its messages about executors; `link.closed` is set once it has ended."""
         self.link.outbox.flush()
         return [message for message in self.link.read() if message != ("pong",)]
 
     def hang_up(self) -> None:
-        """Tells the fork server that it is not wanted any more: it ends, with the executors."""
+        """Closes the socket: the fork server ends, with its executors."""
         self.link.outbox.clear()
         with contextlib.suppress(OSError, ValueError):
             self.poll.unregister(self.link.sock)
         self.link.close()
 
     def close(self, timeout_s: float) -> None:
-        """Ends the fork server, and with it the executors; waits until it has gone."""
+        """Ends the fork server with its executors, and waits for its end."""
         self.hang_up()
         wait_or_kill(self.process, timeout_s)

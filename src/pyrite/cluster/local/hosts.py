@@ -1,4 +1,4 @@
-"""The nodes of a local cluster: those that take part, and those that start."""
+"""The nodes of a local cluster: those that have joined, and those that start."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pyrite.ids import NodeId
 from pyrite.remote.errors import Address
 from pyrite.schedule.events import Event
 
-# A node that was of no use so often in a row is not started again.
+# After so many failed starts in a row the context ends.
 FAILED_STARTS = 4
 
 
 class Hosts:
-    """Starts nodes, and starts lost ones anew; the driver's own is never lost.
+    """Starts nodes, and restarts lost ones; the driver's own node is never lost.
 
-    `joined` is told of nodes that begin to take part, `left` of those that did and have gone.
+    Calls `joined` for each node that joins, and `left` for each joined node that ends.
     """
 
     def __init__(
@@ -44,13 +44,13 @@ class Hosts:
         self.starting: dict[NodeId, LocalNode] = {}
         self.failed_starts: dict[NodeId, int] = {}
         self.next_storage = 0
-        # Whether nodes take part as soon as they can; until then they wait for each other.
+        # Whether nodes join as soon as they listen; until then they wait for each other.
         self.open = False
 
     def plan(
         self, shapes: Sequence[NodeShape], driver_pool_bytes: int, served: bool
     ) -> list[LocalNode]:
-        """The nodes to start, the driver's first; nothing is made of them yet."""
+        """Returns the nodes to start, the driver's first; starts none of them."""
         hosts = [shape for shape in shapes if shape.executors]
         nodes = [self.new(NodeId(f"node-{n}"), shape) for n, shape in enumerate(hosts)]
         if served:
@@ -68,19 +68,19 @@ class Hosts:
 
     @property
     def all(self) -> tuple[LocalNode, ...]:
-        """Those that take part and those that start."""
+        """The nodes that have joined, and those that start."""
         return (*self.nodes.values(), *self.starting.values())
 
     def addresses(self) -> dict[NodeId, Address]:
-        """Where the block servers of those that take part listen."""
+        """The addresses of the joined nodes' block servers."""
         return {node.id: node.address for node in self.nodes.values() if node.address}
 
     def asked(self) -> dict[int, Probed]:
-        """All processes that are asked whether they live."""
+        """All processes that are pinged."""
         return {pid: asked for node in self.all for pid, asked in node.asked().items()}
 
     def begin(self, node: LocalNode) -> None:
-        """Starts a node; it takes part once its block server listens."""
+        """Starts a node; it joins once its block server listens."""
         self.starting[node.id] = node
         try:
             node.start(self.ways)
@@ -94,14 +94,14 @@ class Hosts:
             self.admit(node)
 
     def admit(self, node: LocalNode) -> None:
-        """The node takes part from now on."""
+        """The node joins the cluster."""
         self.starting.pop(node.id, None)
         self.nodes[node.id] = node
         node.proven = not node.shape.executors
         self.joined(node)
 
     def lose_server(self, node: LocalNode) -> None:
-        """A node's block server has ended, of itself or since it was killed."""
+        """Handles the end of a node's block server."""
         server = node.server
         assert server is not None
         reason = self.watch.end_of(server.process.pid, "its block server was killed")
@@ -109,13 +109,13 @@ class Hosts:
         if node is not self.driver:
             self.lose(node, reason)
             return
-        # What the driver has put into its folders is still there.
+        # The driver's blocks are still in its folders.
         self.watch.forget(server.process.pid)
         self._count_failure(node, node.listens, reason)
         node.restart_server(self.ways)
 
     def lose(self, node: LocalNode, reason: str) -> None:
-        """All of a node goes with a part of it; it starts anew, with nothing."""
+        """Ends a node that has lost a process, and starts it again, empty."""
         self.end(node, reason)
         self._count_failure(node, node.proven, reason)
         if node is self.driver:
@@ -123,24 +123,24 @@ class Hosts:
         self.begin(self.new(node.id, node.shape))
 
     def end(self, node: LocalNode, reason: str) -> None:
-        """Ends a node, for good."""
-        took_part = self.nodes.pop(node.id, None) is not None
+        """Ends a node for good."""
+        had_joined = self.nodes.pop(node.id, None) is not None
         self.starting.pop(node.id, None)
         for pid in node.asked():
             self.watch.forget(pid)
         node.end(timeout_s=1.0)
-        if took_part:
+        if had_joined:
             self.left(node, reason)
 
-    def _count_failure(self, node: LocalNode, was_of_use: bool, reason: str) -> None:
-        """Raises where a node, or the driver's block server, fails to start again and again."""
-        failed = 0 if was_of_use else self.failed_starts.get(node.id, 0) + 1
+    def _count_failure(self, node: LocalNode, had_started: bool, reason: str) -> None:
+        """Raises if a node, or the driver's block server, fails to start too often in a row."""
+        failed = 0 if had_started else self.failed_starts.get(node.id, 0) + 1
         self.failed_starts[node.id] = failed
         if failed >= FAILED_STARTS:
             raise ClusterError(f"{node.id} could not be started, {failed} times in a row: {reason}")
 
     def remove(self, newcomers: Iterable[LocalNode]) -> None:
-        """Ends all of them at once, with those that have not been admitted yet."""
+        """Ends all nodes at once, those that have not been admitted yet included."""
         nodes = (*self.all, *newcomers)
         for node in nodes:
             node.hang_up()

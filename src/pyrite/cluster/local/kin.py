@@ -1,4 +1,4 @@
-"""The processes that tasks started, found in /proc and ended."""
+"""Finds the processes that tasks started, in /proc, and ends them."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def adopt_orphans() -> None:
 
 
 def children() -> set[int]:
-    """The children of this process, which has one thread, adopted ones among them."""
+    """The children of this single-threaded process, including adopted ones."""
     pid = os.getpid()
     try:
         with open(f"/proc/{pid}/task/{pid}/children") as file:
             return set(map(int, file.read().split()))
     except FileNotFoundError:
-        # A kernel without this file.
+        # Some kernels do not have this file.
         return {each.pid for each in running() if each.parent == pid}
 
 
 def running() -> list[RunningProcess]:
-    """All processes, apart from those that have ended and were not waited for."""
+    """All processes except zombies."""
     found = []
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if name.isdigit():
@@ -52,7 +52,7 @@ def running() -> list[RunningProcess]:
 
 
 def descendants(pid: int) -> list[int]:
-    """Those that the process started, directly or not, and that still have their parents."""
+    """The descendants of a process whose parents are still alive."""
     children: dict[int, list[int]] = {}
     for each in running():
         children.setdefault(each.parent, []).append(each.pid)
@@ -63,12 +63,12 @@ def descendants(pid: int) -> list[int]:
 
 
 def in_sessions(leaders: set[int]) -> list[int]:
-    """Those in the sessions of the leaders, which may have ended."""
+    """The processes in the leaders' sessions; the leaders may have ended."""
     return [each.pid for each in running() if each.session in leaders]
 
 
 def kill_all(find: Callable[[], Iterable[int]]) -> None:
-    """Kills what is found until nothing new is: one may have started another meanwhile."""
+    """Kills what `find` returns until it finds nothing new: one may start another meanwhile."""
     killed: set[int] = set()
     while new := set(find()) - killed:
         for pid in new:
@@ -77,12 +77,12 @@ def kill_all(find: Callable[[], Iterable[int]]) -> None:
 
 
 def kill_tree(pid: int) -> None:
-    """Kills a process with all that it started, in whatever sessions they are."""
+    """Kills a process with all its descendants, whatever their sessions."""
     for each in (pid, *descendants(pid)):
         send_signal(each, signal.SIGKILL)
 
 
 def send_signal(pid: int, number: signal.Signals) -> None:
-    """Sends a signal, if the process is there."""
+    """Sends a signal, if the process exists."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)

@@ -1,4 +1,4 @@
-"""The driver's end of the conversation with one process."""
+"""The driver's end of the socket to one process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LINKS: weakref.WeakSet[Link] = weakref.WeakSet()
 
 
 class Link:
-    """A socket that never makes the driver wait: what can't be sent yet stays in the outbox."""
+    """A non-blocking socket: what can't be sent yet stays in the outbox."""
 
     def __init__(self, sock: socket.socket, poll: select.epoll) -> None:
         sock.setblocking(False)
@@ -26,7 +26,7 @@ class Link:
         LINKS.add(self)
 
     def read(self) -> list[Message]:
-        """The messages that have arrived; `closed` is set when the other side has gone."""
+        """Returns the messages that have arrived; sets `closed` when the other side has closed."""
         messages: list[Message] = []
         try:
             while True:
@@ -48,7 +48,7 @@ class Link:
 
 
 def _close_in_fork() -> None:
-    """A fork of the driver must not keep the executors' conversation open after it ends."""
+    """Closes the executors' sockets in a fork of the driver, which would keep them open."""
     for link in list(LINKS):
         link.close()
 

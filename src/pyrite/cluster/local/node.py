@@ -1,5 +1,4 @@
-"""A host of the local adapter: folders of its own, a fork server for its executors, a block
-server."""
+"""A host of the local cluster: its folders, a fork server for its executors, a block server."""
 
 from __future__ import annotations
 
@@ -29,12 +28,12 @@ if TYPE_CHECKING:
     from pyrite.remote.process import ServerProcess
 
 
-# So many clients wait for the next block server.
+# How many clients may wait while the driver's block server restarts.
 BACKLOG = 128
 
 
 class NodeShape(NamedTuple):
-    """How large a node is; a storage-only one has no executors."""
+    """The size of a node; a storage-only one has no executors."""
 
     executors: int
     pool_bytes: int
@@ -43,16 +42,16 @@ class NodeShape(NamedTuple):
 class NodeWays(NamedTuple):
     """How all nodes of a cluster are started."""
 
-    # What executors are told as they start.
+    # Passed to executors at their start.
     options: dict[str, Any]
     environment: dict[str, str]
-    # What block servers demand; None where there are none, as no other node would read.
+    # Authenticates clients of block servers; None on a single node, which has no block server.
     secret: bytes | None
     send_bytes_per_s: int
 
 
 class LocalNode:
-    """One host, played by processes and folders of this machine."""
+    """One host, made of processes and folders of this machine."""
 
     def __init__(
         self,
@@ -69,18 +68,18 @@ class LocalNode:
         self.poll = poll
         self.post = post
         self.mover: Mover | None = None
-        self.launcher: ForkServerProcess | None = None
+        self.fork_server: ForkServerProcess | None = None
         self.server: ServerProcess | None = None
         self.address: Address | None = None
-        # The driver's node outlives its block server: clients come to a socket of its own, and wait
-        # there for the next one.
+        # The driver's node outlives its block server: its clients connect to this socket, and wait
+        # there for the next block server.
         self.listener: socket.socket | None = None
-        # Whether it has been of use: one that never is can't be started for ever.
+        # Whether its start has succeeded; failed starts in a row are counted.
         self.proven = False
 
     def start(self, ways: NodeWays) -> None:
-        """Starts its processes, then makes its folders: whenever the driver is killed, there is
-        somebody to remove what there is."""
+        """Starts its processes, then makes its folders: whenever the driver is killed, a process
+        is there to remove them."""
         self._start_server(ways)
         if self.shape.executors:
             self.start_fork_server(ways)
@@ -88,14 +87,15 @@ class LocalNode:
         self._open_server(ways)
 
     def start_fork_server(self, ways: NodeWays) -> ForkServerProcess:
-        """The process that executors are forked from; another one if the last has died."""
-        if self.launcher is None or self.launcher.link.closed:
-            told = {"folders": list(self.folders), "traces": self.scratch.traces()}
-            self.launcher = ForkServerProcess({**ways.options, **told}, ways.environment, self.poll)
-        return self.launcher
+        """Returns the running fork server; starts one if there is none."""
+        if self.fork_server is None or self.fork_server.link.closed:
+            paths = {"folders": list(self.folders), "traces": self.scratch.traces()}
+            options = {**ways.options, **paths}
+            self.fork_server = ForkServerProcess(options, ways.environment, self.poll)
+        return self.fork_server
 
     def restart_server(self, ways: NodeWays) -> None:
-        """Has another block server serve the folders, after the last has gone."""
+        """Starts another block server for the same folders, after the last has ended."""
         assert self.server is not None
         self._hang_up_server(self.server)
         self.server.stop(timeout_s=0.0)
@@ -111,7 +111,7 @@ class LocalNode:
             self.listener = socket.create_server(LOOPBACK, backlog=BACKLOG)
         traces = self.scratch.traces()
         self.server = ServerProcess(self.folders, ways.secret, traces, self.listener)
-        self.poll.register(self.server.control, select.EPOLLIN)
+        self.poll.register(self.server.poll, select.EPOLLIN)
 
     def _open_server(self, ways: NodeWays) -> None:
         from pyrite.remote.process import LOOPBACK
@@ -129,11 +129,11 @@ class LocalNode:
 
     @property
     def listens(self) -> bool:
-        """Whether others can read its blocks, where there are others."""
+        """Whether its block server listens, or none is needed."""
         return self.server is None or self.server.address is not None
 
     def move(self, command: MoveSegment, address: Address | None) -> None:
-        """Copies a segment: by the block server, or, on the only node, by this process."""
+        """Copies a segment: the block server does, or this process where there is none."""
         from pyrite.remote.mover import MoveOrder, Mover
 
         source, target = command.segment, command.new_segment
@@ -149,7 +149,7 @@ class LocalNode:
         self.post(moved(move, problem))
 
     def fetch(self, command: FetchParts, address: Address | None) -> None:
-        """Fetches parts of map outputs; without an address those of this node itself."""
+        """Fetches parts of map outputs; without an address from this node itself."""
         from pyrite.remote.asking import ByteRange
         from pyrite.remote.fetcher import FetchOrder
 
@@ -171,7 +171,7 @@ class LocalNode:
         )
 
     def receive(self) -> list[Event]:
-        """What became of the orders that its block server had, as far as it has told."""
+        """Returns the outcomes that its block server has reported, as events."""
         from pyrite.remote.controlsocket import Moved
 
         assert self.server is not None
@@ -180,33 +180,33 @@ class LocalNode:
         return [(moved if isinstance(each, Moved) else fetched)(*each) for each in done]
 
     def asked(self) -> dict[int, Probed]:
-        """Its processes that are asked whether they live, by their ids."""
+        """Its processes that are pinged, by pid."""
         found = {}
-        if self.launcher is not None and not self.launcher.link.closed:
+        if self.fork_server is not None and not self.fork_server.link.closed:
             what = f"the process that executors on {self.id} are forked from"
-            found[self.launcher.process.pid] = Probed(what, self.launcher.ping)
+            found[self.fork_server.process.pid] = Probed(what, self.fork_server.ping)
         if self.server is not None:
             what = f"the block server of {self.id}"
             found[self.server.process.pid] = Probed(what, self.server.ping)
         return found
 
     def hang_up(self) -> None:
-        """Tells all of its processes to end."""
-        if self.launcher is not None:
-            self.launcher.hang_up()
+        """Closes the sockets of its processes: they end."""
+        if self.fork_server is not None:
+            self.fork_server.hang_up()
         if self.server is not None:
             self._hang_up_server(self.server)
 
     def _hang_up_server(self, server: ServerProcess) -> None:
         with contextlib.suppress(OSError, ValueError):
-            self.poll.unregister(server.control)
+            self.poll.unregister(server.poll)
         server.hang_up()
 
     def end(self, timeout_s: float) -> None:
-        """Ends all of its processes and removes its folders."""
+        """Ends its processes and removes its folders."""
         self.hang_up()
-        if self.launcher is not None:
-            self.launcher.close(timeout_s)
+        if self.fork_server is not None:
+            self.fork_server.close(timeout_s)
         if self.server is not None:
             self.server.stop(timeout_s)
         if self.mover is not None:
@@ -217,10 +217,10 @@ class LocalNode:
 
 
 def moved(move: int, problem: str | None) -> Event:
-    """What became of an order to move a segment."""
+    """The outcome of an order to move a segment, as an event."""
     return SegmentMoved(move) if problem is None else SegmentNotMoved(move, problem)
 
 
 def fetched(fetch: int, problem: str | None) -> Event:
-    """What became of an order to fetch parts."""
+    """The outcome of an order to fetch parts, as an event."""
     return PartsFetched(fetch) if problem is None else PartsNotFetched(fetch, problem)

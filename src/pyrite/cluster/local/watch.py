@@ -1,4 +1,4 @@
-"""Processes that are stopped or do not answer: noticed, told of, and given up in the end."""
+"""Watches for processes that are stopped or do not answer, warns of them, gives them up."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Callable, Mapping
 from math import ceil, inf
 from typing import NamedTuple
 
-# So often everyone is asked for an answer.
+# The interval of pings.
 PING_S = 5.0
-# A process that starts on a busy machine may owe one: it is told of with the second.
-TOLD_PINGS = 2
+# A process that starts on a busy machine may owe one answer: the second missing one is warned of.
+WARNED_PINGS = 2
 
 
 class Probed(NamedTuple):
-    """A process that is asked whether it lives: what it is, and how to ask it."""
+    """A process that is pinged: its description, and how to ping it."""
 
     what: str
     ping: Callable[[], None]
 
 
 class Watch:
-    """Told the time, the stops and the answers, it says who is to be killed.
+    """Decides from the time, the stops and the answers which processes are to be killed.
 
-    Silence is counted in pings: while the driver itself stands still, nobody is silent.
+    Silence is counted in pings, not seconds: while the driver itself is stopped, it blames nobody.
     """
 
     def __init__(self, timeout_s: float, warn: Callable[[str], None]) -> None:
@@ -31,7 +31,7 @@ class Watch:
         self.ping_s = min(PING_S, timeout_s / 4)
         self.most_pings = ceil(timeout_s / self.ping_s)
         self.next_ping_s = -inf
-        # By process: pings without an answer; and when one that is stopped is given up.
+        # By pid: the number of unanswered pings; when a stopped process is given up.
         self.unanswered: dict[int, int] = {}
         self.stopped: dict[int, float] = {}
         self.given_up: set[int] = set()
@@ -46,7 +46,7 @@ class Watch:
         self.stopped.pop(pid, None)
 
     def mark_alive(self, pid: int) -> None:
-        """A process has shown that it lives."""
+        """A process has answered."""
         self.unanswered.pop(pid, None)
 
     def forget(self, pid: int | None) -> None:
@@ -57,7 +57,7 @@ class Watch:
             self.given_up.discard(pid)
 
     def tend(self, asked: Callable[[], Mapping[int, Probed]], now_s: float) -> list[int]:
-        """Asks everyone, when it is time to; gives the processes to be killed."""
+        """Pings all processes when it is time to; returns the pids to kill."""
         due = [pid for pid, at_s in self.stopped.items() if at_s <= now_s]
         if now_s >= self.next_ping_s:
             self.next_ping_s = now_s + self.ping_s
@@ -68,9 +68,9 @@ class Watch:
         return due
 
     def _ask(self, pid: int, asked: Probed) -> bool:
-        """Asks once more, unless it was asked too often."""
+        """Pings a process; False if too many pings are unanswered."""
         count = self.unanswered.get(pid, 0)
-        if count == TOLD_PINGS:
+        if count == WARNED_PINGS:
             self.warn(f"{asked.what} (pid {pid}) does not answer; {self._patience()}")
         if count >= self.most_pings:
             return False
@@ -79,11 +79,11 @@ class Watch:
         return True
 
     def next_s(self) -> float:
-        """When to tend next."""
+        """When `tend` is due."""
         return min([self.next_ping_s, *self.stopped.values()])
 
     def end_of(self, pid: int, end: str) -> str:
-        """How a process ended, or why it was ended."""
+        """Describes the end of a process; adds the reason if it was given up."""
         if pid not in self.given_up:
             return end
         return f"{end}, since it was stopped or silent for {self.timeout_s:g} s"

@@ -1,5 +1,4 @@
-"""Messages between the driver and its processes: length-prefixed, over sockets that nobody else
-can reach."""
+"""Messages between the driver and its processes: length-prefixed, over private socket pairs."""
 
 from __future__ import annotations
 
@@ -43,7 +42,7 @@ class Unpacker:
 
 
 class SocketChannel:
-    """An executor's end: it waits for each message."""
+    """An executor's end of the socket, which blocks."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -54,7 +53,8 @@ class SocketChannel:
         self.sock.sendall(pack(message))
 
     def receive(self, interruptible: bool = False) -> Message:
-        """The next message; a signal may break an interruptible wait, but tears no message."""
+        """Waits for the next message; a signal may interrupt the wait, but never splits a
+        message."""
         while not self.waiting:
             if interruptible:
                 select.select([self.sock], [], [])

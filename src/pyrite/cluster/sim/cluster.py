@@ -1,4 +1,4 @@
-"""The sim adapter: nodes, executors and their words in virtual time, in one process."""
+"""The sim adapter: nodes, executors and their messages in virtual time, in one process."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
 
-LAST_WORDS = ("ok", "failed", "cancelled", "fetch")
+FINAL_MESSAGES = ("ok", "failed", "cancelled", "fetch")
 
 
 class SentMessage:
-    """A message on its way from an executor; what is lost never arrives."""
+    """A message on its way from an executor; a lost one never arrives."""
 
     __slots__ = ("lost", "message")
 
@@ -48,7 +48,7 @@ class SentMessage:
 
 
 class SimCluster:
-    """Performs commands in virtual time; faults happen when the world says so."""
+    """Performs commands in virtual time, and injects the world's faults."""
 
     def __init__(self, world: World, source: StageSource, limits: WorkerLimits) -> None:
         self.world = world
@@ -64,7 +64,7 @@ class SimCluster:
         self.events: deque[Event] = deque()
         self.posted = Posted()
         self.closing = False
-        self.told = 0
+        self.events_taken = 0
         self.reached: Counter[str] = Counter()
         self.folder, self.lock = make_private(memory_root(tempfile.gettempdir()))
         os.mkdir(self.files_folder())
@@ -82,7 +82,7 @@ class SimCluster:
         self.events.append(ev.NodeJoined(DRIVER_NODE, world.driver_pool_bytes, lends=False))
         for number in range(len(self.nodes)):
             self.join_node(number)
-        # Has the driver forget all that it knows, but for what its journal says.
+        # Has the driver forget all its state, except the journal.
         self.restart_driver: Callable[[], None] | None = None
         self.faults = Faults(self)
         self.copies = Copies(self)
@@ -115,13 +115,13 @@ class SimCluster:
             if self.closing:
                 return None
             if self.events or self.posted.has_event():
-                self.told += 1
-                self.faults.after_event(self.told)
+                self.events_taken += 1
+                self.faults.after_event(self.events_taken)
                 return self.events.popleft() if self.events else self.posted.take()
             if self.timeline.next_s() is None:
                 raise EngineError("the simulation is stuck: nothing will ever happen again")
-            if self.told > self.world.most_events:
-                raise EngineError(f"no end after {self.told} events")
+            if self.events_taken > self.world.most_events:
+                raise EngineError(f"no end after {self.events_taken} events")
             self.timeline.step()
 
     def perform(self, command: Command) -> None:
@@ -153,8 +153,8 @@ class SimCluster:
                 self.timers.set(command)
                 self.timeline.at(command.at_s, self._fire_timers)
             case _:
-                told = self.conversation.send(command)
-                assert told, f"nobody performs {command!r}"
+                sent = self.conversation.send(command)
+                assert sent, f"nobody performs {command!r}"
 
     def put(self, buffers: Sequence[Any], size: int) -> BlockRef:
         return self.space.put(buffers, size)
@@ -190,7 +190,7 @@ class SimCluster:
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self.lock)
 
-    # Words
+    # Messages
 
     def latency_s(self) -> float:
         return self.dice.expovariate(1 / self.world.latency_s)
@@ -201,7 +201,7 @@ class SimCluster:
     def carry_to(self, executor: SimExecutor, message: Message) -> None:
         at_s = max(executor.last_put_s, self.now_s() + self.latency_s())
         if message[0] == "task":
-            # Its rows are computed in no time, when all the time that they take is over.
+            # All of its virtual time passes first; then its rows are computed in no time.
             at_s += executor.computing_s()
         executor.last_put_s = at_s
         self.timeline.at(at_s, executor.deliver, message)
@@ -209,27 +209,27 @@ class SimCluster:
     def carry_from(self, executor: SimExecutor, message: Message) -> None:
         at_s = max(executor.last_sent_s, self.now_s() + self.latency_s())
         executor.last_sent_s = at_s
-        word = SentMessage(message)
-        self.on_way.setdefault(executor.id, deque()).append(word)
-        self.timeline.at(at_s, self._deliver, executor, word)
-        if message[0] in LAST_WORDS and self.dice.random() < self.world.doubled_words:
+        sent = SentMessage(message)
+        self.on_way.setdefault(executor.id, deque()).append(sent)
+        self.timeline.at(at_s, self._deliver, executor, sent)
+        if message[0] in FINAL_MESSAGES and self.dice.random() < self.world.doubled_words:
             self.reached["doubled word"] += 1
             self.timeline.at(
                 at_s + self.latency_s() * 20, self._deliver, executor, SentMessage(message)
             )
 
-    def _deliver(self, executor: SimExecutor, word: SentMessage) -> None:
+    def _deliver(self, executor: SimExecutor, sent: SentMessage) -> None:
         on_way = self.on_way.get(executor.id)
-        if on_way and on_way[0] is word:
+        if on_way and on_way[0] is sent:
             on_way.popleft()
-        if word.lost:
+        if sent.lost:
             return
         if executor.id not in self.conversation.peers:
             self.reached["late word"] += 1
-            if word.message[0] == "ready":
+            if sent.message[0] == "ready":
                 return
         executor.joined = True
-        self.events.extend(decode(executor, word.message))
+        self.events.extend(decode(executor, sent.message))
 
     def _signal(self, id: ExecutorId, attempt: int) -> None:
         executor = self.executors.get(id)
@@ -242,19 +242,19 @@ class SimCluster:
     # Nodes and executors
 
     def reach(self, reader: SimExecutor | None, id: NodeId) -> SimNode:
-        """A node to read from; one that hangs answers when it is back, or not in time."""
+        """Returns a node to read from; a hung one answers when it is back, or not in time."""
         node = self.by_name[id]
         if reader is not None and node.hung_until_s > self.now_s():
             reader.stand_still(min(node.hung_until_s - self.now_s(), self.world.lost_after_s))
         if not node.up or node.hung_until_s > self.now_s():
             raise OSError(f"{id} does not answer")
         if reader is not None and reader.met.get(id) != node.incarnation:
-            # It was not told where the node's block server is since it started anew.
+            # The reader does not have the new address of the restarted node's block server.
             raise OSError(f"{id} is not where it was")
         return node
 
     def join_node(self, number: int) -> None:
-        """A node has come, or come back."""
+        """A node joins, for the first time or again."""
         node = self.nodes[number]
         node.up = True
         self._forget_peers(node)
@@ -291,21 +291,21 @@ class SimCluster:
             self.kill_executor(executor, f"killed by SIGKILL ({reason})")
 
     def kill_executor(self, executor: SimExecutor, reason: str) -> None:
-        """Ends an executor; the driver hears of it after the last of its words, or before."""
+        """Ends an executor; the driver is notified after its last messages, or before them."""
         self.end_executor(executor)
-        told_s = self.now_s() + self.latency_s()
+        reported_s = self.now_s() + self.latency_s()
         if self.dice.random() >= self.world.late_words:
-            told_s = max(told_s, executor.last_sent_s)
-        self.timeline.at(told_s, self._report_lost, executor, reason)
+            reported_s = max(reported_s, executor.last_sent_s)
+        self.timeline.at(reported_s, self._report_lost, executor, reason)
 
     def end_executor(self, executor: SimExecutor) -> None:
-        """Ends an executor without a word; of its words on the way the last may be lost."""
+        """Ends an executor silently; the last of its messages on the way may be lost."""
         if self.executors.pop(executor.id, None) is None:
             return
         executor.kill()
         on_way = self.on_way.pop(executor.id, deque())
-        for word in list(on_way)[self.dice.randint(0, len(on_way)) :]:
-            word.lost = True
+        for sent in list(on_way)[self.dice.randint(0, len(on_way)) :]:
+            sent.lost = True
 
     def _report_lost(self, executor: SimExecutor, reason: str) -> None:
         if self.conversation.peers.pop(executor.id, None) is not None:
@@ -315,7 +315,7 @@ class SimCluster:
                 self.events.append(ev.StartFailed(executor.id, executor.node, reason))
 
     def report_node_lost(self, node: SimNode, reason: str) -> None:
-        """The driver gives a node up."""
+        """Reports a node as lost to the driver."""
         self._forget_peers(node)
         self.events.append(ev.NodeLost(node.id, reason))
 

@@ -12,7 +12,7 @@ from pyrite.schedule.events import SegmentMoved, SegmentNotMoved
 
 
 class Copies(Errands[MoveSegment]):
-    """Copies segments when their time has come."""
+    """Copies segments between simulated nodes."""
 
     def try_it(self, errand: Errand[MoveSegment]) -> str | None:
         target, command = errand.other, errand.command
@@ -33,5 +33,5 @@ class Copies(Errands[MoveSegment]):
 
     def report(self, errand: Errand[MoveSegment], problem: str | None) -> None:
         move = errand.command.move
-        told = SegmentMoved(move) if problem is None else SegmentNotMoved(move, problem)
-        self.send(errand, told, self.cluster.latency_s())
+        event = SegmentMoved(move) if problem is None else SegmentNotMoved(move, problem)
+        self.send(errand, event, self.cluster.latency_s())

@@ -1,4 +1,4 @@
-"""What simulated nodes do together on the driver's orders, and how it hears of the end."""
+"""Transfers between simulated nodes that the driver orders, and their reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Command = TypeVar("Command", MoveSegment, FetchParts)
 
 @dataclass
 class Errand(Generic[Command]):
-    """Bytes that go between a node and another, and which lives of both it began in."""
+    """A transfer between two nodes, with the incarnations of both at its start."""
 
     command: Command
     node: SimNode
@@ -27,13 +27,13 @@ class Errand(Generic[Command]):
 
 
 class Errands(Generic[Command]):
-    """Ends errands when their time has come, and tells the driver, if anyone is left to."""
+    """Ends errands when they are due, and reports to the driver if the node still lives."""
 
     def __init__(self, cluster: SimCluster) -> None:
         self.cluster = cluster
 
     def begin(self, command: Command, with_node: NodeId) -> None:
-        """The command's node has heard of it."""
+        """The command's node has received it."""
         cluster = self.cluster
         node, other = cluster.by_name[command.node], cluster.by_name[with_node]
         errand = Errand(command, node, other, (node.incarnation, other.incarnation))
@@ -43,7 +43,7 @@ class Errands(Generic[Command]):
     def _end(self, errand: Errand[Command]) -> None:
         node = errand.node
         if node.incarnation != errand.lives[0] or not node.up:
-            # Who would tell has gone.
+            # The node that would report is lost.
             return
         if node.hung_until_s > self.cluster.now_s():
             self.cluster.timeline.at(node.hung_until_s, self._end, errand)
@@ -51,25 +51,25 @@ class Errands(Generic[Command]):
         self.report(errand, self.try_it(errand))
 
     def answers(self, errand: Errand[Command]) -> bool:
-        """Whether the other node is still the one that it began with, and not hung."""
+        """Whether the other node is in the same incarnation as at the start, and not hung."""
         other = errand.other
         is_same = other.incarnation == errand.lives[1] and other.up
         return is_same and other.hung_until_s <= self.cluster.now_s()
 
     def try_it(self, errand: Errand[Command]) -> str | None:
-        """Does it, wholly or not at all; gives what is in the way."""
+        """Does it, wholly or not at all; returns the problem, if any."""
         raise NotImplementedError
 
     def report(self, errand: Errand[Command], problem: str | None) -> None:
-        """Sends the driver word of what became of it."""
+        """Reports the outcome to the driver."""
         raise NotImplementedError
 
-    def send(self, errand: Errand[Command], told: Event, after_s: float) -> None:
-        """Lets words reach the driver after a time."""
-        self.cluster.timeline.after(after_s, self._reach, errand, told)
+    def send(self, errand: Errand[Command], event: Event, after_s: float) -> None:
+        """Has an event reach the driver after a time."""
+        self.cluster.timeline.after(after_s, self._reach, errand, event)
 
-    def _reach(self, errand: Errand[Command], told: Event) -> None:
-        # The last words of a node that has gone since may come all the same.
+    def _reach(self, errand: Errand[Command], event: Event) -> None:
+        # The last messages of a node that was lost since may still arrive.
         if errand.node.incarnation != errand.lives[0]:
             self.cluster.reached["late word"] += 1
-        self.cluster.events.append(told)
+        self.cluster.events.append(event)

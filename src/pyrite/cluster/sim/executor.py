@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from pyrite.cluster.sim.cluster import SimCluster
 
 
-# Messages that an executor takes in without an answer.
+# Messages that an executor handles without an answer.
 NEWS = ("stage", "end", "snapshot", "end_shuffle", "drop", "forget", "broadcast")
 # How much longer everything takes on a slow node.
 SLOW = 20.0
-# The share of reads and writes at which virtual time passes.
+# The share of reads and writes that let virtual time pass.
 PAUSES = 0.4
 
 
 class Killed(Stopped):
-    """The executor ends here, in the middle of what it did."""
+    """The executor was killed in the middle of its work."""
 
 
 class SimExecutor(Peer):
@@ -49,14 +49,14 @@ class SimExecutor(Peer):
         self.dead = False
         self.joined = False
         self.limits = limits
-        # The nodes that it knows, in which of their lives.
+        # The incarnation of each node whose address it has.
         self.met: dict[NodeId, int] = {}
         self.worker: Worker | None = None
         self.last_sent_s = 0.0
         self.last_put_s = 0.0
         self.turn = cluster.turns.start_executor(self._live, f"executor {id}")
 
-    # What the cluster does with it
+    # Called by the cluster
 
     def put(self, message: Message) -> None:
         self.cluster.carry_to(self, message)
@@ -65,7 +65,7 @@ class SimExecutor(Peer):
         """A message has arrived."""
         listens = self.receiving and not self.inbox and not self._is_hung()
         if listens and message[0] in NEWS and self.worker is not None and not self.dead:
-            # What it would do now at once; its thread need not be asked.
+            # Its thread would do this at once: no need to switch to it.
             self.process.swap()
             self.worker.handle(message)
             self.process.swap()
@@ -78,13 +78,13 @@ class SimExecutor(Peer):
         return self.place.hung_until_s > self.now_s()
 
     def signal(self, attempt: int) -> None:
-        """Says which attempt is to be cancelled, and wakes it."""
+        """Sets the attempt to cancel, and wakes the executor."""
         self.to_cancel = attempt
         self.signalled = True
         self.resume()
 
     def kill(self) -> None:
-        """Ends the thread where it is."""
+        """Ends the thread where it stands."""
         self.dead = True
         if not self.turn.done:
             self._visit()
@@ -105,7 +105,7 @@ class SimExecutor(Peer):
         finally:
             self.process.swap()
 
-    # The executor's own life
+    # The executor's own thread
 
     def _live(self) -> None:
         if self.dead:
@@ -135,7 +135,7 @@ class SimExecutor(Peer):
         return self.inbox.popleft()
 
     def computing_s(self) -> float:
-        """How long a task takes, beside its reading and writing."""
+        """How long a task takes, apart from reading and writing."""
         return self._slowed(self.dice.expovariate(1 / self.cluster.world.task_s))
 
     def _slowed(self, cost_s: float) -> float:
@@ -157,13 +157,13 @@ class SimExecutor(Peer):
 
     def pause(self, cost_s: float) -> None:
         self.owed_s += self._slowed(cost_s)
-        # Each pause is a change of threads: some of them are enough for something to happen in.
+        # Each pause switches threads, which is slow: some pauses are enough for faults to hit.
         if self.dice.random() < PAUSES:
             owed_s, self.owed_s = self.owed_s, 0.0
             self.stand_still(owed_s)
 
     def stand_still(self, for_s: float) -> None:
-        """Waits for a time that has nothing to do with how fast the node is."""
+        """Waits for a time that does not depend on the node's speed."""
         if self.dead:
             return
         self.pausing += 1

@@ -1,4 +1,4 @@
-"""What goes wrong in a simulated cluster, and how the cluster shows it."""
+"""Faults of a simulated cluster, and how they are injected."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pyrite.cluster.sim.cluster import SimCluster
 
 FLAPS = 4
-SPOILT_BYTES = 16
+CORRUPT_BYTES = 16
 
 
 class Faults:
-    """Makes the world's faults happen, each when its event has come."""
+    """Injects the world's faults, each after its event."""
 
     def __init__(self, cluster: SimCluster) -> None:
         self.cluster = cluster
@@ -94,7 +94,7 @@ class Faults:
         return True
 
     def crash(self, node: SimNode, away_s: float) -> bool:
-        """A node stops at once, and starts with nothing after a while."""
+        """Stops a node at once; it starts again, empty, after a while."""
         if not node.up:
             return False
         self._end(node)
@@ -106,14 +106,14 @@ class Faults:
         return True
 
     def leave(self, node: SimNode) -> None:
-        """A node goes as it was asked to, for good."""
+        """Ends a node that was asked to leave, for good."""
         if node.up:
             self._end(node)
             node.up = False
             self.cluster.report_node_lost(node, "it was asked to leave")
 
     def _end(self, node: SimNode) -> None:
-        """Nothing of the node is left."""
+        """Ends the node's executors and empties its folders."""
         for executor in [e for e in self.cluster.executors.values() if e.place is node]:
             self.cluster.end_executor(executor)
         node.incarnation += 1
@@ -121,7 +121,7 @@ class Faults:
         node.make_folders()
 
     def _notice(self, node: SimNode, incarnation: int) -> None:
-        """Where the node is back by then, its return is the first that the driver hears."""
+        """Reports a crashed node; if it is back by then, the driver hears of its return only."""
         if node.incarnation == incarnation and not node.up:
             self.cluster.report_node_lost(node, "it does not answer")
 
@@ -139,7 +139,7 @@ class Faults:
         self._flap(node, away_s, times)
 
     def _hang(self, node: SimNode, for_s: float) -> bool:
-        """A node stands still; the driver gives it up if it takes too long."""
+        """Hangs a node; the driver gives it up if that lasts too long."""
         now_s = self.timeline.now_s
         if not node.up or node.hung_until_s > now_s:
             return False
@@ -155,13 +155,13 @@ class Faults:
             self.cluster.report_node_lost(node, "no word from it")
 
     def _start_anew(self, node: SimNode, incarnation: int) -> None:
-        """A node that was given up is back: it has said its late words, and starts with nothing."""
+        """Restarts a node that was given up, empty; its late messages have been sent."""
         if node.incarnation == incarnation and node.up:
             self._end(node)
             self.cluster.join_node(self.cluster.nodes.index(node))
 
     def spoil(self, node: SimNode, life: int, segment: str, medium: Medium) -> None:
-        """Something happens to a prefetched segment, if it is still there."""
+        """Corrupts, truncates or deletes a prefetched segment, if it is still there."""
         path = node.folders.path(segment, medium)
         if node.incarnation == life and os.path.exists(path):
             self.spoilt.add(segment)
@@ -194,7 +194,7 @@ class Faults:
         return True
 
     def _some_file(self, node: SimNode, dice: Random, closed: bool) -> str | None:
-        """A segment or a block on disk; a closed one is written to by nobody any more."""
+        """Chooses a segment or a block on disk; a closed one has no writer any more."""
         open_names = {
             name
             for executor in self.cluster.executors.values()
@@ -223,16 +223,16 @@ def corrupt(path: str, dice: Random) -> bool:
         if written == 0:
             return False
         file.seek(dice.randrange(written))
-        file.write(bytes(dice.randrange(256) for _ in range(SPOILT_BYTES)))
+        file.write(bytes(dice.randrange(256) for _ in range(CORRUPT_BYTES)))
         file.truncate(length)
     return True
 
 
 def truncate(path: str, dice: Random) -> None:
-    """Leaves the beginning of a file."""
+    """Keeps only the beginning of a file."""
     with open(path, "rb") as file:
         data = file.read()
-    # As a new file: whoever has mapped the old one would be killed, and all others with it.
+    # As a new file: reading a truncated mapping would kill this process.
     os.unlink(path)
     with open(path, "wb") as file:
         file.write(data[: dice.randrange(len(data) + 1)])

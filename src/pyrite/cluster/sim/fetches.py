@@ -1,4 +1,4 @@
-"""Prefetched segments that simulated nodes fetch, as block servers fetch them between real ones."""
+"""Prefetching between simulated nodes, as block servers do it between real ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyrite.schedule.events import PartsFetched, PartsNotFetched
 
 
 class SimFetches(Errands[FetchParts]):
-    """Lays prefetched segments where they are wanted when their time has come."""
+    """Writes prefetched segments to the nodes that ordered them."""
 
     def try_it(self, errand: Errand[FetchParts]) -> str | None:
         node, source, command = errand.node, errand.other, errand.command
@@ -36,7 +36,7 @@ class SimFetches(Errands[FetchParts]):
         return None
 
     def _spoil(self, errand: Errand[FetchParts]) -> None:
-        """Lets something happen to the prefetched segment, if the world says so."""
+        """Plans damage to the prefetched segment, with the world's probability."""
         cluster, world = self.cluster, self.cluster.world
         if world.spoilt_prefetched and cluster.dice.random() < world.spoilt_prefetched:
             after_s = cluster.dice.expovariate(1 / world.task_s)
@@ -46,15 +46,15 @@ class SimFetches(Errands[FetchParts]):
 
     def report(self, errand: Errand[FetchParts], problem: str | None) -> None:
         fetch, cluster = errand.command.fetch, self.cluster
-        told = PartsFetched(fetch) if problem is None else PartsNotFetched(fetch, problem)
-        self.send(errand, told, cluster.latency_s())
+        event = PartsFetched(fetch) if problem is None else PartsNotFetched(fetch, problem)
+        self.send(errand, event, cluster.latency_s())
         if cluster.dice.random() < cluster.world.doubled_words:
             cluster.reached["doubled word"] += 1
-            self.send(errand, told, cluster.latency_s() * 20)
+            self.send(errand, event, cluster.latency_s() * 20)
 
 
 def write_fetched(command: FetchParts, reader: SegmentReader, path: str) -> None:
-    """Makes a prefetched segment out of another node's map outputs."""
+    """Writes a prefetched segment from another node's map outputs."""
     selections: list[list[bytes | memoryview]] = []
     for ref in command.refs:
         whole = reader.view(ref)

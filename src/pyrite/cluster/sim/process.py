@@ -1,4 +1,4 @@
-"""What Python holds once per process, and each simulated executor has for itself."""
+"""The process-wide state of Python that each simulated executor has for itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STDERR = object()
 
 
 class ProcessState:
-    """The state of a process that is not running just now."""
+    """The process-wide state of an executor whose thread is not running."""
 
     def __init__(self) -> None:
         self.accumulators = accumulators.State()
@@ -23,7 +23,7 @@ class ProcessState:
         self.stdout: Any = STDERR
 
     def swap(self) -> None:
-        """Exchanges it with the state of whoever runs now; twice is as if never."""
+        """Exchanges it with the current state; a second call restores both."""
         self.accumulators = accumulators.exchange(self.accumulators)
         TaskContext._current, self.task = self.task, TaskContext._current
         broadcasts = Broadcast._load, Broadcast._loaded

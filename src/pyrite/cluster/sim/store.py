@@ -1,4 +1,4 @@
-"""A simulated node's memory and disk: real segments, that take virtual time and fail on demand."""
+"""A simulated node's memory and disk: real segments that take virtual time and fail on demand."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from pyrite.execute.store import Store
 from pyrite.ids import BlockRef, ExecutorId, Medium, NodeId
 
 FULL = os.strerror(errno.ENOSPC)
-# About what a block costs to move, beside what its bytes do.
+# The fixed cost of moving a block, besides that of its bytes.
 BLOCK_S = 0.0002
 LOCAL_BYTES_PER_S = 1e9
 REMOTE_BYTES_PER_S = 1e8
 
 
 class SimNode:
-    """A host: its folders, and how it fares."""
+    """A host: its folders, and its current faults."""
 
     def __init__(self, id: NodeId, folder: str, speed: float) -> None:
         self.id = id
@@ -40,16 +40,16 @@ class SimNode:
         self.disk_full_until_s = 0.0
         self.memory_full_until_s = 0.0
         self.stillborn_until_s = 0.0
-        # Segments that were dropped: nobody may write them any more.
+        # Dropped segments, which may not be written any more.
         self.forgotten: set[str] = set()
         self.make_folders()
 
     def full_until_s(self, medium: Medium) -> float:
-        """How long there is no room for a segment, in memory or on disk."""
+        """Until when there is no room for a segment in memory or on disk."""
         return self.memory_full_until_s if medium == "memory" else self.disk_full_until_s
 
     def make_folders(self) -> None:
-        """Starts with nothing."""
+        """Makes the folders, empty."""
         self.forgotten.clear()
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folders.memory)
@@ -57,7 +57,7 @@ class SimNode:
 
 
 class StoreHost(Protocol):
-    """What a store needs to know of the executor that uses it, and of the cluster around."""
+    """What a store needs from its executor and its cluster."""
 
     place: SimNode
 
@@ -67,11 +67,11 @@ class StoreHost(Protocol):
         """Lets virtual time pass; the executor may be cancelled or killed meanwhile."""
 
     def reach(self, node: NodeId) -> SimNode:
-        """The node that blocks are read from; OSError where it does not answer."""
+        """Returns the node to read blocks from; OSError if it does not answer."""
 
 
 class SimStore(Store):
-    """What a simulated node offers to its executors."""
+    """The store of an executor on a simulated node."""
 
     def __init__(self, host: StoreHost, world: World, dice: Random) -> None:
         super().__init__(host.place.folders)
@@ -156,7 +156,7 @@ class SimReader(SegmentReader):
         for ref in refs:
             found = self._find_part(ref, part)
             self._pass_time(ref.node, 0 if found is None else len(found))
-            # What has become of it, or of its node, while it was on its way?
+            # Again: the block or its node may have been lost while the bytes were on their way.
             yield self._find_part(ref, part)
 
     def _find_part(self, ref: BlockRef, part: int) -> memoryview | None:
@@ -182,7 +182,7 @@ class SimReader(SegmentReader):
 
 
 class SimSpace(Space):
-    """Memory that runs out by the dice, not by what the process holds."""
+    """Memory that runs out at random, whatever the process holds."""
 
     def __init__(
         self, host: StoreHost, make_room: Callable[[], bool], world: World, dice: Random
@@ -207,7 +207,7 @@ class SimSpace(Space):
         return not self._make_room()
 
     def relieved(self) -> None:
-        """Nothing was measured, so nothing is measured again."""
+        """Does nothing: no memory is measured here."""
 
     def batch_rows(self, held_rows: int) -> int:
         return self.dice.choice((1, 3, 50))
@@ -219,7 +219,7 @@ class SimSpace(Space):
 
 
 class SharedLiveStore(LiveStore):
-    """Live rows in a process that is not theirs alone: its collector is left as it is."""
+    """Live rows in a shared process, whose garbage collector stays as it is."""
 
     def _settle(self) -> None:
         pass

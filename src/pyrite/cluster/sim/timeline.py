@@ -1,4 +1,4 @@
-"""Virtual time: what is to happen, in order, with no clock behind it."""
+"""Virtual time: planned calls in order, without a clock."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Call = Callable[..., None]
 
 
 class Timeline:
-    """Calls what was planned when its time comes; calls of one moment in the order of planning."""
+    """Makes planned calls in the order of their times, then of their planning."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -18,7 +18,7 @@ class Timeline:
         self._count = 0
 
     def at(self, at_s: float, call: Call, *args: Any) -> None:
-        """Plans a call; one for the past comes now."""
+        """Plans a call; one for the past is made now."""
         self._count += 1
         heapq.heappush(self._plans, (max(at_s, self.now_s), self._count, call, args))
 
@@ -26,10 +26,10 @@ class Timeline:
         self.at(self.now_s + delay_s, call, *args)
 
     def next_s(self) -> float | None:
-        """When the next call is due; None where nothing is planned."""
+        """When the next call is due; None if nothing is planned."""
         return self._plans[0][0] if self._plans else None
 
     def step(self) -> None:
-        """Goes to the next call and makes it."""
+        """Advances to the next call and makes it."""
         self.now_s, _, call, args = heapq.heappop(self._plans)
         call(*args)

@@ -1,4 +1,4 @@
-"""Threads that take turns: one runs at a time, and who is next does not depend on the machine."""
+"""Threads that take turns: one runs at a time, and the seed alone decides which is next."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyrite.interrupts import Interruptible, is_main, is_pending
 
 
 class ThreadTurn:
-    """One thread's place among the others."""
+    """One thread, and whether it may run."""
 
     def __init__(self, turns: Turns, name: str) -> None:
         self.turns = turns
@@ -25,13 +25,13 @@ class ThreadTurn:
         self.is_ready = True
         self.done = False
         self.error: BaseException | None = None
-        # Whoever let an executor's thread run, and waits until it has to wait itself.
+        # The thread that let this executor's thread run, and waits until it pauses.
         self.visitor: ThreadTurn | None = None
 
     def check(self) -> bool:
-        """Whether the thread could go on; what it waits for is not asked again once it is there."""
+        """Whether the thread can go on; once its condition was true, it is not checked again."""
         if not self.is_ready and self.ready is not None:
-            # Where the loop has ended, nothing that anyone waits for will ever come.
+            # After the loop has ended, no condition will ever become true.
             self.is_ready = bool(self.ready()) or self.turns.is_over
         return self.is_ready
 
@@ -40,10 +40,10 @@ class ThreadTurn:
 
 
 class Turns:
-    """The driver's threads, of which the loop is the last resort, and those of executors.
+    """Passes the turn between the driver's threads, its loop and the executors' threads.
 
-    Who waits passes the turn on: to another thread of the driver that can go on, by the dice; when
-    there is none, to the loop, which lets virtual time pass.
+    A thread that waits passes the turn to a random thread of the driver that can go on; if there is
+    none, to the loop, which lets virtual time pass.
     """
 
     def __init__(self, timeline: Timeline, dice: Random) -> None:
@@ -59,13 +59,13 @@ class Turns:
         return self.loop is not None and self.loop.done
 
     def start(self, work: Callable[[], None], name: str) -> ThreadTurn:
-        """A thread of the driver; it runs when the others wait."""
+        """Starts a thread of the driver; it runs when the others wait."""
         turn = self._make(work, name)
         self.driver.append(turn)
         return turn
 
     def start_executor(self, work: Callable[[], None], name: str) -> ThreadTurn:
-        """A thread that runs only while it is visited."""
+        """Starts an executor's thread; it runs only while it is visited."""
         return self._make(work, name)
 
     def _make(self, work: Callable[[], None], name: str) -> ThreadTurn:
@@ -77,7 +77,7 @@ class Turns:
             turn.gate.acquire()
             turn.ident = threading.get_ident()
             try:
-                # What the work holds has gone when the next thread runs.
+                # Popped, so that what the work holds is freed before the next thread runs.
                 works.pop()()
             except BaseException as error:
                 turn.error = error
@@ -91,7 +91,7 @@ class Turns:
         return turn
 
     def become_loop(self) -> None:
-        """The thread that calls this runs when no other can."""
+        """Makes the calling thread the loop: it runs when no other can."""
         if self.loop is None:
             self.loop = self.running
             self.driver.remove(self.running)
@@ -111,7 +111,7 @@ class Turns:
         expired: list[bool] = []
         if timeout_s is not None:
             self.timeline.after(timeout_s, expired.append, True)
-        # A thread must have its turn when it is interrupted.
+        # An interrupted thread must get its turn.
         interruptible = changed.is_interruptible and is_main()
         me.ready = lambda: expired or ready() or (interruptible and is_pending())
         me.is_ready = False
@@ -124,7 +124,7 @@ class Turns:
         return bool(ready())
 
     def give_way(self) -> None:
-        """The loop lets all others run until they wait."""
+        """Called by the loop: lets all other threads run until they wait."""
         while (turn := self._candidate()) is not None:
             self._pass(turn)
 
@@ -137,7 +137,7 @@ class Turns:
             raise EngineError(f"{turn.name} ended with {type(error).__name__}: {error}") from error
 
     def leave(self) -> None:
-        """An executor's thread has to wait."""
+        """Called by an executor's thread that has to wait: returns the turn to its visitor."""
         assert self.running.visitor is not None
         self._pass(self.running.visitor)
 

@@ -1,4 +1,4 @@
-"""A simulated cluster as data: its nodes, how words travel, and what goes wrong when."""
+"""A simulated cluster as data: its nodes, its delays, and its faults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from pyrite.errors import UserError
 
-# What can go wrong (faults.py says how), and how often it does: some seldom hit anything.
+# The kinds of faults (see faults.py), and their weights: some seldom hit anything.
 KINDS = {
     "kill executor": 4,
     "crash node": 4,
@@ -25,7 +25,7 @@ KINDS = {
     # Drawn for crowded worlds only.
     "add storage": 0,
     "remove storage": 0,
-    # Drawn apart: whatever else happens, it changes nothing.
+    # Drawn separately, so that it does not change the other faults.
     "restart driver": 0,
 }
 
@@ -39,7 +39,7 @@ class NodePlan(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """Something goes wrong a while after the n-th event; numbers choose among what is there."""
+    """A fault some time after the n-th event; `number` chooses the node or executor."""
 
     kind: str
     event: int
@@ -49,7 +49,7 @@ class Fault(NamedTuple):
 
 
 class World(NamedTuple):
-    """Everything about a simulated cluster; with the program it makes the whole run."""
+    """Everything about a simulated cluster; with the program it determines the whole run."""
 
     seed: int
     nodes: tuple[NodePlan, ...]
@@ -61,14 +61,14 @@ class World(NamedTuple):
     latency_s: float = 0.0005
     task_s: float = 0.02
     start_s: float = 0.01
-    # The driver gives a node up when it has not heard of it for so long.
+    # The driver gives up a node after so long without a message.
     lost_after_s: float = 1.0
-    # The share of last words that come twice, and of a dead executor's that come too late.
+    # The shares of final messages that arrive twice, and of a dead executor's that arrive late.
     doubled_words: float = 0.0
     late_words: float = 0.0
-    # The share of prefetched segments that something happens to before long.
+    # The share of prefetched segments that are corrupted or removed.
     spoilt_prefetched: float = 0.0
-    # More of them are taken for a sign that there is no end.
+    # A run with more events is taken for endless.
     most_events: int = 100_000_000
 
     @property
@@ -103,7 +103,7 @@ def calm_world(seed: int, nodes: int = 3, executors: int = 2) -> World:
 
 
 def with_faults(world: World, number: int) -> World:
-    """The same cluster with so many faults, by the world's seed, early on."""
+    """The same cluster with so many early faults, drawn by the world's seed."""
     dice = Random(f"faults {world.seed}")
     return world._replace(faults=tuple(sorted(random_fault(dice, 400) for _ in range(number))))
 

@@ -1,1 +1,1 @@
-"""What SparkContext offers, by subject."""
+"""The methods of SparkContext, by subject."""

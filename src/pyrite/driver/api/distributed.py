@@ -1,4 +1,4 @@
-"""Files, archives and Python modules that every executor finds: addFile, addPyFile, addArchive."""
+"""Files, archives and Python modules for all executors: addFile, addPyFile, addArchive."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class DistributedFiles:
         self.python_paths: list[str] = []
 
     def add(self, path: str | PathLike[str], recursive: bool = False) -> str:
-        """Copies a file, or a folder when recursive; gives its place."""
+        """Copies a file, or a folder if recursive; returns the copy's path."""
         import shutil
 
         from pyrite.io.filesystem import locate
@@ -43,7 +43,7 @@ class DistributedFiles:
         return target
 
     def add_python(self, path: str | PathLike[str]) -> str:
-        """Adds a module, a zip or an egg; gives what belongs on sys.path."""
+        """Adds a module, a zip or an egg; returns its entry for sys.path."""
         target = self.add(path, recursive=True)
         found = target if target.endswith((".zip", ".egg", ".jar")) else self.root
         if found not in self.python_paths:

@@ -1,4 +1,4 @@
-"""A job for each partition, one after another, as their results are asked for."""
+"""Runs a job for each partition, one after another, as the results are read."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ R = TypeVar("R")
 
 
 class EachPartition(Generic[R]):
-    """Results in the order of the partitions; the next is under way where prefetched.
+    """Results in the order of the partitions; with `prefetch`, one job runs ahead.
 
-    No generator: Ctrl-C could break what a generator does when it is closed. The loop's thread
-    ends the jobs of one that nobody reads any more.
+    Not a generator: Ctrl-C could interrupt a generator's cleanup. The loop's thread ends the jobs
+    of an iterator that is freed.
     """
 
     def __init__(

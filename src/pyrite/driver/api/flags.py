@@ -1,4 +1,4 @@
-"""What each of the user's threads has set for its jobs: group, tags, description, properties."""
+"""Per-thread settings of jobs: group, tags, description, properties."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Flags(threading.local):
     def __init__(self) -> None:
         self.properties: dict[str, str] = {}
         self.tags: set[str] = set()
-        # Work of the engine's own, such as a checkpoint's, adds nothing to accumulators.
+        # False for the engine's own jobs, such as checkpoints: they update no accumulators.
         self.counted = True
 
     def put(self, key: str, value: str | None) -> None:
@@ -42,7 +42,7 @@ class Flags(threading.local):
 
 
 class JobFlags(NamedTuple):
-    """What a thread had set when it submitted a job."""
+    """The settings of a job's thread when it was submitted."""
 
     properties: dict[str, str]
     tags: frozenset[str]

@@ -1,4 +1,4 @@
-"""Jobs as RDDs and the user ask for them: whole, one partition after another, or by a deadline."""
+"""Runs jobs: on all partitions at once, one partition after another, or until a deadline."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class JobMethods:
         partitions: Sequence[int] | None = None,
         frozen: bool = False,
     ) -> list[R]:
-        """One result per partition, in the order asked for.
+        """Returns one result per partition, in the requested order.
 
-        `frozen` is for tasks of ours: they are run on the RDD as it is pickled for its life. Other
-        tasks are pickled with its functions as they are now.
+        `frozen` is for tasks of Pyrite's own: they run on the RDD as it was frozen. Other tasks are
+        pickled with its functions as they are now.
         """
         engine = self._engine
         engine.check_usable()
@@ -60,7 +60,7 @@ class JobMethods:
         return results
 
     def _saving(self, commit: FolderCommit) -> AbstractContextManager[None]:
-        """Begins a save, which is undone when the block fails or the driver dies."""
+        """Starts a save, which is undone if the block fails or the driver dies."""
         self._engine.check_usable()
         return saving(self._engine.cluster.scratch_folder(), commit)
 
@@ -71,7 +71,7 @@ class JobMethods:
         partitions: Sequence[int] | None,
         prefetch: bool,
     ) -> Iterator[R]:
-        """Results of one partition after another; the next is under way where prefetched."""
+        """Returns results partition by partition; with `prefetch`, one job runs ahead."""
         frozen = self._engine.freezer.copy_of_frozen(rdd, task)
         wanted = checked_partitions(rdd, partitions)
         finish = partial(self._checkpoints.after_job, rdd)
@@ -80,7 +80,7 @@ class JobMethods:
     def _run_approximately(
         self, rdd: RDD[Any], task: Callable[[int, Iterator[Any]], R], timeout_s: float
     ) -> dict[int, R]:
-        """The results of the partitions that finished in time; the others are cancelled."""
+        """Returns the results of partitions that finish in time; cancels the others."""
         engine = self._engine
         wanted = checked_partitions(rdd, None)
         work = engine.freezer.copy(rdd, task)
@@ -105,7 +105,7 @@ def checked_partitions(rdd: RDD[Any], partitions: Sequence[int] | None) -> Seque
     if partitions is None:
         return range(count)
     for index in partitions:
-        # Anything else, even 2.0, would reach the scheduler, which counts with it.
+        # Anything else, even 2.0, would reach the scheduler.
         if not isinstance(index, SupportsIndex) or not 0 <= index < count:
             raise Refused(f"{rdd!r} has {count} partitions; there is no partition {index!r}")
     return list(map(operator.index, partitions))

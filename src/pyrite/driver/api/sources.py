@@ -1,4 +1,4 @@
-"""Where RDDs come from: the driver's own rows, and files."""
+"""Makes RDDs from the driver's rows and from files."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class SourceMethods:
 
     @property
     def defaultParallelism(self) -> int:
-        """The number of partitions where nothing else says how many."""
+        """The default number of partitions."""
         raise NotImplementedError
 
     @property
     def defaultMinPartitions(self) -> int:
-        """The least number of partitions of files, where the user does not say."""
+        """The default minimum number of partitions of files."""
         return min(self.defaultParallelism, 2)
 
     def _me(self) -> SparkContext:
@@ -84,7 +84,7 @@ class SourceMethods:
         with Uninterrupted():
             refs = [self._engine.put(buffers) for buffers in encoded]
             op = Slices([*refs])
-            # The rows live as long as somebody can compute with them.
+            # The rows live as long as an RDD can read them.
             self._engine.release_when_gone(op, refs)
         return RDD(self._me(), op)
 

@@ -1,4 +1,4 @@
-"""Files that tasks find, and the folder that checkpoints go to."""
+"""Files for tasks, and the folder of checkpoints."""
 
 from __future__ import annotations
 

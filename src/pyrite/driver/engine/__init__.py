@@ -1,1 +1,1 @@
-"""The engine: the scheduler, a cluster, and who waits for results."""
+"""The engine: the scheduler, a cluster, and the threads that wait for results."""

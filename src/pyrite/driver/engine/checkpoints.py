@@ -1,4 +1,4 @@
-"""Checkpoints: RDDs written once, so that recovery need not go back further."""
+"""Checkpoints: RDDs that are written once, so that recovery starts from there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Checkpoint:
-    """What is known of one marked RDD."""
+    """The state of one marked RDD."""
 
     def __init__(self, local: bool) -> None:
         self.local = local
@@ -85,7 +85,7 @@ class Checkpoints:
         return with_scheme(found.folder)
 
     def _settled(self, rdd: RDD[Any]) -> Checkpoint | None:
-        """The RDD's checkpoint, after a write that is under way."""
+        """Returns the RDD's checkpoint, after waiting for a write under way."""
         found = self.marked.get(rdd)
         own = found is not None and found.writer == threading.get_ident()
         if found is not None and found.thread is not None and not own:
@@ -96,7 +96,7 @@ class Checkpoints:
         return found
 
     def before_job(self, rdd: RDD[Any]) -> None:
-        """Waits for what the job would otherwise compute again."""
+        """Waits for writes of RDDs that the job would otherwise recompute."""
         if not self.writing:
             return
         for each in lineage_of(rdd):
@@ -113,7 +113,7 @@ class Checkpoints:
                     self._start(each)
 
     def _take(self, rdd: RDD[Any]) -> bool:
-        """True for the one of several threads that is to write the RDD."""
+        """True for the only thread that is to write the RDD."""
         with self.lock:
             waits = rdd in self.waiting
             self.waiting.discard(rdd)
@@ -121,7 +121,7 @@ class Checkpoints:
 
     def _start(self, rdd: RDD[Any]) -> None:
         found = self.marked[rdd]
-        # Local ones are cheap to write, and the point is that the lineage is gone.
+        # Local ones are cheap to write, and their lineage should be freed at once.
         if found.local:
             try:
                 self._write(rdd, found, self._write_local)
@@ -132,7 +132,7 @@ class Checkpoints:
             return
         work = partial(self._write, rdd, found, self._write_folder)
         properties, _ = self.context._flags.copy()
-        # Whoever cancels the jobs of a group does not mean the checkpoint.
+        # Cancelling a group's jobs must not cancel the checkpoint.
         properties.pop("spark.jobGroup.id", None)
 
         def run() -> None:
@@ -145,17 +145,17 @@ class Checkpoints:
                 probe("a checkpoint is cancelled")
                 self.waiting.add(rdd)
             except BaseException as error:
-                # Its traceback would keep the RDD, and the RDD its checkpoint, for ever.
+                # Without its traceback, which would keep the RDD and its checkpoint alive.
                 found.error = copy(error)
             finally:
                 self.writing.discard(rdd)
 
         self.writing.add(rdd)
-        # Others join it as soon as they see it.
+        # Other threads join it as soon as it is set.
         found.thread = self.context._engine.threads.start(run, f"checkpoint-{rdd.id()}")
 
     def finish(self) -> None:
-        """Waits for writes that are under way."""
+        """Waits for all writes under way."""
         for found in list(self.marked.values()):
             if found.thread is not None:
                 found.thread.join()
@@ -201,7 +201,7 @@ def encode_partition(index: int, rows: Iterator[Any]) -> Frames:
 
 
 def lineage_of(rdd: RDD[Any]) -> Iterator[RDD[Any]]:
-    """The RDD and all behind it, each once."""
+    """The RDD and all its ancestors, each once."""
     seen = {rdd.id()}
     pending: list[Any] = [rdd]
     while pending:

@@ -52,7 +52,7 @@ Task = Callable[[int, Iterator[Any]], Any]
 
 
 class ResultLost(ClusterError):
-    """A result was computed and lay in the pool of a node that has gone since."""
+    """A task's result was lost with its node before the driver read it."""
 
 
 class Engine:
@@ -68,7 +68,7 @@ class Engine:
         self.max_result_bytes = max_result_bytes
         self.story = Story()
         self.journal: Journal | None = None
-        # What is persisted, as long as somebody refers to it.
+        # Persisted RDDs, while the program refers to them.
         self.kept: weakref.WeakValueDictionary[RddId, Lineage[Any]] = weakref.WeakValueDictionary()
         self.rdd_ids = itertools.count()
         self.shuffle_ids = itertools.count()
@@ -78,7 +78,7 @@ class Engine:
         self.cutter = StageCutter(lambda: StageId(next(self.stage_ids)), self._prepare)
         self.freezer = Freezer()
         self.map_stages: weakref.WeakValueDictionary[StageId, Cut] = weakref.WeakValueDictionary()
-        # What running jobs may still need, although their RDDs have been checkpointed since.
+        # Old lineages of checkpointed RDDs, which running jobs may still need.
         self.replaced: list[Any] = []
         self.result_stages: dict[StageId, tuple[StageSpec, Program]] = {}
         self.flags: dict[JobId, JobFlags] = {}
@@ -90,18 +90,18 @@ class Engine:
         self.lost: ClusterError | UserError | None = None
         self.cluster = make_cluster(self)
         self.threads = self.cluster.threads
-        self.desk = JobWaiters(self.threads, self._settle)
+        self.waiters = JobWaiters(self.threads, self._settle)
         self.loop_thread = 0
         self.loop = self.threads.start(self._loop, "pyrite-driver")
 
     def _loop(self) -> None:
         self.loop_thread = threading.get_ident()
         try:
-            drive(self.scheduler, self.cluster, self.desk, self.story)
+            drive(self.scheduler, self.cluster, self.waiters, self.story)
         except (ClusterError, UserError) as error:
             self.broken = True
             self.lost = error
-            self.desk.fail_all(error)
+            self.waiters.fail_all(error)
         except Exception as error:
             self.broken = True
             report = EngineError(
@@ -109,15 +109,15 @@ class Engine:
                 f"{self.story.text()}"
             )
             report.__cause__ = error
-            self.desk.fail_all(report)
+            self.waiters.fail_all(report)
             raise
         else:
-            self.desk.fail_all(ContextStopped("the context was stopped while the job ran"))
+            self.waiters.fail_all(ContextStopped("the context was stopped while the job ran"))
         finally:
             self.cluster.refuse()
 
     def keep_journal(self, journal: Journal) -> None:
-        """Has the journal told of everything from now on, and removed at the end."""
+        """Writes the journal from now on, and removes it at the end."""
         self.journal = journal
         self.story.listeners.append(journal.record)
 
@@ -133,7 +133,7 @@ class Engine:
         self.cluster.release()
 
     def ending(self) -> str | None:
-        """Why nothing of this engine can be used any more; None while it can."""
+        """Why this engine can't be used any more; None while it can."""
         if self.pid != os.getpid():
             return f"belongs to process {self.pid}, and this is process {os.getpid()}, a fork of it"
         return "was stopped" if self.stopped else None
@@ -154,7 +154,7 @@ class Engine:
                 "can't go on: stop() it and make a new one"
             )
 
-    # What executors need to know of stages (called by the loop's thread)
+    # The source of stages for executors (called by the loop's thread)
 
     def program(self, stage: StageId) -> Program:
         found = self.result_stages.get(stage)
@@ -164,14 +164,14 @@ class Engine:
         spec = self.find_stage(stage)
         assert spec is not None
         flags = self.flags[job]
-        # A list at once: other threads persist RDDs meanwhile.
+        # Copied first: other threads persist RDDs meanwhile.
         kept = [rdd for each in self.kept.valuerefs() if (rdd := each()) is not None]
         plans = {rdd._id: rdd._plan for rdd in kept if rdd._id in spec.shape.rdds}
         shared = flags.properties, flags.python_paths, spec.partitions, spec.barrier
         return pickle.dumps(Header(plans, *shared, self.program(stage).profiler))
 
     def find_stage(self, stage: StageId) -> StageSpec | None:
-        """A stage that runs, or whose shuffle is still known."""
+        """Returns a stage that runs, or whose shuffle is still known."""
         found = self.result_stages.get(stage)
         if found is not None:
             return found[0]
@@ -187,7 +187,7 @@ class Engine:
         return cut
 
     def replace(self, rdd: Lineage[Any], op: Op) -> None:
-        """From here on the RDD reads what was written of it; its parents may go."""
+        """Has the RDD read its checkpoint from now on; its parents may be freed."""
         with self.freezer.lock:
             cuts = list(self.map_stages.values())
             stale = stale_stages([cut.stage for cut in cuts], rdd._id)
@@ -205,8 +205,8 @@ class Engine:
     def submit(
         self, rdd: Lineage[Any], frozen: Frozen, partitions: Sequence[int], flags: JobFlags
     ) -> Waiter:
-        """Starts a job on the RDD as it was frozen for it, with the task; the caller waits for it
-        and calls `end`, all in one uninterrupted block."""
+        """Starts a job on a frozen RDD; the caller waits for it and calls `end`, all in one
+        uninterrupted block."""
         self.check_usable()
         with self.freezer.lock:
             with Interruptible():
@@ -217,29 +217,29 @@ class Engine:
         job = JobId(next(self.job_ids))
         self.flags[job] = flags
         waiter = Waiter(job, stage.id, flags.counted, self.threads)
-        self.desk.open(waiter)
+        self.waiters.open(waiter)
         self.cluster.post(JobSubmitted(flags.spec(job, stage, partitions)))
         return waiter
 
     def end(self, *waiters: Waiter) -> None:
-        """Their thread needs nothing more of these jobs; those that still run are cancelled.
+        """Gives up these jobs for their thread; cancels those that still run.
 
-        The driver's thread forgets a job when it ends, whether or not anyone waits for that.
+        The driver's thread forgets a job when it ends, whether or not a thread waits for that.
         """
         if self.pid != os.getpid():
             return
-        running = [waiter for waiter in waiters if not self.desk.leave(waiter)]
+        running = [waiter for waiter in waiters if not self.waiters.leave(waiter)]
         for waiter in running:
             self.cluster.post(CancelRequested("its results are no longer wanted", waiter.job))
-        # The loop ends the jobs of iterators that nobody reads any more; it must not wait itself.
+        # The loop's thread ends the jobs of freed iterators; it must not wait for itself.
         if threading.get_ident() != self.loop_thread:
             for waiter in running:
                 waiter.wait()
 
     def _settle(self, waiter: Waiter) -> None:
-        """Forgets a job that has ended and that nobody reads the results of any more."""
+        """Forgets a job that has ended and was given up by its thread."""
         self.release([ref for _, ref in waiter.results if isinstance(ref, BlockRef)])
-        self.desk.close(waiter.job)
+        self.waiters.close(waiter.job)
         self.result_stages.pop(waiter.stage, None)
         if not self.result_stages:
             self.replaced.clear()
@@ -248,7 +248,7 @@ class Engine:
     def run(
         self, rdd: Lineage[Any], frozen: Frozen, partitions: Sequence[int], flags: JobFlags
     ) -> list[Any]:
-        """Runs a job and gives its results in the order of the partitions asked for."""
+        """Runs a job; returns its results in the order of the requested partitions."""
         found: dict[int, Any] = {}
         wanted = partitions
         for last in (*[False] * LOST_RESULTS, True):
@@ -268,7 +268,7 @@ class Engine:
             wanted = [index for index in dict.fromkeys(partitions) if index not in found]
             if not wanted:
                 break
-            # Its node went before the driver had read it. What it counted has been counted.
+            # Lost with its node before the driver read it; its accumulators have been counted.
             probe("a result is lost before it is read")
             flags = flags._replace(counted=False)
         return [found[index] for index in partitions]
@@ -298,7 +298,7 @@ class Engine:
             yield waiter.results.popleft()
 
     def finish(self, waiter: Waiter) -> None:
-        """Counts accumulators, and raises what the job raised."""
+        """Applies accumulator updates, and raises the job's error."""
         for updates in waiter.updates if waiter.counted else ():
             accumulators.apply_updates(pickle.loads(updates))
         waiter.updates.clear()
@@ -306,7 +306,7 @@ class Engine:
             raise with_original(waiter.error)
 
     def decode(self, result: Result) -> Any:
-        """A task's result; its block, if it had one, is freed."""
+        """Decodes a task's result; frees its block, if it has one."""
         if isinstance(result, BlockRef):
             try:
                 data = self._copied(result)
@@ -319,7 +319,7 @@ class Engine:
             with Interruptible():
                 return decode(data)[0]
         except CorruptBlock as error:
-            raise ResultLost(f"a task's result is spoilt: {error}") from error
+            raise ResultLost(f"a task's result is corrupt: {error}") from error
         except MemoryError:
             raise
         except Exception as error:
@@ -329,7 +329,8 @@ class Engine:
             ) from error
 
     def _copied(self, ref: BlockRef) -> memoryview:
-        """A block's bytes: arrays that the user gets can be written to, and the block can go."""
+        """Copies a block's bytes: the user may write to arrays in them, and the block can be
+        freed."""
         try:
             return memoryview(bytearray(self.cluster.read(ref)))
         except OSError as error:
@@ -339,22 +340,22 @@ class Engine:
     # Memory
 
     def memory(self) -> MemoryReport:
-        """What lies in the pools now."""
+        """Returns what is in the pools now."""
         self.check_usable()
         with Uninterrupted():
             number = next(self.question_ids)
-            question = self.desk.ask(number)
+            question = self.waiters.ask(number)
             self.post(MemoryAsked(number))
-            return self.desk.wait_for(question)
+            return self.waiters.wait_for(question)
 
     def add_node(self, pool_bytes: int) -> NodeId:
-        """Takes in a storage-only node."""
+        """Adds a storage-only node."""
         self.check_usable()
         with Uninterrupted():
             return self.cluster.add_node(pool_bytes)
 
     def remove_node(self, node: NodeId) -> None:
-        """Lets a storage-only node go once its blocks are elsewhere."""
+        """Removes a storage-only node once its blocks have been moved."""
         known = [each.node for each in self.memory().nodes if each.storage_only]
         if node not in known:
             raise UserError(
@@ -365,7 +366,7 @@ class Engine:
     # Blocks, shuffles and kept RDDs
 
     def put(self, buffers: Sequence[Any]) -> BlockRef:
-        """Lays encoded rows into the pool, as one block."""
+        """Writes encoded rows into the pool, as one block."""
         self.check_usable()
         try:
             return self.cluster.put(buffers, frame_size(buffers))
@@ -383,7 +384,7 @@ class Engine:
             self.cluster.post(event)
 
     def new_shuffle(self, rdd: Lineage[Any], router: Router, parts: int) -> ShuffleDependency:
-        """A shuffle whose outputs are dropped when nobody refers to it any more."""
+        """Makes a shuffle; its outputs are dropped when it is freed."""
         frozen = self.freezer.copy(rdd, MapWork(router, parts))
         shuffle = ShuffleId(next(self.shuffle_ids))
         dependency = ShuffleDependency(rdd, router, parts, shuffle, frozen)
@@ -404,16 +405,16 @@ class Engine:
                 self.post(RddForgotten(rdd))
 
     def forget_when_gone(self, owner: Any, event: Event) -> Callable[[], None]:
-        """Posts the event when the object goes, or when the function that is given is called."""
+        """Posts the event when the object is freed, or when the returned function is called."""
         return self.cluster.post_when_gone(owner, event)
 
     def release_when_gone(self, owner: Any, refs: Sequence[BlockRef]) -> Callable[[], None]:
-        """Frees blocks together with the object that they belong to, or when called."""
+        """Frees blocks with their owner, or when the returned function is called."""
         return self.forget_when_gone(owner, BlocksReleased(tuple(refs)))
 
 
 def require_broadcasts(program: Program) -> None:
-    """Refuses a program whose functions captured a broadcast that was destroyed since."""
+    """Refuses a program whose functions captured a destroyed broadcast."""
     for broadcast in program.broadcasts:
         broadcast._require_usable()
 
@@ -423,7 +424,7 @@ def result_bytes(result: Result) -> int:
 
 
 def with_original(error: Exception) -> Exception:
-    """Gives a task's failure the exception object that the user's function raised."""
+    """Adds the exception object that the user's function raised to a task's failure."""
     if isinstance(error, TaskFailed) and error.pickled:
         try:
             error.original = pickle.loads(error.pickled)

@@ -20,12 +20,12 @@ class Freezer:
     """Pickles each RDD once for its life, and pipelines of RDDs for a child or a job."""
 
     def __init__(self) -> None:
-        # Held by whoever looks at operators and dependencies, which a checkpoint replaces. A thread
-        # may take it again: pickling calls the user's code, and that may freeze another RDD.
+        # Held while operators and dependencies are read, which a checkpoint replaces. Reentrant:
+        # pickling calls the user's code, which may freeze another RDD.
         self.lock = threading.RLock()
 
     def freeze(self, rdd: Lineage[Any]) -> Frozen:
-        """The RDD as it was when this was first asked for."""
+        """Returns the RDD as it was at the first call."""
         with self.lock:
             if rdd._frozen is None:
                 frozen = pickled(pipeline_of(rdd, self.freeze), None, rdd)
@@ -34,7 +34,7 @@ class Freezer:
             return rdd._frozen
 
     def copy(self, rdd: Lineage[Any], work: Any = None) -> Frozen:
-        """The RDD as it is now, with what is done with its rows: for one child, or for one job."""
+        """Pickles the RDD as it is now, with the work on its rows: for one child or one job."""
         with self.lock:
             if rdd._is_pipelined:
                 return pickled(pipeline_of(rdd, self.freeze), work, rdd)
@@ -42,11 +42,11 @@ class Freezer:
             return frozen if work is None else pickled(reading(frozen), work, rdd)
 
     def copy_of_frozen(self, rdd: Lineage[Any], work: Any) -> Frozen:
-        """As `copy`, of the RDD as it is frozen, for work that has no function of the user's."""
+        """As `copy`, for the RDD as it is frozen, and work without a function of the user's."""
         return Frozen(reading(self.freeze(rdd)), pickle.dumps(((), work)))
 
     def replace(self, rdd: Lineage[Any], op: Op) -> None:
-        """The RDD is read from what was written of it, by all that read it as it was frozen."""
+        """Replaces the RDD's operator, also for all that have it frozen."""
         frozen = self.freeze(rdd)
         rdd.op = op
         rdd.dependencies = ()
@@ -55,10 +55,10 @@ class Freezer:
 
 
 def pickled(pipeline: Pipeline, work: Any, rdd: Lineage[Any]) -> Frozen:
-    """A pipeline with what is done with its rows; names what can't be pickled, or is large."""
+    """Pickles a pipeline with the work on its rows; names what can't be pickled, or is large."""
     content = (pipeline.ops, work)
     if work is None and not any(op.pipelined for op in pipeline.ops):
-        # There is nothing of the user's in it.
+        # It has no code of the user's.
         return Frozen(pipeline, pickle.dumps(content))
     name = f"{rdd._name or rdd._method} at {rdd._site}"
     with captured() as broadcasts:

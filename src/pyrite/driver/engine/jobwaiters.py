@@ -1,4 +1,4 @@
-"""The desk: where the user's threads wait for their jobs."""
+"""The user's threads that wait for their jobs."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ Result = bytes | BlockRef | None
 
 
 class Waiter:
-    """One job's results as they come in."""
+    """One job's results as they arrive."""
 
     def __init__(self, job: JobId, stage: StageId, counted: bool, threads: Threads) -> None:
         self.job = job
         self.stage = stage
-        # Whether what its tasks add to accumulators counts.
+        # Whether its accumulator updates are applied.
         self.counted = counted
         self.threads = threads
         self.results: deque[tuple[int, Result]] = deque()
         self.updates: list[bytes] = []
         self.error: Exception | None = None
         self.ended = False
-        # Whether its thread wants nothing more of it.
+        # Whether its thread has given it up.
         self.left = False
         self.changed = WaitQueue()
 
@@ -49,7 +49,7 @@ class Waiter:
 
 
 class Question:
-    """What a thread wants to know of the pools."""
+    """A thread's request for a report of the pools."""
 
     def __init__(self) -> None:
         self.answer: MemoryReport | Exception | None = None
@@ -61,27 +61,27 @@ class Question:
 
 
 class JobWaiters:
-    """All jobs and answers that a thread waits for."""
+    """All jobs and answers that threads wait for."""
 
     def __init__(self, threads: Threads, settle: Callable[[Waiter], None]) -> None:
         self.threads = threads
-        # Forgets a job that has ended and was left.
+        # Forgets a job that has ended and was given up.
         self.settle = settle
         self.leaving = threading.Lock()
-        self.waiters: dict[JobId, Waiter] = {}
+        self.by_job: dict[JobId, Waiter] = {}
         self.questions: dict[int, Question] = {}
         self.end: Exception | None = None
 
     def open(self, waiter: Waiter) -> None:
-        self.waiters[waiter.job] = waiter
-        # Jobs may come while the engine ends, in another thread.
+        self.by_job[waiter.job] = waiter
+        # The engine may have ended meanwhile, in another thread.
         if self.end is not None:
             self.perform(FinishJob(waiter.job, self.end))
 
     def leave(self, waiter: Waiter) -> bool:
-        """The thread wants nothing more of the job; gives whether it has ended already.
+        """The thread gives up the job; returns whether it has ended already.
 
-        It is settled by whichever of the two comes second.
+        The later of the two, this call or the job's end, settles it.
         """
         with self.leaving:
             waiter.left = True
@@ -91,10 +91,10 @@ class JobWaiters:
         return ended
 
     def close(self, job: JobId) -> None:
-        self.waiters.pop(job, None)
+        self.by_job.pop(job, None)
 
     def _end(self, waiter: Waiter, error: Exception | None) -> None:
-        # Whoever raises it adds its frames to it, and the story remembers this one.
+        # Raising it adds frames to it, and the story holds the original.
         waiter.error = copy(error)
         with self.leaving:
             waiter.ended = True
@@ -110,7 +110,7 @@ class JobWaiters:
         return question
 
     def wait_for(self, question: Question) -> MemoryReport:
-        """The answer, once it is there."""
+        """Waits for the answer."""
         self.threads.wait(question.changed, lambda: question.answer is not None)
         assert question.answer is not None
         if isinstance(question.answer, Exception):
@@ -123,7 +123,7 @@ class JobWaiters:
             if question is not None:
                 question.give(command.report)
             return
-        waiter = self.waiters.get(command.job)
+        waiter = self.by_job.get(command.job)
         if waiter is None:
             return
         match command:
@@ -135,9 +135,9 @@ class JobWaiters:
                 self._end(waiter, command.error)
 
     def fail_all(self, error: Exception) -> None:
-        """The engine can't go on; nobody may wait for ever."""
+        """Fails all jobs and requests: the engine can't go on."""
         self.end = error
-        for job in list(self.waiters):
+        for job in list(self.by_job):
             self.perform(FinishJob(job, error))
         for question in list(self.questions.values()):
             question.give(error)

@@ -1,1 +1,1 @@
-"""What is written down of a run, and what is shown of it: the story, the journal, progress."""
+"""The records of a run, and its display: the story, the journal, progress bars."""

@@ -1,4 +1,4 @@
-"""Progress bars: one per stage that runs for more than a moment."""
+"""Progress bars: one for each stage that runs for longer than half a second."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REFRESH_S = 0.2
 
 
 class Bars:
-    """A thread that draws while stages run and sleeps while none does."""
+    """A thread that draws while stages run and sleeps otherwise."""
 
     def __init__(self, tally: StageCounts, bar_class: Any) -> None:
         self.tally = tally
@@ -36,7 +36,7 @@ class Bars:
         self.thread.join()
 
     def record(self, now_s: float, _event: Event, commands: list[Command]) -> None:
-        """Wipes the bars before the thread whose job has ended hears of it, and prints."""
+        """Wipes the bars when a job ends, before its thread wakes and prints."""
         if self.drawn and any(isinstance(each, FinishJob) for each in commands):
             with self.drawing:
                 self._wipe_all_but(set())
@@ -99,7 +99,7 @@ def watch(tally: StageCounts, story: Story, enabled: bool) -> Bars | NoBars:
 
 
 def find_bar_class() -> Any:
-    """Widgets in a notebook that can show them; text elsewhere, and no warning."""
+    """Widgets in a notebook that can show them; text elsewhere, without a warning."""
     if in_notebook() and find_spec("ipywidgets") is not None:
         from tqdm import notebook
 
@@ -110,7 +110,7 @@ def find_bar_class() -> Any:
 
 
 def on_terminal() -> bool:
-    # A program may have closed the stream, or have none.
+    # A program may have no stream, or a closed one.
     return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
 
 

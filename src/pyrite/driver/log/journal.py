@@ -1,7 +1,7 @@
-"""The journal: what the scheduler knows, on disk, so that another driver can go on from it.
+"""The journal: the scheduler's state on disk, so that another driver can go on from it.
 
-The scheduler is pure: its state at some moment and the events since are its whole state
-(SCache, 6.1, has the master log shuffles and places for the same purpose).
+The scheduler is pure: a snapshot of its state and the events since restore it (the master of
+SCache, 6.1, logs shuffles and places for the same purpose).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, get_args
 
-from pyrite.driver.log.records import PROTOCOL, BadJournal, StageTeller, framed, read_records
+from pyrite.driver.log.records import PROTOCOL, BadJournal, StageRecorder, framed, read_records
 from pyrite.schedule.commands import Command, CountAccumulators, DeliverResult
 from pyrite.schedule.events import (
     Event,
@@ -28,7 +28,7 @@ from pyrite.schedule.events import (
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.version import __version__
 
-# Where a journal is longer it begins anew, so that it is soon read.
+# A longer journal is replaced by a new snapshot, so that it can be read quickly.
 MOST_EVENTS = 20_000
 MOST_BYTES = 8 << 20
 
@@ -42,10 +42,10 @@ _ANY_HEADLINE = re.compile(rb"journal of Pyrite (\S+) on Python (\S+)\n")
 
 
 class Journal:
-    """Listens to a story: what was decided is written down before it is done.
+    """A listener of the story: writes each decision before it is carried out.
 
-    It outlives the process, not the machine: nothing is forced to the disk. Nobody else may read
-    it. Rows are in it only as long as the scheduler itself holds them, for a barrier.
+    It outlives the process, not the machine: nothing is synced to the disk. Only the user may read
+    it. It has rows only while the scheduler itself holds them, for a barrier.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Journal:
             self._give_up(error)
 
     def close(self, keep: bool = False) -> None:
-        """Ends it; one that is left behind says that its driver died."""
+        """Closes and removes the journal; one that is left shows that its driver died."""
         if self.file >= 0:
             os.close(self.file)
             self.file = -1
@@ -85,15 +85,15 @@ class Journal:
                     os.unlink(self.path)
 
     def _is_long(self) -> bool:
-        # What it begins with is written seldom enough to cost no more than the events do.
+        # A snapshot is written seldom enough to cost no more than the events.
         return self.grown_bytes >= self.begun_bytes and (
             self.events >= self.most_events or self.grown_bytes >= self.most_bytes
         )
 
     def _begin(self, now_s: float) -> None:
-        """Starts with the whole state; the old file is there until the new one is complete."""
-        self.teller = StageTeller()
-        data = HEADLINE + self.teller.frames((now_s, self.scheduler))
+        """Starts a file with a snapshot; the old one stays until the new one is complete."""
+        self.recorder = StageRecorder()
+        data = HEADLINE + self.recorder.frames((now_s, self.scheduler))
         new_path = f"{self.path}.new"
         with suppress(FileNotFoundError):
             os.unlink(new_path)
@@ -114,7 +114,7 @@ class Journal:
     def _append(self, now_s: float, event: Event, commands: list[Command]) -> None:
         record = now_s, plain(event, commands)
         if isinstance(event, JobSubmitted):
-            data = self.teller.frames(record)
+            data = self.recorder.frames(record)
         else:
             data = framed(pickle.dumps(record, PROTOCOL))
         write_all(self.file, data)
@@ -122,7 +122,7 @@ class Journal:
         self.events += 1
 
     def _give_up(self, error: OSError) -> None:
-        """A journal that stops in the middle would be taken for the state of a dead driver."""
+        """Removes the journal: an incomplete one would be taken for that of a dead driver."""
         import logging
 
         self.close()
@@ -134,25 +134,25 @@ class Journal:
 
 
 def restore(path: str) -> tuple[Scheduler, float]:
-    """The scheduler as it was after the last whole record, and the time that it was told then."""
+    """Returns the scheduler after the last complete record, and the time of that record."""
     data = memoryview(read_own(path))
     check_headline(data, path)
     scheduler = None
     now_s = 0.0
-    for now_s, told in read_records(data, len(HEADLINE), path):
+    for now_s, record in read_records(data, len(HEADLINE), path):
         if scheduler is None:
-            scheduler = told
+            scheduler = record
         else:
-            scheduler.handle(whole(*told), now_s)
+            scheduler.handle(whole(*record), now_s)
     if scheduler is None:
         raise BadJournal(f"{path} ends before it tells anything: start the application anew")
     return scheduler, now_s
 
 
 def plain(event: Event, commands: list[Command]) -> tuple[int, Sequence[Any]]:
-    """An event as a number for its kind and its fields, which is pickled faster than by names.
+    """An event as the number of its kind and its fields, which pickle faster than names.
 
-    What the scheduler has passed on, and does not look at again, is left out.
+    Leaves out what the scheduler has delivered and does not need again.
     """
     fields: Sequence[Any] = event
     if isinstance(event, TaskSucceeded):
@@ -165,7 +165,7 @@ def plain(event: Event, commands: list[Command]) -> tuple[int, Sequence[Any]]:
 
 
 def whole(number: int, fields: Sequence[Any]) -> Event:
-    """The event of which `plain` made these."""
+    """Restores an event from what `plain` returned."""
     event: Event = KINDS[number](*fields)
     if isinstance(event, TaskSucceeded) and event.kept is None:
         return event._replace(kept=NO_NEWS)
@@ -173,7 +173,7 @@ def whole(number: int, fields: Sequence[Any]) -> Event:
 
 
 def passed_on(commands: list[Command]) -> set[int]:
-    """The identities of what is handed to the user's threads."""
+    """The identities of the objects that are delivered to the user's threads."""
     passed = set()
     for command in commands:
         if isinstance(command, DeliverResult):
@@ -185,7 +185,7 @@ def passed_on(commands: list[Command]) -> set[int]:
 
 
 def without(made: TaskOutput, passed: set[int]) -> TaskOutput:
-    """What was made of a partition, without those bytes that have been passed on."""
+    """A partition's output without the bytes that were delivered."""
     if id(made.result) in passed:
         made = made._replace(result=None)
     return made._replace(accumulators=None) if id(made.accumulators) in passed else made
@@ -198,7 +198,7 @@ def write_all(file: int, data: bytes) -> None:
 
 
 def read_own(path: str) -> bytes:
-    """The bytes of a file that nobody else can have written: unpickling runs what it says."""
+    """Reads a file that no other user can have written: unpickling runs its code."""
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
         if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o022:

@@ -1,4 +1,4 @@
-"""Counting what the story tells: for the status tracker and for progress bars."""
+"""Counts tasks from the story, for the status tracker and for progress bars."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
 
-# Ended jobs and stages that stay known.
+# How many jobs and stages are remembered.
 REMEMBERED = 200
 
 
@@ -27,7 +27,7 @@ class JobTally:
     status: str = "RUNNING"
 
     def stage_ids(self) -> list[int]:
-        """Its stages and those behind them, those that did not have to run too."""
+        """Its stages and their ancestors, skipped ones included."""
         return [stage.id for stage in new_stages(self.stage, ())]
 
 
@@ -50,14 +50,14 @@ class NodeTally:
 
 
 class StageCounts:
-    """Jobs and stages with the numbers of their tasks, from events and commands."""
+    """Jobs and stages with the numbers of their tasks, counted from events and commands."""
 
     def __init__(self, find_stage: Callable[[StageId], StageSpec | None]) -> None:
         self.find_stage = find_stage
         self.lock = threading.Lock()
         self.job_tallies: OrderedDict[int, JobTally] = OrderedDict()
         self.stage_tallies: OrderedDict[int, StageTally] = OrderedDict()
-        # Which stage an attempt is of, and how many of its partitions it computes.
+        # The stage of each attempt, and how many of its partitions the attempt computes.
         self.attempts: dict[int, tuple[StageTally, int]] = {}
         self.busy: dict[int, int] = {}
         self.homes: dict[int, str] = {}
@@ -92,7 +92,7 @@ class StageCounts:
         self.work.set()
 
     def record(self, now_s: float, event: Event, commands: list[Command]) -> None:
-        """Takes in a chapter of the story."""
+        """Counts one event and its commands."""
         with self.lock:
             self._record_event(event)
             for command in commands:

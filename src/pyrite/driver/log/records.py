@@ -1,4 +1,4 @@
-"""The records of a journal: pickles in checked frames, in which each stage is told once."""
+"""The records of a journal: pickles in frames with checksums; each stage is written once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pyrite.plan.program import Shape
 from pyrite.plan.stages import StageSpec, new_stages
 
 PROTOCOL = pickle.HIGHEST_PROTOCOL
-# A frame is its payload's length and checksum, both of them mixed as a check, and the payload: a
-# spoilt length must not be taken for that of a record which was not written to its end.
+# A frame is the payload's length and checksum, a check of both, and the payload: a corrupt length
+# must not be taken for that of an incomplete record.
 _HEAD = struct.Struct("<QIQ")
 _SALT = 0x9E3779B97F4A7C15
 _NAMES = tuple(each.name for each in fields(StageSpec))
@@ -26,30 +26,30 @@ _values = attrgetter(*_NAMES)
 
 
 class BadJournal(UserError):
-    """A journal that this Pyrite can't, or should not, go on from."""
+    """This Pyrite can't, or should not, restore the journal."""
 
 
-class StageTeller:
-    """Makes records; a stage goes into one of its own, before the first that refers to it.
+class StageRecorder:
+    """Encodes records; each stage has its own record, before the first one that refers to it.
 
-    A stage refers to those behind it, which may be thousands: nested, they would not be pickled
-    without recursion, and each job would tell all of its past again.
+    A stage refers to its ancestors, which may be thousands: nested pickles would need recursion,
+    and each job would write its whole lineage again.
     """
 
     def __init__(self) -> None:
-        self.told: set[StageId] = set()
+        self.written: set[StageId] = set()
 
     def frames(self, value: Any) -> bytes:
-        """The value as a record, after the stages that are new in it."""
+        """Encodes the value as a record, after records of the stages that are new in it."""
         file = io.BytesIO()
         pickler = _StagePickler(file)
         pickler.dump(value)
-        found = [new for each in pickler.met.values() for new in new_stages(each, self.told)]
+        found = [new for each in pickler.met.values() for new in new_stages(each, self.written)]
         stages = {each.id: each for each in found}
-        self.told.update(stages)
+        self.written.update(stages)
         # Parents have the lower ids.
-        told = [pickle.dumps(_fields(stages[id]), PROTOCOL) for id in sorted(stages)]
-        return b"".join(map(framed, (*told, file.getvalue())))
+        records = [pickle.dumps(_fields(stages[id]), PROTOCOL) for id in sorted(stages)]
+        return b"".join(map(framed, (*records, file.getvalue())))
 
 
 class _StagePickler(pickle.Pickler):
@@ -67,7 +67,7 @@ class _StagePickler(pickle.Pickler):
 
 
 class _StageUnpickler(pickle.Unpickler):
-    """Takes stages from those that have been told."""
+    """Resolves stages from the records that were read."""
 
     def __init__(self, payload: memoryview, stages: dict[StageId, StageSpec]) -> None:
         super().__init__(io.BytesIO(payload))
@@ -78,15 +78,15 @@ class _StageUnpickler(pickle.Unpickler):
 
 
 def _fields(stage: StageSpec) -> dict[str, Any]:
-    told = dict(zip(_NAMES, _values(stage), strict=True))
-    told["shape"] = stage.shape.steps
-    told["parents"] = {shuffle: parent.id for shuffle, parent in stage.parents.items()}
-    return told
+    values = dict(zip(_NAMES, _values(stage), strict=True))
+    values["shape"] = stage.shape.steps
+    values["parents"] = {shuffle: parent.id for shuffle, parent in stage.parents.items()}
+    return values
 
 
-def _stage(told: dict[str, Any], stages: dict[StageId, StageSpec]) -> StageSpec:
-    parents = {shuffle: stages[id] for shuffle, id in told["parents"].items()}
-    return StageSpec(**{**told, "shape": Shape(told["shape"]), "parents": parents})
+def _stage(values: dict[str, Any], stages: dict[StageId, StageSpec]) -> StageSpec:
+    parents = {shuffle: stages[id] for shuffle, id in values["parents"].items()}
+    return StageSpec(**{**values, "shape": Shape(values["shape"]), "parents": parents})
 
 
 def framed(payload: bytes) -> bytes:
@@ -95,10 +95,10 @@ def framed(payload: bytes) -> bytes:
 
 
 def read_records(data: memoryview, start: int, path: str) -> Iterator[Any]:
-    """The values from this place on, up to the last that is whole; their stages are not given.
+    """Decodes the values from `start` up to the last complete one; resolves their stages.
 
-    Who died while it wrote has left a part of a frame at the end. Anything else that is not as it
-    was written is refused: what follows it can't be told apart from it.
+    A driver that died while writing leaves part of a frame at the end. Any other damage is refused:
+    the records after it can't be found.
     """
     stages: dict[StageId, StageSpec] = {}
     for at, payload in _payloads(data, start, path):
@@ -118,18 +118,18 @@ def _payloads(data: memoryview, start: int, path: str) -> Iterator[tuple[int, me
         length, check, mixed = _HEAD.unpack_from(data, at)
         first = at + _HEAD.size
         if mixed != length ^ check ^ _SALT:
-            raise _spoilt(path, at)
+            raise _damaged(path, at)
         payload = data[first : first + length]
         if len(payload) < length:
             return
         if crc32(payload) != check:
-            raise _spoilt(path, at)
+            raise _damaged(path, at)
         yield at, payload
         at = first + length
 
 
-def _spoilt(path: str, at: int) -> BadJournal:
+def _damaged(path: str, at: int) -> BadJournal:
     return BadJournal(
         f"{path} is damaged: the record at byte {at} is not what was written. Nothing is restored "
-        "from it, since what follows is in doubt; start the application anew"
+        "from it, since the rest is in doubt; start the application anew"
     )

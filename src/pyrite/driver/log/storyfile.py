@@ -1,4 +1,4 @@
-"""The story on disk: a line of JSON per event, with the commands that answered it."""
+"""The story on disk: a line of JSON for each event, with the commands that answer it."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from pyrite.schedule.events import Event, JobSubmitted
 
 
 class StoryFile:
-    """Writes what happens as it happens; rows never appear, only ids, sizes and places.
+    """Writes each event at once; without rows, only ids, sizes and places.
 
-    A line with a job also tells all stages behind it that were not told before.
+    The line of a submitted job also has all of its stages that were not written before.
     """
 
     def __init__(self, folder: str, application: str) -> None:
         os.makedirs(folder, exist_ok=True)
         self.path = os.path.join(folder, f"{application}.story")
         self.file = open(self.path, "a", buffering=1, encoding="utf-8")  # noqa: SIM115
-        self.told: set[StageId] = set()
+        self.written: set[StageId] = set()
 
     def record(self, now_s: float, event: Event, commands: list[Command]) -> None:
         line: dict[str, Any] = {"at_s": round(now_s, 6), "event": named(event)}
         if isinstance(event, JobSubmitted):
-            stages = new_stages(event.job.stage, self.told)
-            self.told.update(each.id for each in stages)
+            stages = new_stages(event.job.stage, self.written)
+            self.written.update(each.id for each in stages)
             line["stages"] = [whole_stage(each) for each in stages]
         line["commands"] = [named(command) for command in commands]
         self.file.write(json.dumps(line, separators=(",", ":")) + "\n")
@@ -39,14 +39,14 @@ class StoryFile:
         self.file.close()
 
 
-def named(happening: Any) -> dict[str, Any]:
-    """An event or command with its kind, its fields as plain values."""
-    fields = {name: plain(value) for name, value in happening._asdict().items()}
-    return {"kind": type(happening).__name__, **fields}
+def named(record: Any) -> dict[str, Any]:
+    """An event or command with its kind, and its fields as plain values."""
+    fields = {name: plain(value) for name, value in record._asdict().items()}
+    return {"kind": type(record).__name__, **fields}
 
 
 def whole_stage(stage: StageSpec) -> dict[str, Any]:
-    """All that the scheduler knows of a stage; `rdds` in the order of its program."""
+    """All fields of a stage; `rdds` are in the order of its program."""
     return {
         **plain(stage),
         "barrier": stage.barrier,
@@ -56,7 +56,7 @@ def whole_stage(stage: StageSpec) -> dict[str, Any]:
 
 
 def rdd(step: PlanStep) -> dict[str, Any]:
-    """One RDD of a stage; an input is a shuffle, or the place of another RDD in the list."""
+    """One RDD of a stage; an input is a shuffle, or the index of another RDD in the list."""
     inputs: list[dict[str, Any]] = []
     for each in step.inputs:
         if isinstance(each, ShuffleInput):
@@ -71,7 +71,7 @@ def rdd(step: PlanStep) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it; bytes by their number, stages, snapshots and errors in short."""
+    """A value for JSON; bytes as their number; stages, snapshots and errors abbreviated."""
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -96,7 +96,7 @@ def plain(value: Any) -> Any:
                 "writes": value.writes,
             }
         case Snapshot():
-            # The outputs were told of one by one, when their tasks succeeded.
+            # The outputs were written one by one, when their tasks succeeded.
             return {
                 "shuffle": value.shuffle,
                 "epoch": value.epoch,

@@ -1,1 +1,1 @@
-"""From a master and settings to an engine that runs."""
+"""Starts an engine from a master and settings."""

@@ -1,4 +1,4 @@
-"""What a Ctrl-C shows: the line of the program that was interrupted, and none of Pyrite's."""
+"""Hides Pyrite's frames in the traceback of a Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PACKAGE = os.path.dirname(os.path.abspath(pyrite.__file__)) + os.sep
 
 
 def hide_our_frames() -> None:
-    """Has Python, or the IPython that runs here, leave out our frames when it shows a Ctrl-C."""
+    """Has Python, or IPython, leave out Pyrite's frames when it shows a Ctrl-C."""
     if not isinstance(sys.excepthook, ExceptHook):
         sys.excepthook = ExceptHook(sys.excepthook)
     ipython = sys.modules.get("IPython")
@@ -24,13 +24,13 @@ def hide_our_frames() -> None:
 
 
 def hide_in_ipython(shell: Any) -> None:
-    """The same for one IPython shell, unless its user wants to see interrupts otherwise."""
+    """The same for an IPython shell, unless its user has set a handler."""
     if not getattr(shell, "custom_exceptions", True):
         shell.set_custom_exc((KeyboardInterrupt,), show_in_ipython)
 
 
 class ExceptHook:
-    """The hook that was there before, with our frames taken off interrupts."""
+    """Calls the previous hook, with Pyrite's frames removed from interrupts."""
 
     def __init__(self, shown_by: Any) -> None:
         self.shown_by = shown_by
@@ -52,10 +52,10 @@ def show_in_ipython(
 
 
 def users_part(error: BaseException, trace: TracebackType | None) -> TracebackType | None:
-    """The traceback of an interrupt without our frames; others are left as they are."""
+    """The traceback of an interrupt without Pyrite's frames; other tracebacks unchanged."""
     if not isinstance(error, KeyboardInterrupt):
         return trace
-    # A second press, while the first one was dealt with, tells nothing new.
+    # A second Ctrl-C during the handling of the first adds nothing.
     if isinstance(error.__context__, KeyboardInterrupt):
         error.__suppress_context__ = True
     links = []

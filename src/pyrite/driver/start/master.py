@@ -26,7 +26,7 @@ class Master(NamedTuple):
     executors: int
     max_failures: int | None
     world: World | None = None
-    # Of local-cluster: its hosts, and the memory of each.
+    # For local-cluster: the number of nodes, and the memory of each.
     nodes: int = 1
     memory_bytes: int | None = None
     # The pools of its storage-only nodes.
@@ -34,10 +34,10 @@ class Master(NamedTuple):
 
 
 def parse_master(url: str, world: str | None = None) -> Master:
-    """Reads `local`, `local[4]`, `local[*]`, `local[4,2]` where a task may fail once,
-    `local-cluster[3,1,512m]` of nodes, executors and memory each, to which
-    `local-cluster[3,1,512m,2x1g]` adds two nodes that only lend memory, and
-    `sim[seed=7,nodes=3,executors=2,faults=10]`, for which a world can be given in full."""
+    """Parses `local`, `local[4]`, `local[*]`, `local[4,2]` (a task may fail once),
+    `local-cluster[3,1,512m]` (nodes, executors and memory of each),
+    `local-cluster[3,1,512m,2x1g]` (and two storage-only nodes), and
+    `sim[seed=7,nodes=3,executors=2,faults=10]`, which `world` overrides."""
     url = url.strip()
     if (found := LOCAL.fullmatch(url)) is not None and found[1] != "0":
         count, failures = found.groups()
@@ -61,7 +61,7 @@ def parse_master(url: str, world: str | None = None) -> Master:
 
 
 def machine_of(master: Master) -> Machine:
-    """What the defaults of a node's memory are computed from."""
+    """The machine from which the defaults of a node's memory are computed."""
     machine = Machine.here(master.executors // master.nodes)
     if master.memory_bytes is not None:
         machine = machine._replace(memory_bytes=master.memory_bytes)

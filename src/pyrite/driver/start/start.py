@@ -1,4 +1,4 @@
-"""Starting an engine, as the master and the settings say."""
+"""Starts an engine from the master and the settings."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from pyrite.settings import BadSetting, Settings
 if TYPE_CHECKING:
     from pyrite.cluster.sim.world import World
 
-# Kept rows may take this part of an executor's memory while tasks leave it to them.
+# The share of an executor's memory that kept rows may take while tasks do not need it.
 STORAGE_PART = 0.7
 EXCLUDE = "spark.excludeOnFailure"
-# A pool has room for so many segments at least, unless they became too small.
+# A pool has room for at least so many segments, unless they would be too small.
 SEGMENTS = 32
-ONE_NODE_TOLD_BYTES = 1 << 20
+ONE_NODE_REPORT_BYTES = 1 << 20
 LEAST_SEGMENT_BYTES = 1 << 20
-# With less an executor ends before its first task, or in a small one.
+# With less memory an executor fails before its first task, or in a small one.
 LEAST_EXECUTOR_BYTES = 8 << 20
-# Simulated runs are short: their journals begin anew more often.
+# Simulated runs are short: their journals write snapshots more often.
 SIM_JOURNAL_EVENTS = 25
 
 
 def start_engine(master: Master, settings: Settings) -> Engine:
-    """An engine on the cluster that the master names."""
+    """Starts an engine on the master's cluster."""
     hold_standard_descriptors()
     scheduler = Scheduler(read_rules(master, settings))
-    limits = executor_limits(settings)._replace(told_bytes=told_bytes(master))
+    limits = executor_limits(settings)._replace(size_report_bytes=size_report_bytes(master))
 
     def make_cluster(engine: Engine) -> Cluster:
         if folder := settings.str("pyrite.journal.dir"):
@@ -58,12 +58,12 @@ def start_engine(master: Master, settings: Settings) -> Engine:
     return Engine(scheduler, make_cluster, settings.bytes("spark.driver.maxResultSize"))
 
 
-def told_bytes(master: Master) -> int | None:
-    """How large a map output is that tells the sizes of its parts: on one node all reducers are
-    near, and only heavy ones matter, if there are others to help."""
+def size_report_bytes(master: Master) -> int | None:
+    """From which size on map outputs report the sizes of their parts: on one node all reducers are
+    local, and only heavy ones matter, if there are other executors to share their work."""
     if master.world is not None or master.memory_bytes is not None:
         return 0
-    return ONE_NODE_TOLD_BYTES if master.executors > 1 else None
+    return ONE_NODE_REPORT_BYTES if master.executors > 1 else None
 
 
 def start_journal(folder: str, settings: Settings, scheduler: Scheduler) -> Journal:
@@ -76,7 +76,7 @@ def start_journal(folder: str, settings: Settings, scheduler: Scheduler) -> Jour
 
 
 def start_sim(world: World, engine: Engine, limits: WorkerLimits) -> Cluster:
-    """A cluster in this process; every checker looks on."""
+    """Starts a simulated cluster in this process, with all checkers as listeners."""
     from pyrite.cluster.sim.checkers.every import every_checker
     from pyrite.cluster.sim.cluster import SimCluster
 
@@ -92,18 +92,18 @@ def start_sim(world: World, engine: Engine, limits: WorkerLimits) -> Cluster:
 
 
 def forget_and_restore(journal: Journal) -> None:
-    """A scheduler forgets all that it knows, and knows what its journal says."""
+    """Replaces the scheduler's state by that of its journal."""
     journal.scheduler.become(restore(journal.path)[0])
 
 
 def start_local(
     master: Master, engine: Engine, limits: WorkerLimits, settings: Settings
 ) -> LocalCluster:
-    """Executors as processes of this machine."""
+    """Starts executors as processes of this machine."""
     check_limits(limits, settings)
     environment = settings.executor_env()
     if "OMP_NUM_THREADS" not in os.environ:
-        # Executors share the cores already; numeric libraries' threads would fight for them.
+        # Executors use all cores already; threads of numeric libraries would compete with them.
         environment.setdefault("OMP_NUM_THREADS", "1")
     pool_bytes = settings.bytes("pyrite.pool.memory")
     shapes = [NodeShape(master.executors // master.nodes, pool_bytes)] * master.nodes
@@ -146,15 +146,15 @@ def executor_limits(settings: Settings) -> WorkerLimits:
 
 
 def segment_bytes(pool_bytes: int) -> int:
-    """Smaller segments for smaller pools: what is not filled is lost to others."""
+    """Smaller segments for smaller pools: the unfilled rest of a segment is wasted."""
     return max(LEAST_SEGMENT_BYTES, min(SEGMENT_BYTES, pool_bytes // SEGMENTS))
 
 
 def read_rules(master: Master, settings: Settings) -> Rules:
     """The scheduler's rules.
 
-    As in Spark's local mode, a function that raised is not called again unless the master URL
-    says how often (`local[2,4]`); an executor's death is retried.
+    As in Spark's local mode, a task whose function raised is not retried unless the master URL
+    says how often (`local[2,4]`); a task whose executor died is.
     """
     speculation = None
     if settings.bool("spark.speculation"):

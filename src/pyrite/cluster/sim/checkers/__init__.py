@@ -1,4 +1,4 @@
-"""What must hold of every run, whatever goes wrong; each checker reads the story on its own."""
+"""Invariants of every run, under any faults; each checker reads the story independently."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pyrite.schedule.events import Event
 
 
 class CheckFailed(AssertionError):
-    """The engine did what it must never do."""
+    """The engine violated an invariant."""
 
 
 class Checker(Protocol):
-    """Takes in a chapter of the story, and raises CheckFailed where it can't be."""
+    """Checks each event with its commands; raises CheckFailed."""
 
     def see(self, now_s: float, event: Event, commands: list[Command]) -> None: ...

@@ -1,4 +1,4 @@
-"""No segment is dropped that somebody still needs, and the ledger agrees with the files."""
+"""No segment is dropped while it is needed, and the ledger agrees with the files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyrite.schedule.scheduler import Scheduler
 
 
 class NeededBlocks:
-    """Follows blocks from the moment that they are known until nobody needs them."""
+    """Tracks blocks while they are needed."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
@@ -42,7 +42,7 @@ class NeededBlocks:
                 self._check(command.node, None)
 
     def _check(self, node: NodeId, dropped: set[str] | None) -> None:
-        """That nobody needs what goes: these segments, or all of the node."""
+        """Checks that dropped segments, or all of the node's, are not needed."""
         for what, ref in self._needed():
             if ref.node == node and (dropped is None or ref.segment in dropped):
                 raise CheckFailed(f"segment {ref.segment} of {ref.node} is dropped with {what}")
@@ -57,7 +57,7 @@ class NeededBlocks:
             yield f"partition {partition.index} of RDD {partition.rdd}", ref
         for attempt in self.scheduler.attempts:
             for partition, ref in attempt.blocks:
-                # What was lost with its node, it will not find.
+                # Blocks that were lost with their node are not in the ledger.
                 if ref.segment in self.scheduler.storage.ledger.segments:
                     yield f"partition {partition}, which attempt {attempt.id} reads", ref
         for ref in self.held:
@@ -65,7 +65,7 @@ class NeededBlocks:
 
 
 def strays(node: SimNode, scheduler: Scheduler) -> list[str]:
-    """Files on a node that the ledger does not know, and spills that nobody reads."""
+    """Files on a node that the ledger does not know, leftover spills included."""
     pool = scheduler.storage.ledger.pools.get(NodeId(node.id))
     segments = scheduler.storage.ledger.segments.values()
     known = {each.name for each in segments if pool is not None and each.place == node.id}

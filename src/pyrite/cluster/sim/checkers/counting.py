@@ -1,4 +1,4 @@
-"""What tasks add to accumulators counts once for each partition of a stage."""
+"""Accumulator updates count once for each partition of a stage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyrite.schedule.events import Event
 
 
 class Counting:
-    """Knows which updates have counted, by the event that brought them."""
+    """Tracks which updates were counted, by the event that delivered them."""
 
     def __init__(self) -> None:
         self.launches: dict[AttemptId, do.LaunchTask] = {}
@@ -36,7 +36,7 @@ class Counting:
         if not isinstance(event, ev.TaskSucceeded):
             raise CheckFailed(f"{len(counts)} updates counted at {type(event).__name__}")
         launch = self.launches[event.attempt]
-        # A shuffle may be cut into other stages after a checkpoint, and is the same shuffle.
+        # After a checkpoint the same shuffle may be written by another stage.
         shuffle = self.writes[launch.stage]
         brought = [
             (partition, made.accumulators)

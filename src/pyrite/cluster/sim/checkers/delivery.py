@@ -1,4 +1,4 @@
-"""Every result is delivered once, and a job that ends well has all of them."""
+"""Every result is delivered once, and a job that succeeds has all of them."""
 
 from __future__ import annotations
 

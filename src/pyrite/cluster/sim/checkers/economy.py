@@ -1,4 +1,4 @@
-"""Only what is lost is made again."""
+"""Only lost map outputs are recomputed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pyrite.schedule.events import Event
 
 
 class KnownOutput(NamedTuple):
-    """A map output that is there, and the stage that made it."""
+    """An available map output, and the stage that wrote it."""
 
     stage: StageId
     ref: BlockRef
 
 
 class Economy:
-    """Follows map outputs by what the story tells of them, apart from the scheduler's books."""
+    """Tracks map outputs from the story alone, independently of the scheduler's state."""
 
     def __init__(self) -> None:
         self.stages: dict[StageId, StageSpec] = {}
@@ -52,12 +52,12 @@ class Economy:
             if isinstance(command, do.LaunchTask):
                 self._check(command)
             elif isinstance(command, do.CancelTask):
-                # What it makes all the same, nobody waits for.
+                # If it still succeeds, its output does not count.
                 self.launches.pop(command.attempt, None)
 
     def _make(self, event: ev.TaskSucceeded) -> None:
         launch = self.launches.pop(event.attempt, None)
-        # A piece of a reducer's work makes no partition.
+        # A piece of a reducer completes no partition.
         if launch is None or not launch.completes:
             return
         stage = self.stages[launch.stage]
@@ -91,7 +91,7 @@ class Economy:
             return
         for partition in launch.completes:
             made = self.made.get(stage.writes, {}).get(partition)
-            # After a checkpoint another stage may make the same shuffle.
+            # After a checkpoint another stage may write the same shuffle.
             if made is not None and made.stage == launch.stage:
                 raise CheckFailed(
                     f"map output {partition} of shuffle {stage.writes} is made again, "

@@ -18,7 +18,7 @@ from pyrite.schedule.scheduler import Scheduler
 
 
 def every_checker(scheduler: Scheduler, cluster: SimCluster) -> list[Checker]:
-    """One of each, to be told the story from its beginning."""
+    """One of each; they must see the story from its beginning."""
     return [
         Invariants(scheduler),
         Delivery(),

@@ -11,7 +11,7 @@ from pyrite.schedule.events import Event
 
 
 class Executors:
-    """Who is there, and what each does."""
+    """Tracks the executors and their tasks."""
 
     def __init__(self) -> None:
         self.nodes: dict[ExecutorId, NodeId] = {}

@@ -1,4 +1,4 @@
-"""An engine that nobody uses any more holds nothing."""
+"""An idle engine holds nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
-    """What the scheduler and the nodes still hold, by what it is; empty when idle."""
+    """What the scheduler and the nodes still hold, by kind; empty when idle."""
     ledger = scheduler.storage.ledger
     there = {DRIVER, *(each.id for each in scheduler.fleet)}
     open_segments = {

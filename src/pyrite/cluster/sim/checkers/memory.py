@@ -1,4 +1,4 @@
-"""No node's memory ever holds more than its pool may, and what is promised lies there."""
+"""No node's memory ever exceeds its pool, and kept blocks exist."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Memory:
-    """Weighs the segments on the nodes, as they lie there before the commands are performed."""
+    """Sums the segments on each node, before the commands are performed."""
 
     def __init__(self, scheduler: Scheduler, cluster: SimCluster) -> None:
         self.scheduler = scheduler
@@ -33,12 +33,12 @@ class Memory:
                 self._check_kept(node)
 
     def _late_bytes(self, node: SimNode) -> int:
-        """What writers may lay there by a grant of the node's former life, until they settle."""
+        """Bytes that writers may still write by a grant from before the node's restart."""
         writers = self.scheduler.storage.ledger.writers.values()
         return sum(s.bytes for writer in writers for s in writer.lost if s.place == node.id)
 
     def _check_kept(self, node: SimNode) -> None:
-        """On a node that nothing has happened to, every kept block can be found."""
+        """Checks that every kept block exists, on a node without faults."""
         looked: set[str] = set()
         for partition, ref in self.scheduler.storage.kept.all_blocks():
             segment = ref.segment

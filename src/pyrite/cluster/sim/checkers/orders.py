@@ -1,4 +1,4 @@
-"""What is fetched ahead is known to be there, and no node is sent more at once than it may."""
+"""Only available outputs are prefetched, and no more bytes at once than the rules allow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyrite.schedule.scheduler import Scheduler
 
 
 class FetchOrders:
-    """Follows orders from the moment that they are given until the driver hears of them."""
+    """Tracks fetch orders until their outcome is reported."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
@@ -64,11 +64,11 @@ class FetchOrders:
         if sum(each.source == order.source for each in beside) > 1:
             raise CheckFailed(f"{order.source} sends {order.node} two prefetched segments at once")
         on_way = sum(map(frames_bytes, beside))
-        # One that is larger than all that may be on its way goes alone.
+        # One that is larger than the limit is fetched alone.
         if len(beside) > 1 and on_way > self.scheduler.rules.fetch_bytes:
             raise CheckFailed(f"{on_way} bytes are on their way to {order.node} at once")
 
 
 def frames_bytes(order: do.FetchParts) -> int:
-    """What a prefetched segment holds beside its directory and headers."""
+    """The bytes of a prefetched segment without its directory and headers."""
     return order.bytes - fetched_bytes(len(order.maps), len(order.parts), 0)

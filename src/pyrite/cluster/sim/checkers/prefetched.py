@@ -1,4 +1,4 @@
-"""What was fetched ahead for a task lies on its node, is what it would fetch, and stays for it."""
+"""A task's prefetched input is on its node, is correct, and stays while the task runs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Ordered(NamedTuple):
-    """A prefetched segment as it was ordered, and in which of its node's lives."""
+    """The order of a prefetched segment, and its node's incarnation then."""
 
     order: do.FetchParts
     life: int
 
 
 class PrefetchedReads:
-    """Looks into the prefetched segments that tasks are told to read."""
+    """Checks the prefetched segments that tasks read."""
 
     def __init__(self, scheduler: Scheduler, cluster: SimCluster) -> None:
         self.scheduler = scheduler
@@ -120,7 +120,7 @@ class PrefetchedReads:
         return segment is not None and segment.fetched
 
     def _compare(self, order: do.FetchParts, fetched: memoryview) -> None:
-        """With the map outputs themselves, where they still lie as they were written."""
+        """Compares a segment with the map outputs, as far as these are intact."""
         entries = unpack_directory(fetched)
         if tuple(entry.map for entry in entries) != order.maps:
             raise CheckFailed(f"{order.segment} has the outputs of other maps")

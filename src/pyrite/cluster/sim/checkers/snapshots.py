@@ -1,4 +1,4 @@
-"""A reduce task is promised nothing that is known to be lost."""
+"""A task's snapshot has no output that is known to be lost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyrite.schedule.events import Event
 
 
 class Snapshots:
-    """Knows the nodes that are there, and the blocks that were found lost."""
+    """Tracks the joined nodes, and the blocks that were found lost."""
 
     def __init__(self) -> None:
         self.nodes: set[NodeId] = set()

@@ -52,13 +52,13 @@ def test_too_many_strangers_are_sent_away_and_friends_let_in(shuffle: Shuffle) -
     with ExitStack() as stack:
         strangers = [stack.enter_context(knock(shuffle)) for _ in range(MOST_HANDSHAKES + 1)]
         assert is_closed(strangers[0])
-        visit = ServerConnection((shuffle.address, shuffle.secret))
-        assert visit.ask("missing", shuffle.id) == ["missing", [0]]
-        visit.close()
+        connection = ServerConnection((shuffle.address, shuffle.secret))
+        assert connection.ask("missing", shuffle.id) == ["missing", [0]]
+        connection.close()
 
 
 @pytest.mark.parametrize(
-    "said",
+    "sent",
     [
         LENGTH.pack(MOST_BYTES + 1),
         LENGTH.pack(3) + b"{]}",
@@ -69,23 +69,23 @@ def test_too_many_strangers_are_sent_away_and_friends_let_in(shuffle: Shuffle) -
         (LENGTH.pack(9) + b'["hello"]') * 2,
     ],
 )
-def test_who_speaks_nonsense_is_sent_away(shuffle: Shuffle, said: bytes) -> None:
-    visit = ServerConnection((shuffle.address, shuffle.secret))
-    visit.link.sock.sendall(said)
-    visit.link.sock.settimeout(60)
+def test_who_speaks_nonsense_is_sent_away(shuffle: Shuffle, sent: bytes) -> None:
+    connection = ServerConnection((shuffle.address, shuffle.secret))
+    connection.link.sock.sendall(sent)
+    connection.link.sock.settimeout(60)
     # Of two requests, the first may be answered before the second is there.
-    assert is_closed(visit.link.sock)
-    visit.close()
+    assert is_closed(connection.link.sock)
+    connection.close()
     assert shuffle.missing() == [0]
 
 
-def test_words_that_come_in_pieces_are_heard(shuffle: Shuffle) -> None:
-    visit = ServerConnection((shuffle.address, shuffle.secret))
-    sock = visit.link.sock
+def test_requests_that_arrive_in_pieces_are_answered(shuffle: Shuffle) -> None:
+    connection = ServerConnection((shuffle.address, shuffle.secret))
+    sock = connection.link.sock
     body = b'["missing",%d]' % shuffle.id
     for piece in (LENGTH.pack(len(body))[:2], LENGTH.pack(len(body))[2:], body[:4], body[4:]):
         sock.sendall(piece)
     answer = b'["missing",[0]]'
     sock.settimeout(60)
     assert sock.recv(LENGTH.size + len(answer), socket.MSG_WAITALL)[LENGTH.size :] == answer
-    visit.close()
+    connection.close()
