@@ -186,6 +186,7 @@ class ForkServer:
 def run_executor(executor: ExecutorId, fd: int, fork_server: int, options: dict[str, Any]) -> int:
     """Runs an executor, in its own process."""
     from pyrite.cluster.local.cancelflag import CancelFlag
+    from pyrite.cluster.local.cancelhandler import CancelHandler
     from pyrite.execute.store import Store
     from pyrite.execute.worker import Stopped, Worker, WorkerLimits
 
@@ -209,7 +210,7 @@ def run_executor(executor: ExecutorId, fd: int, fork_server: int, options: dict[
     worker = Worker(executor, channel, store, limits)
     flag = CancelFlag(folders, executor)
     worker.cancelled = flag.get
-    signal.signal(signal.SIGUSR1, lambda *_: worker.interrupt(flag.get()))
+    signal.signal(signal.SIGUSR1, CancelHandler(worker, flag))
     try:
         worker.channel.send(("ready", os.getpid()))
         worker.serve()
