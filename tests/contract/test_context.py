@@ -35,7 +35,7 @@ class TestOneAtATime:
         with pytest.raises(ValueError, match="Cannot run multiple SparkContexts at once") as caught:
             SparkContext("local[1]", "second")
         assert "app=contract, master=local[2]" in str(caught.value)
-        assert "created at conftest.py:" in str(caught.value)
+        assert "created at adapters.py:" in str(caught.value)
         assert sc.parallelize([1, 2]).sum() == 3
 
     def test_from_another_thread_too(self, start: Start) -> None:

@@ -49,7 +49,7 @@ from large_rows import (
 )
 
 from pyrite import RDD, SparkContext, StorageLevel
-from pyrite.errors import TaskRaised as TaskFailedError
+from pyrite.errors import TaskFailed
 from pyrite.ids import BlockRef
 from pyrite.schedule.events import TaskRaised, TaskSucceeded
 
@@ -336,14 +336,14 @@ def test_a_group_that_is_sent_on_must_fit_in_memory(small: SparkContext) -> None
     groups = hot_pairs(small).groupByKey(REDUCERS)
     told = rf"MemoryError: the group of key 0 has {ROWS:,} values .*flatMapValues.*executor.memory"
     for use in (groups.collect, groups.repartition(2).count):
-        with pytest.raises(TaskFailedError, match=told):
+        with pytest.raises(TaskFailed, match=told):
             use()
 
 
 def test_a_combiner_must_fit_in_memory(small: SparkContext) -> None:
     lists = hot_pairs(small).combineByKey(list_of, with_one_more, with_more, REDUCERS)
     told = r"MemoryError: the row of key 0 takes about \d.* by itself.*groupByKey"
-    with pytest.raises(TaskFailedError, match=told):
+    with pytest.raises(TaskFailed, match=told):
         lists.mapValues(len).collect()
 
 

@@ -89,7 +89,7 @@ class TestRdds:
             COMBINED[how](new, old)
         said = str(caught.value)
         assert f"at {os.path.basename(__file__)}:" in said
-        assert "belongs to SparkContext(app=contract" in said and "created at conftest.py:" in said
+        assert "belongs to SparkContext(app=contract" in said and "created at adapters.py:" in said
         assert "which was stopped" in said and "make it again" in said
         with pytest.raises(ContextStopped, match="stopped"):
             COMBINED[how](old, new)

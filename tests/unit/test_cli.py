@@ -144,10 +144,10 @@ def test_an_installed_pyspark_is_hidden(
 
 
 def test_a_missing_part_of_spark_is_explained(run: Run, script: Callable[[str], str]) -> None:
-    done = run("run", script("from pyspark.sql import SparkSession, functions as F"))
+    done = run("run", script("from pyspark.ml import Pipeline"))
     assert done.returncode == 1
     assert done.stderr.startswith("Traceback") and "line 1, in <module>" in done.stderr
-    assert "pyspark.sql.functions belongs to Spark SQL" in done.stderr.splitlines()[-1]
+    assert "pyspark.ml is MLlib, which Pyrite does not have" in done.stderr.splitlines()[-1]
 
 
 SHOW_SETTINGS = (

@@ -41,7 +41,9 @@ def test_every_setting_named_in_the_code_is_in_the_table():
     unused = {option.setting for option in OPTIONS if option.meaning == IGNORED}
     for path in Path(pyrite.__file__).parent.rglob("*.py"):
         for name in named.findall(path.read_text()):
-            assert is_documented(name) or name in unused, f"{path.name} uses {name}"
+            # A session is called spark by its programs: spark.read is its attribute.
+            is_known = is_documented(name) or name in unused or name == "spark.read"
+            assert is_known, f"{path.name} uses {name}"
 
 
 def is_documented(name):

@@ -11,6 +11,7 @@ from nodes import Node
 from outputs import lay, random_parts, unpack
 
 from pyrite.blocks.segments import remove_segments
+from pyrite.ids import Medium
 from pyrite.remote.asking import ByteRange
 from pyrite.remote.client import BlockClient
 from pyrite.remote.controlsocket import Fetched, Moved
@@ -111,10 +112,10 @@ def test_the_source_is_killed(start_node: Start, how: str) -> None:
     assert here.segments() == ["fetched-5"]
 
 
-@pytest.mark.parametrize("kind", ["m", "d"])
-def test_the_server_stops_in_the_middle(start_node: Start, kind: str) -> None:
+@pytest.mark.parametrize("medium", ["memory", "disk"])
+def test_the_server_stops_in_the_middle(start_node: Start, medium: Medium) -> None:
     here, there = start_node(), start_node(send_bytes_per_s=1 << 20)
-    blocks = lay(there.folders, f"{kind}-e0-1", [[bytes(4 << 20)]])
+    blocks = lay(there.folders, "e0-1", [[bytes(4 << 20)]], medium)
     for id in range(3):
         here.server.fetch(order(id, there, [0], blocks)._replace(size_bytes=5 << 20))
     appears(here, "fetched-0")
