@@ -53,7 +53,8 @@ from pyrite.errors import TaskFailed
 from pyrite.ids import BlockRef
 from pyrite.schedule.events import TaskRaised, TaskSucceeded
 
-MASTERS = ["local[2]", "local-cluster[2,1,64m]"]
+# On several nodes the same takes a minute more.
+MASTERS = ["local[2]", pytest.param("local-cluster[2,1,64m]", marks=pytest.mark.long)]
 
 
 class Case(NamedTuple):
