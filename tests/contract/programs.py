@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -41,6 +42,11 @@ def descendants(pid: int) -> list[psutil.Process]:
 
 def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
     """Those that still run."""
-    return [
-        each for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE
-    ]
+    return [each for each in processes if is_alive(each)]
+
+
+def is_alive(process: psutil.Process) -> bool:
+    # It may end between the two questions.
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
