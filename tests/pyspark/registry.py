@@ -97,7 +97,8 @@ class Contexts:
 
     def run(self, chosen: Case) -> str:
         """The encoded result of one case."""
-        with TemporaryDirectory() as folder:
+        # A checkpoint may still be written there in the background.
+        with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             found = self._call(chosen, Path(folder))
             return shortened(encode(arrange(found, chosen.order)))
 
