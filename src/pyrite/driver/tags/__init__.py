@@ -1,0 +1,1 @@
+"""Results under a name, which other programs reuse (EclipseMR, oCache)."""

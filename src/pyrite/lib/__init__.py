@@ -1,0 +1,1 @@
+"""Small libraries over the public API."""
