@@ -20,6 +20,7 @@ from pyrite.forecast.digest import Digest
 from pyrite.forecast.fetches import ForecastFetches
 from pyrite.forecast.machines import CostedExecutor, CostedNode
 from pyrite.forecast.network import Network, Sources, Transfer
+from pyrite.forecast.ringinput import RingInput
 from pyrite.forecast.tally import Tally
 from pyrite.forecast.taskrun import TaskRun
 from pyrite.forecast.workload import Workload
@@ -76,6 +77,7 @@ class CostedCluster:
         self._tried: set[tuple[int, int]] = set()
         self._shares = shares_by_shuffle(workload, self.specs)
         self.prefetched = ForecastFetches(self)
+        self.ring = RingInput([NodeId(f"node-{number}") for number in range(len(kinds))])
         for number, kind in enumerate(kinds):
             node = CostedNode(NodeId(f"node-{number}"), kind, model, self.timeline)
             self.nodes[node.id] = node
@@ -145,6 +147,12 @@ class CostedCluster:
             case do.DropRdd():
                 for executor in self.executors.values():
                     executor.forget(command.rdd)
+            case do.DropRows():
+                if command.executor in self.executors:
+                    self.executors[command.executor].drop(command.partition)
+            case do.RateRows():
+                # Its executors evict by their own order.
+                pass
             case do.DropShuffle():
                 self._digests.pop(command.shuffle, None)
                 self.prefetched.forget_shuffle(command.shuffle)
@@ -157,16 +165,28 @@ class CostedCluster:
                     self.prefetched.drop(segment)
             case do.ClearExecutor() | do.DropBroadcast() | do.ForgetStage():
                 pass
-            case do.ReleaseBarrier() | do.ReleaseNode():
-                raise AssertionError("no task waits at a barrier, and no node leaves")
-            case do.DeliverResult() | do.CountAccumulators() | do.FinishJob() | do.TellMemory():
+            case do.ReleaseBarrier() | do.ReleaseNode() | do.WantExecutors():
+                raise AssertionError("no task waits at a barrier, and no node leaves or is wanted")
+            case (
+                do.DeliverResult()
+                | do.CountAccumulators()
+                | do.FinishJob()
+                | do.TellMemory()
+                | do.TellCollections()
+                | do.WriteCheckpoints()
+            ):
                 raise AssertionError("the user's program performs these")
             case (
                 do.ReducersPlaced()
                 | do.SizesForeseen()
                 | do.ShuffleLeftAlone()
+                | do.FetchingStopped()
                 | do.ReducersGrouped()
                 | do.ReducerDivided()
+                | do.GroupsResized()
+                | do.ReplicaMade()
+                | do.ReplicaDropped()
+                | do.NodeDismissed()
             ):
                 raise AssertionError("these are for the story")
             case _:
@@ -241,11 +261,15 @@ class CostedCluster:
 
     def is_there(self, partition: Partition, ref: BlockRef, reader: CostedExecutor) -> bool:
         """Whether a kept block can be read; reports it to the driver if not."""
-        node = self.nodes[ref.node]
-        if node.alive and self.lives.get(ref.segment) == node.life:
+        if self.is_alive(ref):
             return True
         self.emit(ev.BlockLost(partition, ref))
         return False
+
+    def is_alive(self, ref: BlockRef) -> bool:
+        """Whether a block's node has it, and has not started anew."""
+        node = self.nodes[ref.node]
+        return node.alive and self.lives.get(ref.segment) == node.life
 
     def _move(self, command: do.MoveSegment) -> None:
         """Transfers a segment to another node, or to a disk."""
@@ -265,6 +289,7 @@ class CostedCluster:
         node, target = self.nodes[command.node], self.nodes[command.target]
         if (node.life, target.life) == lives and node.alive and target.alive:
             self.lives[command.new_segment] = target.life
+            self.prefetched.move(command.segment, command.new_segment)
             self.emit(ev.SegmentMoved(command.move))
         else:
             self.emit(ev.SegmentNotMoved(command.move, "a node went down"))
@@ -273,7 +298,7 @@ class CostedCluster:
 
     def _start_node(self, node: CostedNode) -> None:
         node.alive = True
-        self.emit(ev.NodeJoined(node.id, node.kind.pool_bytes))
+        self.emit(ev.NodeJoined(node.id, node.kind.pool_bytes, executors=node.kind.cores))
         for _ in range(node.kind.cores):
             self._start_executor(node, node.life)
 

@@ -35,6 +35,8 @@ class CostModel:
     remote_block_s: float = 90e-6
     disk_block_s: float = 12e-6
     remote_bytes_per_s: float = 2.5e9
+    # What a core receives into a new segment when input is fetched ahead.
+    fetch_bytes_per_s: float = 1.2e9
     # The speed of a core while all cores of its node are busy; 1 is that of a core alone.
     shared_efficiency: float = 0.936
     # The memory of rows as Python objects, per byte of their encoding.
@@ -83,6 +85,10 @@ class CostModel:
     def write_s(self, size_bytes: float) -> float:
         """The time to encode rows and copy them into the pool."""
         return size_bytes / self.encode_bytes_per_s + size_bytes / self.copy_bytes_per_s
+
+    def fetch_s(self, size_bytes: float) -> float:
+        """The processor time of fetching input ahead, for the node that receives it."""
+        return size_bytes / self.fetch_bytes_per_s
 
     def task_s(self) -> float:
         """The time of an empty task, from its launch until the driver has handled its end."""

@@ -28,8 +28,7 @@ class CostedNode:
         self.life = 0
         self.executors: dict[ExecutorId, CostedExecutor] = {}
         # Empty for a storage-only node, which has no cores.
-        rates = [kind.rate_each(n, model.shared_efficiency) for n in range(1, kind.cores + 1)]
-        self.cpu = Share(timeline, lambda busy: rates[busy - 1])
+        self.cpu = Share(timeline, lambda busy: kind.rate_each(busy, model.shared_efficiency))
         # The disk's work is in seconds: reading and writing have different rates.
         self.disk = Share(timeline, lambda users: 1.0 / users)
         self._write_rate = kind.disk_write_bytes_per_s or model.disk_write_bytes_per_s
@@ -88,6 +87,11 @@ class CostedExecutor:
         self.live_bytes -= self.live[partition.rdd].pop(partition.index)
         if not self.live[partition.rdd]:
             del self.live[partition.rdd]
+
+    def drop(self, partition: Partition) -> None:
+        """Forgets a partition, if it is there still."""
+        if self.holds(partition):
+            self._drop(partition)
 
     def forget(self, rdd: RddId) -> None:
         self.live_bytes -= sum(self.live.pop(rdd, {}).values())

@@ -59,6 +59,10 @@ class Share:
         self._count = 0
         self._wake_s = inf
 
+    @property
+    def users(self) -> int:
+        return self._count
+
     def start(self, work: float, done: Done) -> SharedWork:
         """Starts a piece of work; calls `done` when it is complete."""
         self._advance()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from pyrite.settings import parse_bytes, parse_seconds
+from pyrite.quantities import parse_bytes, parse_seconds
 
 PER_HOUR = {"h": 1.0, "d": 1 / 24, "w": 1 / 168, "m": 1 / 730, "y": 1 / 8760}
 

@@ -113,7 +113,7 @@ def simulate(
         prepare(cluster)
     # As in a real run, executors join before the program's first job.
     cluster.timeline.after(0.0, program.begin)
-    drive(scheduler or Scheduler(Rules(executors=executors)), cluster, program, story)
+    drive(scheduler or Scheduler(Rules()), cluster, program, story)
     return Outcome(
         program.ended_s,
         executors,

@@ -9,19 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from pyrite.forecast.costs import CostModel
 from pyrite.forecast.executortimes import ExecutorTimes, Launched, Ran
-from pyrite.forecast.storylines import (
-    HOW_TO_MAKE,
-    BadStory,
-    Line,
-    made_bytes,
-    node_of,
-    story_lines,
-)
 from pyrite.forecast.workload import (
     DriverEvent,
     JobModel,
@@ -32,21 +23,27 @@ from pyrite.forecast.workload import (
     reads_of,
 )
 from pyrite.ids import Partition, RddId, ShuffleId
-from pyrite.plan.program import Shape, ShuffleInput
+from pyrite.plan.program import Shape
 from pyrite.schedule.events import RddForgotten, RddPersisted, ShuffleForgotten
+from pyrite.story import records as rec
+from pyrite.story.format import BadStory
+from pyrite.story.model import RunModel
+from pyrite.story.parts import ExecutorState, JobState
+from pyrite.story.read import StoryReader
+from pyrite.story.records import Fields, Record
+from pyrite.story.stages import shape_of
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class SubmittedJob:
-    """A submitted job, and when it ended."""
+    """A job that ended, the partitions that it computed, and what was persisted before it."""
 
     id: int
     stage: int
     at_s: float
+    ended_s: float
+    partitions: tuple[int, ...]
     before: tuple[DriverEvent, ...]
-    partitions: dict[int, None] = field(default_factory=dict)
-    ended_s: float | None = None
-    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +63,24 @@ def read_story(path: str | os.PathLike[str], model: CostModel) -> RecordedRun:
 
 
 def follow(learner: Learner, path: str | os.PathLike[str]) -> None:
-    """Passes all lines of a story to the learner, as far as it has been written."""
-    for number, line in enumerate(story_lines(path), start=1):
-        try:
-            learner.read(line)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise BadStory(
-                f"{str(path)!r}, line {number}: not as Pyrite writes stories "
-                f"({type(error).__name__}: {error}); it may be from another version: {HOW_TO_MAKE}"
-            ) from None
+    """Passes all records of a story to the learner, as far as it has been written."""
+    with StoryReader(path) as reader:
+        for record in reader.records():
+            learner.read(record)
 
 
 class Learner:
-    """Reads a story and records the work and the input of each task."""
+    """Folds a story into the model of its run, and measures the work and the input of each task."""
 
     def __init__(self, model: CostModel) -> None:
         self.model = model
-        self.stages: dict[int, Line] = {}
+        self.run = RunModel()
         self.shapes: dict[int, Shape] = {}
-        self.jobs: dict[int, SubmittedJob] = {}
-        self.before: list[DriverEvent] = []
-        self.executors: dict[int, ExecutorTimes] = {}
+        # What was persisted and forgotten since the last job, and before each job.
+        self.since: list[DriverEvent] = []
+        self.before: dict[int, tuple[DriverEvent, ...]] = {}
+        # The partitions of its last stage that each job computed.
+        self.computed: dict[int, dict[int, None]] = {}
         self.node_times: dict[str, ExecutorTimes] = {}
         self.most_executors = 0
         self.first_executor_s = 0.0
@@ -99,60 +93,74 @@ class Learner:
         self.holders: dict[Partition, dict[int | None, None]] = {}
         self.sizes: dict[Partition, float] = {}
         self.places: dict[RddId, str] = {}
-        self.parts: dict[ShuffleId, int] = {}
+        # What running attempts did with kept partitions.
+        self.news: dict[int, rec.PartitionsKept] = {}
 
-    def read(self, line: Line) -> None:
-        at_s = float(line["at_s"])
-        event = line["event"]
-        match event["kind"]:
-            case "JobSubmitted":
-                self._read_job(at_s, event["job"], line["stages"])
-            case "ExecutorJoined":
-                self._join(at_s, event["executor"], event["node"])
-            case "ExecutorLost":
-                self._lose_executor(at_s, event["executor"])
-            case "NodeLost" if event["node"] in self.node_times:
-                for executor in list(self.node_times[event["node"]].executors):
-                    self._lose_executor(at_s, executor)
-            case "RddPersisted":
-                self.persisted[RddId(event["rdd"])] = None
-                self.before.append(RddPersisted(RddId(event["rdd"])))
-            case "RddForgotten":
-                self.persisted.pop(RddId(event["rdd"]), None)
-                self.before.append(RddForgotten(RddId(event["rdd"])))
-            case "ShuffleForgotten":
-                self.before.append(ShuffleForgotten(ShuffleId(event["shuffle"])))
-            case "TaskSucceeded":
-                self._read_success(at_s, event)
-            case "TaskFailed" | "TaskCancelled" | "FetchFailed":
-                self._end(at_s, event["attempt"])
-        for command in line["commands"]:
-            if command["kind"] == "LaunchTask":
-                self._read_launch(at_s, command)
-            elif command["kind"] == "FinishJob" and command["job"] in self.jobs:
-                self.jobs[command["job"]].ended_s = at_s
-                self.jobs[command["job"]].error = command["error"]
+    def read(self, record: Record) -> None:
+        going = self._going(record)
+        self.run.add(record)
+        at_s = record.at_s
+        for executor in going:
+            self._lose_executor(at_s, executor)
+        match record:
+            case rec.StageMade():
+                self.shapes[record.stage] = shape_of(record)
+            case rec.JobBegan():
+                self.before[record.job] = tuple(self.since)
+                self.since.clear()
+                self.computed[record.job] = {}
+            case rec.ExecutorAdded():
+                self._join(at_s, self.run.executors[record.executor])
+            case rec.RddKept():
+                self._note_persisted(RddPersisted(RddId(record.rdd)))
+            case rec.RddDropped():
+                self._note_persisted(RddForgotten(RddId(record.rdd)))
+            case rec.ShuffleDropped():
+                self.since.append(ShuffleForgotten(ShuffleId(record.shuffle)))
+            case rec.TaskStarted():
+                self._read_launch(record)
+            case rec.PartitionsKept():
+                self.news[record.attempt] = record
+            case rec.TaskEnded():
+                if record.outcome == rec.SUCCEEDED:
+                    self._read_success(record)
+                else:
+                    self._end(at_s, record.attempt)
+                self.news.pop(record.attempt, None)
 
-    def _join(self, at_s: float, executor: int, node: str) -> None:
+    def _going(self, record: Record) -> list[ExecutorState]:
+        """The living executors that end with this record."""
+        match record:
+            case rec.NodeGone():
+                return self.run.executors_of(record.node)
+            case rec.ExecutorGone():
+                found = self.run.executors.get(record.executor)
+                return [] if found is None or found.gone_s is not None else [found]
+            case _:
+                return []
+
+    def _note_persisted(self, event: RddPersisted | RddForgotten) -> None:
+        self.since.append(event)
+        known = self.run.rdds.items()
+        self.persisted = {RddId(id): None for id, rdd in known if rdd.level is not None}
+
+    def _join(self, at_s: float, executor: ExecutorState) -> None:
         if not self.most_executors:
             self.first_executor_s = at_s
-        times = self.node_times.setdefault(node, ExecutorTimes(at_s=at_s))
+        times = self.node_times.setdefault(executor.node, ExecutorTimes(at_s=at_s))
         times.advance(at_s, self.model)
-        times.executors[executor] = None
-        self.executors[executor] = times
-        self.most_executors = max(self.most_executors, len(self.executors))
+        times.executors += 1
+        living = sum(each.executors for each in self.node_times.values())
+        self.most_executors = max(self.most_executors, living)
 
-    def _lose_executor(self, at_s: float, executor: int) -> None:
-        if executor not in self.executors:
-            return
-        times = self.executors.pop(executor)
+    def _lose_executor(self, at_s: float, executor: ExecutorState) -> None:
+        times = self.node_times[executor.node]
         times.advance(at_s, self.model)
-        del times.executors[executor]
-        for attempt, launched in list(self.running.items()):
-            if launched.executor == executor:
-                self._end(at_s, attempt)
+        times.executors -= 1
+        for attempt in executor.victims:
+            self._end(at_s, attempt)
         for holders in self.holders.values():
-            holders.pop(executor, None)
+            holders.pop(executor.id, None)
 
     def _end(self, at_s: float, attempt: int) -> tuple[Launched, float] | None:
         """Ends an attempt; returns it with its work."""
@@ -163,40 +171,24 @@ class Learner:
         launched.times.busy -= 1
         return launched, work_s
 
-    def _read_job(self, at_s: float, job: Line, stages: list[Line]) -> None:
-        for stage in stages:
-            self.stages[stage["id"]] = stage
-            shape = self.shapes[stage["id"]] = Shape([node_of(each) for each in stage["rdds"]])
-            for step in shape.steps:
-                for each in step.inputs:
-                    if isinstance(each, ShuffleInput):
-                        self.parts[each.shuffle] = step.partitions
-        self.jobs[job["id"]] = SubmittedJob(job["id"], job["stage"]["id"], at_s, tuple(self.before))
-        self.before.clear()
-
-    def _read_launch(self, at_s: float, command: Line) -> None:
-        stage, executor = command["stage"], command["executor"]
-        if stage not in self.shapes:
+    def _read_launch(self, start: rec.TaskStarted) -> None:
+        attempt = self.run.running[start.attempt]
+        if attempt.stage not in self.shapes:
             return
-        if executor not in self.executors:
-            # The executor may have joined before the story begins.
-            self._join(at_s, executor, "somewhere")
         # Tiny reducers may run in one task, and a heavy one in pieces.
-        partitions = command["partitions"]
-        _, _, maps, _ = command.get("divided") or (None,) * 4
-        if stage == self.jobs[command["job"]].stage:
-            self.jobs[command["job"]].partitions.update(dict.fromkeys(partitions))
-        reads = [self._reads_of(stage, index, executor) for index in partitions]
-        read_bytes = sum(self._bytes_of(each, command) for each in reads)
-        if maps is not None:
-            read_bytes *= (maps[1] - maps[0]) / max(1, command["inputs"][0]["outputs"])
-        times = self.executors[executor]
-        done_s = times.advance(at_s, self.model)
+        partitions = attempt.partitions
+        if attempt.stage == self.run.jobs[attempt.job].stage:
+            self.computed[attempt.job].update(dict.fromkeys(partitions))
+        reads = [self._reads_of(attempt.stage, index, attempt.executor) for index in partitions]
+        read_bytes = sum(self._bytes_of(each, start) for each in reads)
+        if not attempt.completes and attempt.divided is not None:
+            first, end = attempt.divided["maps"]
+            read_bytes *= (end - first) / max(1, start.inputs[0]["outputs"])
+        times = self.node_times[self.run.executors[attempt.executor].node]
+        done_s = times.advance(start.at_s, self.model)
         times.busy += 1
         missing = [each.missing for each in reads]
-        self.running[command["attempt"]] = Launched(
-            times, done_s, stage, partitions, executor, missing, read_bytes, maps is not None
-        )
+        self.running[attempt.id] = Launched(times, done_s, attempt, missing, read_bytes)
 
     def _reads_of(self, stage: int, index: int, executor: int) -> Reads:
         """What a task reads, and the kept partitions that it has to compute."""
@@ -207,30 +199,31 @@ class Learner:
 
         return reads_of(self.shapes[stage], index, self.persisted, has)
 
-    def _bytes_of(self, reads: Reads, command: Line) -> float:
+    def _bytes_of(self, reads: Reads, start: rec.TaskStarted) -> float:
         """The bytes that a task has to decode."""
-        totals = {each["shuffle"]: each["bytes"] for each in command["inputs"]}
-        found: float = sum(totals.get(s, 0) / self.parts[s] for s, _ in reads.parts)
+        totals = {each["shuffle"]: each["bytes"] for each in start.inputs}
+        found: float = sum(totals.get(s, 0) / self.run.shuffles[s].parts for s, _ in reads.parts)
         for each in reads.found:
-            if command["executor"] not in self.holders[each]:
+            if start.executor not in self.holders[each]:
                 found += self.sizes.get(each, 0.0)
         return found
 
-    def _read_success(self, at_s: float, event: Line) -> None:
-        ended = self._end(at_s, event["attempt"])
+    def _read_success(self, end: rec.TaskEnded) -> None:
+        ended = self._end(end.at_s, end.attempt)
         if ended is None:
             return
         launched, work_s = ended
-        self._read_kept(event["kept"], launched)
-        outputs = made_bytes(event)
-        outputs[0] += launched.written_bytes
+        if end.attempt in self.news:
+            self._read_kept(self.news[end.attempt], launched)
+        outputs = [float(size) for size in end.made_bytes]
         model = self.model
         engine_s = model.task_s() + model.decode_s(launched.read_bytes)
         cpu_s = max(0.0, work_s - engine_s - model.write_s(sum(outputs))) / len(outputs)
-        made = zip(launched.partitions, outputs, launched.missing, strict=True)
+        attempt = launched.attempt
+        made = zip(attempt.partitions, outputs, launched.missing, strict=True)
         for index, output, missing in made:
-            key = launched.stage, index
-            if launched.is_piece:
+            key = attempt.stage, index
+            if not attempt.completes:
                 self.pieces_s[key] = self.pieces_s.get(key, 0.0) + cpu_s
                 continue
             own_s = cpu_s + self.pieces_s.pop(key, 0.0)
@@ -238,49 +231,58 @@ class Learner:
             if key not in self.ran:
                 self.ran[key] = Ran(own_s, output, missing)
 
-    def _read_kept(self, kept: list[Any], launched: Launched) -> None:
-        stored, dropped, *_ = kept
-        for where, ref, size in stored:
-            partition = Partition(RddId(where[0]), where[1])
-            self._read_stored(partition, ref, size, launched)
-        for where in dropped:
-            holders = self.holders.get(Partition(RddId(where[0]), where[1]), {})
-            holders.pop(launched.executor, None)
+    def _read_kept(self, kept: rec.PartitionsKept, launched: Launched) -> None:
+        for each in kept.stored:
+            self._read_stored(each, launched)
+        for each in kept.dropped:
+            holders = self.holders.get(partition_of(each), {})
+            holders.pop(launched.attempt.executor, None)
 
-    def _read_stored(self, partition: Partition, ref: Any, size: int, launched: Launched) -> None:
-        holder = launched.executor if ref is None else None
+    def _read_stored(self, stored: Fields, launched: Launched) -> None:
+        partition, blocks = partition_of(stored), stored["blocks"]
+        holder = None if blocks else launched.attempt.executor
         self.holders.setdefault(partition, {})[holder] = None
-        self.sizes.setdefault(partition, float(size))
-        if ref is None:
+        self.sizes.setdefault(partition, float(stored["bytes"]))
+        if not blocks:
             self.places[partition.rdd] = "live"
         else:
-            _, _, _, _, medium = ref
+            medium = blocks[0]["medium"]
             self.places.setdefault(partition.rdd, "disk" if medium == "disk" else "pool")
 
     # The workload
 
     def recorded_run(self, path: str) -> RecordedRun:
-        jobs = [job for job in self.jobs.values() if job.ended_s is not None and not job.error]
+        jobs = self._submitted()
         if not jobs:
             raise BadStory(f"{path!r} has no job that succeeded: there is nothing to simulate")
         making = self._making()
-        stages = {id: self._stage(id, making) for id in self._wanted(jobs)}
+        stages = {id: self._stage(id, making) for id in self._wanted([job.id for job in jobs])}
         notes = self._notes(jobs, stages)
         workload = Workload(stages, tuple(ordered(jobs)), self._kept(making), notes)
         # The first job may have been submitted before the first executor joined.
         began_s = max(min(job.at_s for job in jobs), self.first_executor_s)
-        seconds = max(job.ended_s or 0.0 for job in jobs) - began_s
+        seconds = max(job.ended_s for job in jobs) - began_s
         return RecordedRun(workload, max(1, self.most_executors), seconds)
 
-    def _wanted(self, jobs: list[SubmittedJob]) -> list[int]:
+    def _submitted(self) -> list[SubmittedJob]:
+        """The jobs that succeeded."""
+        found = []
+        for job in self.run.jobs.values():
+            ended_s = self._ended_s(job)
+            if ended_s is not None and not job.error:
+                partitions = tuple(sorted(self.computed[job.id]))
+                before = self.before[job.id]
+                found.append(
+                    SubmittedJob(job.id, job.stage, job.began_s, ended_s, partitions, before)
+                )
+        return found
+
+    def _ended_s(self, job: JobState) -> float | None:
+        return job.ended_s
+
+    def _wanted(self, jobs: list[int]) -> list[int]:
         """The stages of these jobs and their ancestors."""
-        found: dict[int, None] = {}
-        pending = [job.stage for job in jobs]
-        while pending:
-            stage = pending.pop()
-            if stage not in found:
-                found[stage] = None
-                pending.extend(self.stages[stage]["parents"])
+        found = {id: None for job in jobs for id in self.run.stage_ids(self.run.jobs[job])}
         return sorted(found)
 
     def _making(self) -> dict[Partition, float]:
@@ -293,9 +295,9 @@ class Learner:
         return making
 
     def _stage(self, id: int, making: dict[Partition, float]) -> StageModel:
-        fields = self.stages[id]
+        made = self.run.stages[id]
         cpu_s, output_bytes = [], []
-        for index in range(fields["partitions"]):
+        for index in range(made.partitions):
             ran = self.ran.get((id, index))
             own_s = 0.0 if ran is None else ran.cpu_s - sum(making[each] for each in ran.missing)
             cpu_s.append(max(0.0, own_s))
@@ -303,9 +305,9 @@ class Learner:
         return StageModel(
             id,
             cpu_s,
-            fields["name"],
-            tuple(fields["parents"]),
-            fields["writes"],
+            made.name,
+            tuple(made.parents),
+            made.writes,
             output_bytes,
             steps=tuple(self.shapes[id].steps),
         )
@@ -318,7 +320,7 @@ class Learner:
         for partition, size in self.sizes.items():
             size_bytes.setdefault(partition.rdd, {})[partition.index] = size
         # Some RDDs may have been persisted and never computed.
-        asked = [each.rdd for job in self.jobs.values() for each in job.before
+        asked = [each.rdd for before in self.before.values() for each in before
                  if isinstance(each, RddPersisted)]  # fmt: skip
         return {
             rdd: KeptModel(
@@ -338,9 +340,9 @@ class Learner:
                 f"the story has no tasks of {len(unknown)} stages ({unknown[0]}...): where they "
                 "have to run, they count as taking no time"
             )
-        if len(jobs) < len(self.jobs):
+        if len(jobs) < len(self.run.jobs):
             notes.append(
-                f"{len(self.jobs) - len(jobs)} jobs that failed or did not end are left out"
+                f"{len(self.run.jobs) - len(jobs)} jobs that failed or did not end are left out"
             )
         return tuple(notes)
 
@@ -349,16 +351,20 @@ def ordered(jobs: list[SubmittedJob]) -> Iterator[JobModel]:
     """Orders each job after those that had ended when it was submitted, with the gap between."""
     began_s = min(job.at_s for job in jobs)
     for job in jobs:
-        ended = [each for each in jobs if (each.ended_s or 0.0) <= job.at_s and each is not job]
+        ended = [each for each in jobs if each.ended_s <= job.at_s and each is not job]
         # A job that ended before another of these began is an indirect predecessor.
         latest_s = max((each.at_s for each in ended), default=0.0)
-        after = [each for each in ended if (each.ended_s or 0.0) > latest_s]
-        since_s = max((each.ended_s or 0.0 for each in after), default=began_s)
+        after = [each for each in ended if each.ended_s > latest_s]
+        since_s = max((each.ended_s for each in after), default=began_s)
         yield JobModel(
             job.id,
             job.stage,
-            tuple(sorted(job.partitions)),
+            job.partitions,
             tuple(each.id for each in after),
             job.at_s - since_s,
             job.before,
         )
+
+
+def partition_of(told: Fields) -> Partition:
+    return Partition(RddId(told["rdd"]), told["partition"])

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class TaskTimes(NamedTuple):
+    """How long one task waited for its input, computed, and wrote."""
+
+    waited_s: float
+    worked_s: float
+    wrote_s: float
 
 
 @dataclass(slots=True)
 class StageTimes:
-    """The start and end of a stage's tasks, and their total wait for input."""
+    """The start and end of a stage's tasks, and the times of each partition."""
 
     began_s: float
     ended_s: float = 0.0
-    waited_s: float = 0.0
+    tasks: list[TaskTimes] = field(default_factory=list)
+
+    @property
+    def waited_s(self) -> float:
+        """The total time that its tasks waited for their input."""
+        return sum(each.waited_s for each in self.tasks)
 
 
 @dataclass(slots=True)
@@ -26,6 +40,9 @@ class Tally:
     # What was prefetched for reducers, and what of it they read.
     fetched_bytes: float = 0.0
     found_bytes: float = 0.0
+    # Blocks of a ring that tasks found in memory, and those that they read.
+    inputs_found: int = 0
+    inputs_read: int = 0
     nodes_lost: int = 0
     executors_lost: int = 0
     events: int = 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyrite.forecast.digest import Digest
 from pyrite.forecast.machines import CostedExecutor
 from pyrite.forecast.network import Share, SharedWork, Sources, Transfer
-from pyrite.forecast.tally import StageTimes
+from pyrite.forecast.tally import StageTimes, TaskTimes
 from pyrite.forecast.workload import Reads, StageModel, reads_of
 from pyrite.ids import BlockRef, NodeId, Partition, ShuffleId
 from pyrite.schedule import events as ev
@@ -29,6 +29,14 @@ class Writing(NamedTuple):
     to_disk: bool = False
 
 
+class InputRoom(NamedTuple):
+    """Room that was asked for, for a block of a ring."""
+
+    key: int
+    segment: str
+    size: int
+
+
 class TaskRun:
     """The run of one attempt on an executor."""
 
@@ -43,7 +51,10 @@ class TaskRun:
         self._times = StageTimes(0.0)
         # The current one of several partitions, which are computed in sequence.
         self._partition = command.partitions[0]
+        # When the current partition began, had its input, and was computed.
         self._turn_s = 0.0
+        self._read_s = 0.0
+        self._computed_s = 0.0
         self._made: list[ev.TaskOutput] = []
         self.pulls: list[tuple[Digest, Sources]] = []
         self._doing: Transfer | SharedWork | None = None
@@ -55,6 +66,9 @@ class TaskRun:
         self._dropped: list[Partition] = []
         self._output: BlockRef | None = None
         self._segment = ""
+        # The block of a ring that is being put into the pool, and those that are there.
+        self._input: InputRoom | None = None
+        self._inputs: list[ev.InputNews] = []
 
     def stop(self) -> None:
         """Stops the run without a report."""
@@ -98,11 +112,47 @@ class TaskRun:
         is_remote = cluster.network.sent_bytes > sent_before
         decoded += shuffled
         decoded += self._spill(decoded, parts)
-        if self.stage.input_bytes:
+        if self.stage.input_keys:
+            is_remote = self._read_block(parts) or is_remote
+        elif self.stage.input_bytes:
             node = self.executor.node
             size = self.stage.input_bytes[self._partition]
             parts.append((node.disk, node.disk_read_s(size)))
         self._fetch(parts, is_remote, self._work_s(decoded))
+
+    def _read_block(self, parts: list[tuple[Share, float]]) -> bool:
+        """Reads a block of a ring: from memory, or from the nearest disk that has it; returns
+        whether it comes from another node."""
+        cluster, node = self.cluster, self.executor.node
+        key = self.stage.input_keys[self._partition]
+        size = self.stage.input_bytes[self._partition]
+        refs = (ref for each, ref in self.command.cached if each == key and ref is not None)
+        ref = next((each for each in refs if cluster.is_alive(each)), None)
+        if ref is not None:
+            cluster.tally.inputs_found += 1
+            source = ref.node
+        else:
+            cluster.tally.inputs_read += 1
+            holders = cluster.ring.holders(key)
+            there = [each for each in holders if cluster.nodes[each].alive] or holders
+            source = node.id if node.id in there else there[0]
+            disk = cluster.nodes[source]
+            parts.append((disk.disk, disk.disk_read_s(size)))
+        if source != node.id:
+            parts += cluster.network.parts(node.id, Sources({source: size}))
+        if ref is None or source != node.id:
+            self._want_input(key, int(size))
+        return source != node.id
+
+    def _want_input(self, key: int, size: int) -> None:
+        """Asks for room for a block that is read; the task goes on meanwhile."""
+        if not self.command.cached:
+            return
+        self._input = InputRoom(key, self.executor.new_name(), size)
+        node, writer = self.executor.node.id, self.executor.id
+        self.cluster.emit(
+            ev.SpaceWanted(node, writer, self._input.segment, size, False, cached=True)
+        )
 
     def _fetch(self, parts: list[tuple[Share, float]], is_remote: bool, work_s: float) -> None:
         """Waits until all is read."""
@@ -224,7 +274,7 @@ class TaskRun:
     def _compute(self, work_s: float) -> None:
         if self._stopped:
             return
-        self._times.waited_s += self.cluster.timeline.now_s - self._turn_s
+        self._read_s = self.cluster.timeline.now_s
         self._doing = self.executor.node.cpu.start(work_s, self._write)
 
     # Write
@@ -232,6 +282,7 @@ class TaskRun:
     def _write(self) -> None:
         """Starts to write the task's blocks."""
         self._doing = None
+        self._computed_s = self.cluster.timeline.now_s
         self._keep_live()
         self._write_next()
 
@@ -243,7 +294,7 @@ class TaskRun:
                 fits, dropped = self.executor.keep(each, size)
                 self._dropped += dropped
                 if fits:
-                    self._stored.append(ev.Stored(each, None, int(size)))
+                    self._stored.append(ev.Stored(each, (), int(size)))
 
     def _write_next(self) -> None:
         while self._writes:
@@ -270,6 +321,12 @@ class TaskRun:
 
     def granted(self, segment: str, place: NodeId | None) -> None:
         """Handles the grant of a segment, or its refusal."""
+        if self._input is not None and segment == self._input.segment:
+            if place is not None:
+                ref = BlockRef(place, segment, 0, self._input.size, "memory")
+                self.cluster.lives[segment] = self.cluster.nodes[place].life
+                self._inputs.append(ev.InputNews(self._input.key, ref))
+            return
         if segment != self._segment or self._stopped:
             return
         self._segment = ""
@@ -312,21 +369,26 @@ class TaskRun:
             self._output = ref
         else:
             self.cluster.lives[ref.segment] = self.cluster.nodes[ref.node].life
-            self._stored.append(ev.Stored(partition, ref, ref.length))
+            self._stored.append(ev.Stored(partition, (ref,), ref.length))
 
     def _succeed(self) -> None:
         """Ends a partition; with the last one, the attempt."""
+        now_s = self.cluster.timeline.now_s
+        read_s, computed_s = self._read_s, self._computed_s
+        self._times.tasks.append(
+            TaskTimes(read_s - self._turn_s, computed_s - read_s, now_s - computed_s)
+        )
         self._made.append(self._what_was_made())
         if len(self._made) < len(self.command.partitions):
             self._read()
             return
         self._times.ended_s = self.cluster.timeline.now_s
-        news = ev.KeptNews(tuple(self._stored), tuple(self._dropped))
+        news = ev.KeptNews(tuple(self._stored), tuple(self._dropped), inputs=tuple(self._inputs))
         self._end(ev.TaskSucceeded(self.command.attempt, tuple(self._made), news))
 
     def _what_was_made(self) -> ev.TaskOutput:
         if self.stage.writes is None:
-            return ev.TaskOutput(self._output or RESULT)
+            return ev.TaskOutput(RESULT if self._output is None else (self._output,))
         assert self._output is not None, "a map task has written"
         sizes = self.cluster.prefetched.put(ShuffleId(self.stage.writes), self._output)
         return ev.TaskOutput(None, self._output, None, sizes)

@@ -8,14 +8,14 @@ from math import exp
 from random import Random
 from typing import NamedTuple
 
-from pyrite.ids import JobId, Partition, RddId, ShuffleId, StageId
+from pyrite.ids import JobId, NamespaceId, Partition, RddId, ShuffleId, StageId
 from pyrite.plan.program import NarrowInput, PlanStep, Shape, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME
-from pyrite.schedule.events import RddForgotten, RddPersisted, ShuffleForgotten
+from pyrite.schedule.events import NamespaceMade, RddForgotten, RddPersisted, ShuffleForgotten
 
 # The events of the user's program besides its jobs.
-DriverEvent = RddPersisted | RddForgotten | ShuffleForgotten
+DriverEvent = RddPersisted | RddForgotten | ShuffleForgotten | NamespaceMade
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,13 @@ class StageModel:
     output_bytes: Sequence[float] = ()
     shares: Sequence[float] = ()
     input_bytes: Sequence[float] = ()
+    # The keys of the blocks that tasks read, where their input lies on a ring of the nodes;
+    # without keys it is on the disk of whoever runs the task.
+    input_keys: Sequence[int] = ()
     steps: tuple[PlanStep, ...] = ()
     barrier: bool = False
+    # The collection whose partitions it computes.
+    namespace: int | None = None
 
     @property
     def tasks(self) -> int:
@@ -82,7 +87,12 @@ class Workload:
         for model in sorted(self.stages.values(), key=lambda each: each.id):
             parents = [made[each] for each in model.parents]
             shuffles = {each.writes: each for each in parents if each.writes is not None}
-            source = PlanStep(RddId(model.id), tuple(map(ShuffleInput, shuffles)), model.tasks)
+            source = PlanStep(
+                RddId(model.id),
+                tuple(map(ShuffleInput, shuffles)),
+                model.tasks,
+                keys=tuple(model.input_keys),
+            )
             made[model.id] = StageSpec(
                 StageId(model.id),
                 model.name or f"stage {model.id}",
@@ -91,6 +101,7 @@ class Workload:
                 shuffles,
                 None if model.writes is None else ShuffleId(model.writes),
                 model.barrier,
+                namespace=None if model.namespace is None else NamespaceId(model.namespace),
             )
         return made
 
@@ -181,6 +192,7 @@ def scaled_stage(stage: StageModel, factor: int) -> StageModel:
         cpu_s=list(stage.cpu_s) * factor,
         output_bytes=list(stage.output_bytes) * factor,
         input_bytes=list(stage.input_bytes) * factor,
+        input_keys=list(stage.input_keys) * factor,
         shares=[share / factor for share in stage.shares] * factor,
         steps=tuple(steps),
     )

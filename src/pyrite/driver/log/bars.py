@@ -8,10 +8,11 @@ import time
 from importlib.util import find_spec
 from typing import Any
 
-from pyrite.driver.log.progress import StageCounts, StageTally
+from pyrite.driver.log.progress import Progress
 from pyrite.schedule.commands import Command, FinishJob
 from pyrite.schedule.events import Event
 from pyrite.schedule.story import Story
+from pyrite.story.parts import StageState
 
 # Stages shorter than this show nothing.
 MOMENT_S = 0.5
@@ -21,8 +22,8 @@ REFRESH_S = 0.2
 class Bars:
     """A thread that draws while stages run and sleeps otherwise."""
 
-    def __init__(self, tally: StageCounts, bar_class: Any) -> None:
-        self.tally = tally
+    def __init__(self, progress: Progress, bar_class: Any) -> None:
+        self.progress = progress
         self.bar_class = bar_class
         self.drawn: dict[int, Any] = {}
         self.drawing = threading.Lock()
@@ -32,7 +33,7 @@ class Bars:
 
     def stop(self) -> None:
         self.ended.set()
-        self.tally.stir()
+        self.progress.stir()
         self.thread.join()
 
     def record(self, now_s: float, _event: Event, commands: list[Command]) -> None:
@@ -43,7 +44,7 @@ class Bars:
 
     def _loop(self) -> None:
         while not self.ended.is_set():
-            self.tally.wait_for_work()
+            self.progress.wait_for_work()
             if not self.ended.wait(REFRESH_S):
                 self._draw_until_idle()
 
@@ -53,7 +54,7 @@ class Bars:
         while running and not self.ended.is_set():
             now_s = time.monotonic()
             with self.drawing:
-                stages = [stage for stage in self.tally.stages() if not stage.ended]
+                stages = [stage for stage in self.progress.stages() if not stage.ended]
                 self._wipe_all_but({stage.id for stage in stages})
                 for stage in stages:
                     if now_s - seen_s.setdefault(stage.id, now_s) >= MOMENT_S:
@@ -67,7 +68,7 @@ class Bars:
         for id in [id for id in self.drawn if id not in running]:
             self.drawn.pop(id).close()
 
-    def _draw(self, stage: StageTally) -> None:
+    def _draw(self, stage: StageState) -> None:
         bar = self.drawn.get(stage.id)
         if bar is None:
             bar = self.drawn[stage.id] = self.bar_class(
@@ -89,11 +90,11 @@ class NoBars:
         return None
 
 
-def watch(tally: StageCounts, story: Story, enabled: bool) -> Bars | NoBars:
+def watch(progress: Progress, story: Story, enabled: bool) -> Bars | NoBars:
     """Bars on a terminal or in a notebook, nothing elsewhere."""
     if not enabled or not (in_notebook() or on_terminal()):
         return NoBars()
-    bars = Bars(tally, find_bar_class())
+    bars = Bars(progress, find_bar_class())
     story.listeners.append(bars.record)
     return bars
 
