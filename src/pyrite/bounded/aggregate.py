@@ -6,7 +6,7 @@ All rows are read when a function here is called; what it returns iterates over 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from pyrite.bounded.large import OUT_OF_MEMORY, too_large_row
 from pyrite.bounded.space import Space
@@ -16,6 +16,9 @@ from pyrite.hashing import NATIVE, HashUnknownHere, UnstableHash, portable_hash
 K = TypeVar("K")
 V = TypeVar("V")
 C = TypeVar("C")
+
+# Adds rows to combiners by key.
+Fold: TypeAlias = Callable[[dict[Any, Any], Iterable[tuple[Any, Any]]], None]
 
 BUCKETS = 32
 # Keys that still share a bucket after this many splits have equal hashes: splitting won't help.
@@ -36,6 +39,11 @@ def combine_values(
 ) -> Iterator[tuple[K, C]]:
     """Returns one combiner per key, in the order in which keys were first seen unless rows
     spilled."""
+    return Combining(value_fold(aggregator), aggregator.merge_combiners, space).run(rows)
+
+
+def value_fold(aggregator: Aggregator[V, C]) -> Fold:
+    """Returns what adds the values of rows to combiners by key."""
     create, merge_value = aggregator.create, aggregator.merge_value
 
     def fold(combined: dict[K, C], rows: Iterable[tuple[K, V]]) -> None:
@@ -45,14 +53,29 @@ def combine_values(
             else:
                 combined[key] = create(value)
 
-    return _combine(iter(rows), fold, aggregator.merge_combiners, space, 0)
+    return fold
 
 
 def combine_combiners(
     batches: Iterable[Iterable[tuple[K, C]]], aggregator: Aggregator[Any, C], space: Space
 ) -> Iterator[tuple[K, C]]:
     """Returns one combiner per key from combiners made elsewhere, in the same order."""
-    return _merge(batches, aggregator.merge_combiners, space, 0)
+    fold = combiner_fold(aggregator.merge_combiners)
+    rows = chain.from_iterable(batches)
+    return Combining(fold, aggregator.merge_combiners, space).run(rows)
+
+
+def combiner_fold(merge: Callable[[C, C], C]) -> Fold:
+    """Returns what adds combiners made elsewhere to those by key."""
+
+    def fold(combined: dict[K, C], rows: Iterable[tuple[K, C]]) -> None:
+        for key, combiner in rows:
+            if key in combined:
+                combined[key] = merge(combined[key], combiner)
+            else:
+                combined[key] = combiner
+
+    return fold
 
 
 def bucket_of(key: Any, split: int) -> int:
@@ -72,55 +95,69 @@ def _portable_hash(key: Any) -> int:
 _hash = hash if NATIVE else _portable_hash
 
 
-def _merge(
-    batches: Iterable[Iterable[tuple[K, C]]], merge: Callable[[C, C], C], space: Space, split: int
-) -> Iterator[tuple[K, C]]:
-    def fold(combined: dict[K, C], rows: Iterable[tuple[K, C]]) -> None:
-        for key, combiner in rows:
-            if key in combined:
-                combined[key] = merge(combined[key], combiner)
-            else:
-                combined[key] = combiner
+class Combining:
+    """Combiners by key under one memory limit.
 
-    return _combine(chain.from_iterable(batches), fold, merge, space, split)
+    `split` counts how often the keys were split into buckets before.
+    """
 
+    def __init__(
+        self, fold: Fold, merge: Callable[[Any, Any], Any], space: Space, split: int = 0
+    ) -> None:
+        self.fold = fold
+        self.merge = merge
+        self.space = space
+        self.split = split
+        self.combined: dict[Any, Any] = {}
+        self._spilled: SpillWriter | None = None
 
-def _combine(
-    rows: Iterator[tuple[K, Any]],
-    fold: Callable[[dict[K, C], Iterable[tuple[K, Any]]], None],
-    merge: Callable[[C, C], C],
-    space: Space,
-    split: int,
-) -> Iterator[tuple[K, C]]:
-    combined: dict[K, C] = {}
-    spilled: SpillWriter | None = None
-    for row in rows:
-        try:
-            fold(combined, chain((row,), islice(rows, space.stride_rows)))
-        except OUT_OF_MEMORY as error:
-            raise too_large_row(combined.items(), space) or error from None
-        if not space.over():
-            continue
-        # Splitting does not help a single key.
-        if len(combined) > 1 and split < MOST_SPLITS:
-            spilled = spilled or SpillWriter(space)
-            _spill(combined, spilled, space, split)
-        elif space.exhausted() and (culprit := too_large_row(combined.items(), space)):
-            # Raise early: CPython may lose the exception when it has no memory for a call.
-            raise culprit
-    if spilled is None:
-        return iter(combined.items())
-    _spill(combined, spilled, space, split)
-    return _merge_buckets(spilled.finish(), merge, space, split)
+    @property
+    def has_spilled(self) -> bool:
+        return self._spilled is not None
 
+    def run(self, rows: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+        """Adds all rows; returns one combiner per key."""
+        combined, space = self.combined, self.space
+        weighed = space.weighed(rows)
+        while some := weighed.take(space.stride_rows):
+            try:
+                self.fold(combined, some)
+            except OUT_OF_MEMORY as error:
+                raise too_large_row(combined.items(), space) or error from None
+            if not space.over():
+                continue
+            # Splitting does not help a single key.
+            if len(combined) > 1 and self.split < MOST_SPLITS:
+                self.spill(iter(combined.items()), len(combined))
+                combined.clear()
+                space.relieved()
+            elif space.exhausted() and (culprit := too_large_row(combined.items(), space)):
+                # Raise early: CPython may lose the exception when it has no memory for a call.
+                raise culprit
+        return self.results()
 
-def _spill(combined: dict[K, C], spilled: SpillWriter, space: Space, split: int) -> None:
-    batch_rows = space.batch_rows(len(combined))
-    items = iter(combined.items())
-    while part := list(islice(items, batch_rows * BUCKETS)):
-        _write_part(part, spilled, split)
-    combined.clear()
-    space.relieved()
+    def results(self) -> Iterator[tuple[Any, Any]]:
+        """One combiner per key, in memory or merged from disk."""
+        if self._spilled is None:
+            return iter(self.combined.items())
+        self.spill(iter(self.combined.items()), len(self.combined))
+        self.combined.clear()
+        self.space.relieved()
+        return self._merged(self._spilled.finish())
+
+    def spill(self, items: Iterator[tuple[Any, Any]], count: int) -> None:
+        """Moves so many combiners to disk; the caller frees them."""
+        if self._spilled is None:
+            self._spilled = SpillWriter(self.space)
+        batch_rows = self.space.batch_rows(count)
+        while part := list(islice(items, batch_rows * BUCKETS)):
+            _write_part(part, self._spilled, self.split)
+
+    def _merged(self, reader: SpillReader) -> Iterator[tuple[Any, Any]]:
+        fold = combiner_fold(self.merge)
+        for bucket in range(BUCKETS):
+            rows = chain.from_iterable(reader.batches(bucket))
+            yield from Combining(fold, self.merge, self.space, self.split + 1).run(rows)
 
 
 def _write_part(part: list[tuple[K, C]], spilled: SpillWriter, split: int) -> None:
@@ -130,10 +167,3 @@ def _write_part(part: list[tuple[K, C]], spilled: SpillWriter, split: int) -> No
     for bucket, batch in enumerate(buckets):
         if batch:
             spilled.write(bucket, batch)
-
-
-def _merge_buckets(
-    reader: SpillReader, merge: Callable[[C, C], C], space: Space, split: int
-) -> Iterator[tuple[K, C]]:
-    for bucket in range(BUCKETS):
-        yield from _merge(reader.batches(bucket), merge, space, split + 1)

@@ -9,7 +9,7 @@ loaded again, but iterated from the file.
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Generic, TypeVar, Union
 
 from pyrite.bounded.aggregate import BUCKETS, MOST_SPLITS, bucket_of
@@ -40,33 +40,45 @@ LocalGroup = tuple[K, V] | tuple[K, None, list[V]]
 def group_locally(rows: Iterable[tuple[K, V]], space: Space) -> Iterator[LocalGroup[K, V]]:
     """Groups values by key; a key may occur again where it has many values, where memory runs out
     or where most keys occur once."""
-    rows = iter(rows)
+    weighed = space.weighed(rows)
     groups: defaultdict[K, list[V]] = defaultdict(list)
     taken = 0
     few = sys.maxsize
-    for key, value in rows:
-        groups[key].append(value)
-        few = min(few, space.piece_values(value))
-        stride = space.stride_rows
-        for key, value in islice(rows, stride):
+    while some := weighed.take(space.stride_rows):
+        for key, value in some:
             groups[key].append(value)
-        taken += 1 + stride
+        few = min(few, space.piece_values(value))
+        taken += len(some)
         if space.over():
-            yield from _local_groups(groups, few, space)
-            groups.clear()
+            yield from _local_groups(popped(groups), few, space)
             space.relieved()
             taken = 0
         elif taken >= _TELLING_ROWS and (taken - len(groups)) * _FEW_PART < taken:
             break
-    yield from _local_groups(groups, few, space)
+    yield from _local_groups(groups.items(), few, space)
     groups.clear()
-    for key, value in rows:
+    for key, value in weighed.rows:
         yield key, value
 
 
-def _local_groups(groups: dict[K, list[V]], few: int, space: Space) -> Iterator[LocalGroup[K, V]]:
+def popped(table: dict[K, V]) -> Iterator[tuple[K, V]]:
+    """Returns the items of a table, and frees each as it is returned."""
+    while table:
+        yield table.popitem()
+
+
+def drained(rows: list[V]) -> Iterator[V]:
+    """Returns the rows, and frees each as it is returned."""
+    rows.reverse()
+    while rows:
+        yield rows.pop()
+
+
+def _local_groups(
+    groups: Iterable[tuple[K, list[V]]], few: int, space: Space
+) -> Iterator[LocalGroup[K, V]]:
     """Returns the groups as rows: up to `few` values in one row, more in several."""
-    for key, values in groups.items():
+    for key, values in groups:
         if len(values) == 1:
             yield key, values[0]
         elif len(values) <= few:
@@ -95,10 +107,13 @@ def group_values(
 
 
 def cogroup(
-    sides: Sequence[Iterable[Iterable[tuple[K, V]]]], space: Space
+    sides: Sequence[Iterable[list[tuple[K, V]]]], space: Space, held: int = 0
 ) -> Iterator[tuple[K, tuple[Values[V], ...]]]:
-    """Returns all values of each key from each side, keys in the order first seen, side by side."""
-    gathered = _gather(sides, space, 0, _add_values)
+    """Returns all values of each key from each side, keys in the order first seen, side by side.
+
+    The rows of the side `held` are in memory already, if any are: they are read first.
+    """
+    gathered = _gather(sides, space, 0, _add_values, held)
     if isinstance(gathered, _SpilledGroups):
         return gathered.read()
     if len(gathered) == 2:
@@ -199,21 +214,22 @@ def _add_values(held: _Groups[K, V], rows: Iterable[tuple[K, V]]) -> None:
 
 
 def _gather(
-    sides: Sequence[Iterable[Iterable[Any]]],
+    sides: Sequence[Iterable[list[Any]]],
     space: Space,
     split: int,
     add: Callable[[_Groups[K, V], Iterable[Any]], None] = _add_lists,
+    first: int = 0,
 ) -> "_Gathered[K, V]":
     """Gathers the groups of each side, in memory if they fit there."""
     groups: list[_Groups[K, V]] = [defaultdict(ResultIterable) for _ in sides]
     spilled: _SpilledGroups[K, V] | None = None
-    for batches, held in zip(sides, groups, strict=True):
-        rows = chain.from_iterable(batches)
-        for row in rows:
-            add(held, chain((row,), islice(rows, space.stride_rows)))
-            if space.over():
-                spilled = spilled or _SpilledGroups(len(sides), space, split)
-                spilled.take(groups)
+    for side in sorted(range(len(sides)), key=lambda side: side != first):
+        for batch in sides[side]:
+            for some in space.pieces(batch):
+                add(groups[side], some)
+                if space.over_after(some):
+                    spilled = spilled or _SpilledGroups(len(sides), space, split)
+                    spilled.take(groups)
     if spilled is None:
         return groups
     spilled.take_rest(groups)

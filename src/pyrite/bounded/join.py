@@ -5,15 +5,17 @@ Where the table does not fit in memory, both sides are cogrouped through spill f
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 from pyrite.bounded.group import cogroup
 from pyrite.bounded.space import Space
 
 Row = tuple[Any, Any]
-Batches = Iterable[Iterable[Row]]
+Batches = Iterable[list[Row]]
 NOTHING = (None,)
+# How many rows of a table are returned at a time.
+_ROWS_PER_BATCH = 64
 
 
 def join(left: Batches, right: Batches, space: Space) -> Iterator[Row]:
@@ -31,7 +33,7 @@ def look_up(left: Batches, right: Batches, space: Space, missing: tuple[Any, ...
     none."""
     table, rest = build_table(right, space)
     if rest is not None:
-        return pairs_of_groups(cogroup([left, rest], space), (), missing)
+        return pairs_of_groups(cogroup([left, rest], space, held=1), (), missing)
     find = table.get
     return (
         (key, (value, other))
@@ -63,7 +65,7 @@ def subtract_by_key(left: Batches, right: Batches, space: Space) -> Iterator[Row
     table, rest = build_table(right, space)
     if rest is None:
         return (row for row in chain.from_iterable(left) if row[0] not in table)
-    groups = cogroup([left, rest], space)
+    groups = cogroup([left, rest], space, held=1)
     return ((key, value) for key, (mine, theirs) in groups if not len(theirs) for value in mine)
 
 
@@ -74,22 +76,26 @@ def build_table(side: Batches, space: Space) -> tuple[dict[Any, list[Any]], Batc
     """Returns the side's values by key; where memory runs out, all of its rows as batches
     instead."""
     table: defaultdict[Any, list[Any]] = defaultdict(list)
-    rows = chain.from_iterable(side)
-    for key, value in rows:
-        table[key].append(value)
-        for key, value in islice(rows, space.stride_rows):
-            table[key].append(value)
-        if space.over():
-            return {}, chain(unbuild(table), ([row] for row in rows))
+    batches = iter(side)
+    for batch in batches:
+        pieces = space.pieces(batch)
+        for some in pieces:
+            for key, value in some:
+                table[key].append(value)
+            if space.over_after(some):
+                return {}, chain(unbuild(table), pieces, batches)
     return table, None
 
 
-def unbuild(table: dict[Any, list[Any]]) -> Iterator[Iterator[Row]]:
+def unbuild(table: dict[Any, list[Any]]) -> Iterator[list[Row]]:
     """Returns the rows that a table was made of, and frees each as it is returned."""
     while table:
         key, values = table.popitem()
         values.reverse()
-        yield ((key, values.pop()) for _ in range(len(values)))
+        while values:
+            last = values[-_ROWS_PER_BATCH:]
+            del values[-_ROWS_PER_BATCH:]
+            yield [(key, value) for value in reversed(last)]
 
 
 def pairs_of_groups(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyrite.blocks.codec import Buffer
-from pyrite.blocks.live import deep_size
+from pyrite.blocks.weight import deep_size
 from pyrite.bounded.space import Space
 from pyrite.errors import UserError
 from pyrite.memory import bytes_text

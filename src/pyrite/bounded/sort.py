@@ -4,34 +4,79 @@ All rows are read when `sort_rows` is called; what it returns iterates over the 
 """
 
 import heapq
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, TypeVar
 
 from pyrite.bounded.space import Space
 from pyrite.bounded.spill import SpillReader, SpillWriter
+from pyrite.machine.chain import OFF, Tracing
 
 T = TypeVar("T")
 
+# Fewer rows are sorted sooner than it takes to begin.
+_FEWEST_NATIVE = 512
+# What a native sort takes a row, beside its key.
+_NATIVE_BYTES = 48
 # While runs are merged, each has one batch in memory.
 _RUNS_PER_MERGE = 64
 
 
 def sort_rows(
-    rows: Iterable[T], key: Callable[[T], Any] | None, reverse: bool, space: Space
+    rows: Iterable[T],
+    key: Callable[[T], Any] | None,
+    reverse: bool,
+    space: Space,
+    tracing: Tracing = OFF,
 ) -> Iterator[T]:
     """Returns the rows in order; equal rows keep their order."""
-    rows = iter(rows)
+    weighed = space.weighed(rows)
     held: list[Any] = []
     runs = _Runs(key, reverse, space)
-    for row in rows:
-        held.append(row)
-        held.extend(islice(rows, space.stride_rows))
+    while some := weighed.take(space.stride_rows):
+        held += some
         if space.over():
             held.sort(key=key, reverse=reverse)
             runs.add(held)
+    is_native = len(held) >= _FEWEST_NATIVE and tracing.is_usable()
+    if is_native and space.has_room(len(held) * _NATIVE_BYTES):
+        return runs.merged_with(_natively_sorted(held, key, reverse))
     held.sort(key=key, reverse=reverse)
     return runs.merged_with(held)
+
+
+def _natively_sorted(rows: list[Any], key: Callable[[Any], Any] | None, reverse: bool) -> list[Any]:
+    """The rows in order, by C code where their keys are plain."""
+    from pyrite.machine._rows import sorted_rows
+
+    # Not by `map`: it would take a StopIteration of the user's for the end.
+    keys = rows if key is None else [key(row) for row in rows]
+    made = sorted_rows(rows, keys, reverse)
+    if made is not None:
+        return made
+    # The keys are not asked for twice.
+    order = sorted(range(len(rows)), key=keys.__getitem__, reverse=reverse)
+    return list(map(rows.__getitem__, order))
+
+
+def first_rows(
+    rows: Iterable[T], number: int, key: Callable[[T], Any] | None, reverse: bool, space: Space
+) -> Iterator[T]:
+    """Returns the first rows in order, as `sort_rows` would; holds about twice as many."""
+    weighed = space.weighed(rows)
+    choose = heapq.nlargest if reverse else heapq.nsmallest
+    held: list[Any] = []
+    runs = _Runs(key, reverse, space)
+    while some := weighed.take(space.stride_rows):
+        held += some
+        if space.over():
+            held = choose(number, held, key=key)
+            runs.add(held)
+        elif len(held) > 2 * number:
+            held = choose(number, held, key=key)
+    held = choose(number, held, key=key)
+    return islice(runs.merged_with(held), max(0, min(number, sys.maxsize)))
 
 
 class _Runs:

@@ -2,59 +2,23 @@
 
 import gc
 import os
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from pyrite.blocks.live import deep_size
+from pyrite.blocks.weight import WeighedRows, deep_size
+from pyrite.bounded.processmemory import DataLimit, private_bytes, return_freed_memory
 
 _MEBIBYTE = 1 << 20
 MOST_ROWS_PER_STRIDE = 8192
 _MOST_ROWS_PER_BATCH = 4096
 # A sort merges up to 64 batches at once: together they should take an eighth of the limit.
 _BATCHES_PER_LIMIT = 512
-_CHUNKS_PER_LIMIT = 8
+_CHUNKS_PER_LIMIT = 16
+_STRIDES_PER_LIMIT = 8
+# The share of the limit that should stay free below RLIMIT_DATA, for rows being encoded.
+_RESERVED_PART = 4
 # Number of pieces per batch, so that a piece is as large as `piece_values` makes a row.
-PIECES_PER_BATCH = MOST_ROWS_PER_STRIDE * _CHUNKS_PER_LIMIT // _BATCHES_PER_LIMIT
-
-
-class _Statm:
-    """The kernel's count of this process's pages, read from a file that stays open."""
-
-    def __init__(self) -> None:
-        self._fd = -1
-        self._page_bytes = os.sysconf("SC_PAGE_SIZE")
-        os.register_at_fork(after_in_child=self._forget)
-
-    def private_bytes(self) -> int:
-        if self._fd < 0:
-            self._fd = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
-        fields = os.pread(self._fd, 256, 0).split()
-        return (int(fields[1]) - int(fields[2])) * self._page_bytes
-
-    def _forget(self) -> None:
-        # The inherited file still counts the parent's pages.
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-
-@cache
-def _statm() -> _Statm | None:
-    return _Statm() if os.path.exists("/proc/self/statm") else None
-
-
-def private_bytes() -> int:
-    """Returns the bytes of memory private to this process, without shared memory and files."""
-    statm = _statm()
-    if statm is not None:
-        return statm.private_bytes()
-    import resource
-    import sys
-
-    # Without /proc only the peak is known; it never falls, so the limit rises with each spill.
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+PIECES_PER_BATCH = MOST_ROWS_PER_STRIDE * _STRIDES_PER_LIMIT // _BATCHES_PER_LIMIT
 
 
 class Space:
@@ -80,10 +44,14 @@ class Space:
         self.folder = folder
         self.spilled_bytes = 0
         self.stride_rows = 1
-        """How many rows to read before calling `over` again."""
-        self._make_room = make_room
+        """The most rows to take before calling `over` again."""
+        # What can free memory for whoever needs it: map outputs being written, then kept rows.
+        self._relievers: list[Callable[[], bool]] = [make_room]
         self._measure = measure
+        self._data_limit = DataLimit(limit_bytes // _RESERVED_PART)
         self._least_growth_bytes = max(limit_bytes // 16, _MEBIBYTE)
+        # What was taken since the last look at the process's memory.
+        self._taken_rows = self._taken_bytes = 0
         self._paths: list[str] = []
         self._level = measure()
         if self._level > limit_bytes:
@@ -91,9 +59,14 @@ class Space:
             self._level = self._trimmed_level()
         self._threshold = self._threshold_above(self._level)
 
-    def fitting_rows(self, row: Any) -> int:
-        """Returns how many rows like this one are small compared to the limit."""
-        return max(1, self.limit_bytes // _CHUNKS_PER_LIMIT // deep_size(row))
+    @property
+    def chunk_bytes(self) -> int:
+        """How many bytes are small compared to the limit."""
+        return self.limit_bytes // _CHUNKS_PER_LIMIT
+
+    def weighed(self, rows: Iterable[Any]) -> WeighedRows:
+        """Returns the rows, to be taken in chunks that are small compared to the limit."""
+        return WeighedRows(rows, self.chunk_bytes)
 
     def has_room(self, size_bytes: int) -> bool:
         """Whether the task may hold this much more than at its last call of `over`."""
@@ -102,7 +75,8 @@ class Space:
     def piece_values(self, value: Any) -> int:
         """Returns how many values like this one make a row so small that a stride of such rows is
         small compared to the limit: strides count rows, not bytes."""
-        return max(1, self.fitting_rows(value) // MOST_ROWS_PER_STRIDE)
+        stride_bytes = self.limit_bytes // _STRIDES_PER_LIMIT
+        return max(1, stride_bytes // deep_size(value) // MOST_ROWS_PER_STRIDE)
 
     def over(self) -> bool:
         """Whether the task exceeds its limit now."""
@@ -114,10 +88,47 @@ class Space:
             self.stride_rows = max(1, self.stride_rows // 2)
         elif self.stride_rows < MOST_ROWS_PER_STRIDE:
             self.stride_rows *= 2
-        while level > self._threshold and self._make_room():
-            # Kept partitions were evicted for this task: it need not spill yet.
-            self._level = level = self._trimmed_level()
-        return level > self._threshold
+        if self._is_over() and gc.collect(0):
+            # Cycles that nobody had looked for yet took memory.
+            self._level = self._trimmed_level()
+        while (is_over := self._is_over()) and self._relieve():
+            # Others gave memory up for the caller: it need not spill yet.
+            self._level = self._trimmed_level()
+        return is_over
+
+    def pieces(self, batch: list[Any]) -> Iterator[list[Any]]:
+        """Splits a batch where it has more rows than should be taken before the next look."""
+        start = 0
+        while start < len(batch):
+            end = start + self.stride_rows
+            yield batch[start:end] if start or end < len(batch) else batch
+            start = end
+
+    def over_after(self, rows: list[Any]) -> bool:
+        """Whether the task exceeds its limit after it has taken these rows; looks only when they
+        and those before them are many or large."""
+        if not rows:
+            return False
+        self._taken_rows += len(rows)
+        self._taken_bytes += deep_size(rows[self._taken_rows % len(rows)]) * len(rows)
+        if self._taken_rows < self.stride_rows and self._taken_bytes < self.chunk_bytes:
+            return False
+        self._taken_rows = self._taken_bytes = 0
+        return self.over()
+
+    def _is_over(self) -> bool:
+        return self._level > self._threshold or self._data_limit.is_near()
+
+    def relieve_by(self, reliever: Callable[[], bool]) -> None:
+        """Has this called when the task is over its limit; it returns whether it freed memory.
+
+        What a task has written costs less to move to disk than the tables of an operator before
+        it, which would be read again.
+        """
+        self._relievers.insert(0, reliever)
+
+    def _relieve(self) -> bool:
+        return any(relieve() for relieve in self._relievers)
 
     def exhausted(self) -> bool:
         """Whether the task, at its last check, was so far over its limit that allocation may soon
@@ -148,6 +159,8 @@ class Space:
 
     def close(self) -> None:
         """Removes all spill files; open readers can still read theirs."""
+        # They refer to this space: what they hold would wait for the garbage collector.
+        self._relievers.clear()
         while self._paths:
             try:
                 os.unlink(self._paths.pop())
@@ -158,7 +171,8 @@ class Space:
         return max(self.limit_bytes, level + self._least_growth_bytes)
 
     def _trimmed_level(self) -> int:
-        _return_freed_memory()
+        return_freed_memory()
+        self._data_limit.relieved()
         return self._measure()
 
 
@@ -174,20 +188,3 @@ def remove_spills(folder: str, pid: int | None) -> None:
     for name in os.listdir(folder):
         if name.startswith(prefix):
             os.unlink(os.path.join(folder, name))
-
-
-@cache
-def _malloc_trim() -> Callable[[int], int] | None:
-    import ctypes
-
-    try:
-        trim: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
-    except (OSError, AttributeError, TypeError):
-        return None  # not glibc
-    return trim
-
-
-def _return_freed_memory() -> None:
-    trim = _malloc_trim()
-    if trim is not None:
-        trim(0)

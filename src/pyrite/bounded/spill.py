@@ -3,7 +3,6 @@
 import os
 import weakref
 from collections.abc import Hashable, Iterable, Iterator
-from itertools import islice
 from typing import Any
 
 from pyrite.blocks.codec import Encoder, decode, frame_size
@@ -80,9 +79,8 @@ class SpillWriter:
         self._space.spilled_bytes += length
 
     def write_all(self, bucket: Hashable, rows: Iterable[Any], batch_rows: int) -> None:
-        """Appends rows to a bucket in batches of this many."""
-        rows = iter(rows)
-        while batch := list(islice(rows, batch_rows)):
+        """Appends rows to a bucket in batches of this many, or of fewer where they are large."""
+        for batch in self._space.weighed(rows).chunks(batch_rows):
             self.write(bucket, batch)
 
     def finish(self) -> SpillReader:

@@ -1,5 +1,6 @@
 """Combining gives what a plain dict gives, wherever memory runs out."""
 
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +136,10 @@ def test_no_memory_for_a_combiner_is_told_with_its_key(tmp_path: Path) -> None:
     with pytest.raises(MemoryError) as caught:
         combine_values(iter(rows), lists, ample_space(tmp_path))
     assert type(caught.value) is MemoryError, "no row is large beside the memory there is"
+
+
+def test_of_two_rows_that_raise_the_first_is_told(tmp_path: Path) -> None:
+    adding: Aggregator[Any, Any] = Aggregator(lambda value: value, add, add)
+    values = ("no number" if number == 3000 else 1 // (3001 - number) for number in range(5000))
+    with pytest.raises(TypeError):
+        combine_values(((0, value) for value in values), adding, ample_space(tmp_path))

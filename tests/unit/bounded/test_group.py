@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tight_space import ample_space, tight, tight_space
 
 from pyrite.blocks.codec import encode
-from pyrite.blocks.live import deep_size
+from pyrite.blocks.weight import deep_size
 from pyrite.bounded.group import SpilledValues, cogroup, group_locally, group_values
 from pyrite.bounded.large import RowTooLarge
 from pyrite.bounded.space import MOST_ROWS_PER_STRIDE, Space

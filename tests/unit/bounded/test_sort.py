@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tight_space import ample_space, tight, tight_space
 
 from pyrite.bounded import sort
-from pyrite.bounded.sort import sort_rows
+from pyrite.bounded.sort import first_rows, sort_rows
 
 
 @tight
@@ -58,3 +58,21 @@ def test_more_runs_than_may_be_merged_at_once_are_merged_in_passes(
     assert result == sorted(rows, key=itemgetter(0), reverse=reverse)
     assert len(list(tmp_path.iterdir())) > 2, "one file for the runs and one for each pass"
     space.close()
+
+
+@tight
+@given(
+    keys=st.lists(st.integers(0, 9), max_size=300),
+    number=st.one_of(st.integers(-1, 40), st.integers(1, 300), st.just(10**30)),
+    reverse=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_the_first_rows_are_those_of_the_sorted_ones(
+    tmp_path: Path, keys: list[int], number: int, reverse: bool, seed: int
+) -> None:
+    rows = list(zip(keys, range(len(keys)), strict=True))
+    space = tight_space(tmp_path, seed, chance=0.3)
+    result = list(first_rows(iter(rows), number, itemgetter(0), reverse, space))
+    assert result == sorted(rows, key=itemgetter(0), reverse=reverse)[: max(0, number)]
+    space.close()
+    assert list(tmp_path.iterdir()) == []

@@ -1,11 +1,10 @@
 """A space knows when a task holds too much, and forgets nothing that it wrote."""
 
-import os
 from pathlib import Path
 
 import pytest
 
-from pyrite.bounded.space import Space, private_bytes
+from pyrite.bounded.space import Space
 
 MEBIBYTE = 1 << 20
 
@@ -24,34 +23,31 @@ def memory() -> Memory:
     return Memory()
 
 
-def test_private_memory_grows_with_what_the_process_holds() -> None:
-    before = private_bytes()
-    held = bytearray(b"x") * (32 * MEBIBYTE)
-    assert private_bytes() - before > 24 * MEBIBYTE
-    del held
-
-
-def test_a_forked_child_measures_itself() -> None:
-    private_bytes()
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        before = private_bytes()
-        held = bytearray(b"x") * (32 * MEBIBYTE)
-        os.write(write_end, b"%d" % (private_bytes() - before + len(held) * 0))
-        os._exit(0)
-    os.waitpid(child, 0)
-    assert int(os.read(read_end, 100)) > 24 * MEBIBYTE
-    os.close(read_end)
-    os.close(write_end)
-
-
 def test_a_task_is_over_beyond_its_limit(tmp_path: Path, memory: Memory) -> None:
     space = Space(100 * MEBIBYTE, str(tmp_path), measure=memory)
     memory.level = 100 * MEBIBYTE
     assert not space.over()
     memory.level += 1
     assert space.over()
+
+
+def test_others_free_memory_before_a_task_spills(tmp_path: Path, memory: Memory) -> None:
+    asked: list[str] = []
+
+    def give(name: str, size: int) -> bool:
+        asked.append(name)
+        memory.level -= size
+        return size > 0
+
+    space = Space(
+        100 * MEBIBYTE, str(tmp_path), lambda: give("kept rows", 50 * MEBIBYTE), measure=memory
+    )
+    sizes = [20 * MEBIBYTE, 0]
+    space.relieve_by(lambda: give("a map output", sizes.pop(0) if sizes else 0))
+    memory.level = 110 * MEBIBYTE
+    assert not space.over() and asked == ["a map output"]
+    memory.level = 140 * MEBIBYTE
+    assert not space.over() and asked == ["a map output"] * 2 + ["kept rows"]
 
 
 def test_memory_that_does_not_come_back_raises_the_limit(tmp_path: Path, memory: Memory) -> None:

@@ -1,0 +1,70 @@
+"""Indices, slices and unpacking of traced sequences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyrite.machine.bytecode import NotTraced
+from pyrite.machine.calls import items_of
+from pyrite.machine.emit import kind_of
+from pyrite.machine.values import Items, Known, RowList, Texts, Value, is_text
+
+if TYPE_CHECKING:
+    from pyrite.machine.trace import Tracer
+
+
+def slice_of(bounds: list[Value]) -> Known:
+    """A slice with known bounds."""
+    return Known(slice(*map(_bound, bounds)))
+
+
+def _bound(value: Value) -> int | None:
+    if isinstance(value, Known) and (value.value is None or type(value.value) is int):
+        number: int | None = value.value
+        return number
+    raise NotTraced("a slice whose bounds are not known")
+
+
+def subscript(tracer: Tracer, sequence: Value, index: Value) -> Value:
+    """sequence[index]"""
+    bounds = index.value if isinstance(index, Known) and type(index.value) is slice else None
+    if isinstance(sequence, Texts) or is_text(sequence):
+        texts = tracer.arithmetic.texts
+        return texts.index(sequence, index) if bounds is None else texts.slice(sequence, bounds)
+    if isinstance(sequence, RowList) and bounds is None:
+        return _item_of(tracer, sequence, index)
+    if not isinstance(sequence, Items) or not isinstance(index, Known):
+        raise NotTraced("an index that is not known")
+    if bounds is not None:
+        return Items(sequence.items[bounds], sequence.is_list)
+    if type(index.value) is int and -len(sequence.items) <= index.value < len(sequence.items):
+        return sequence.items[index.value]
+    raise NotTraced("an index out of range")
+
+
+def unpacked(tracer: Tracer, value: Value, count: int) -> list[Value]:
+    """The items of a sequence that must have so many."""
+    if isinstance(value, Texts):
+        return tracer.arithmetic.texts.unpacked(value, count)
+    if isinstance(value, RowList):
+        length = tracer.arithmetic.length(value)
+        tracer.code.require(tracer.arithmetic.compare("==", length, Known(count)))
+        return [_item_of(tracer, value, Known(number)) for number in range(count)]
+    items = list(items_of(value))
+    if len(items) != count:
+        raise NotTraced("a sequence of another length")
+    return items
+
+
+def _item_of(tracer: Tracer, rows: RowList, index: Value) -> Value:
+    """An item of a list of the row; where there is none the row is given back."""
+    arithmetic, code = tracer.arithmetic, tracer.code
+    if kind_of(index) not in ("i", "b"):
+        raise NotTraced("an index that is not an int")
+    if isinstance(index, Known) and index.value < 0:
+        index = arithmetic.binary("+", arithmetic.length(rows), index)
+    if not isinstance(index, Known):
+        code.require(arithmetic.compare(">=", index, Known(0)))
+    register = code.new()
+    code.emit("AT", register, rows.register, code.register(index))
+    return tracer.taken_apart(rows.item, register)

@@ -1,0 +1,272 @@
+"""Random functions on numbers and text, as source; typed, so that the machine understands most."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from operator import add, mul
+from random import Random
+from typing import Any
+
+GLOBAL = 7
+WEIGHTS = [0.5, -2, 3.25]
+SCOPE: dict[str, Any] = {
+    "GLOBAL": GLOBAL,
+    "WEIGHTS": WEIGHTS,
+    "NAME": "na\N{SNOWMAN}e",
+    "math": math,
+    "exp": math.exp,
+    "sqrt": math.sqrt,
+    "log": math.log,
+    "add": add,
+    "mul": mul,
+}
+
+INTS = ["0", "1", "-1", "2", "3", "7", "-12", "255", "GLOBAL", "captured", "True"]
+FLOATS = ["0.0", "-0.0", "1.5", "-2.25", "1e9", "0.1", "WEIGHTS[0]", "float('inf')"]
+TEXTS = ["''", "' '", "'a'", "'ab'", "'é'", "','", "'x y'", "'A1'", "'  7 '", "NAME", "'-12'"]
+COMPARED = ["<", "<=", "==", "!=", ">", ">="]
+
+# Templates by kind; {i}, {f} and {b} stand for operands of their kind.
+TEMPLATES = {
+    "i": [
+        "({i} + {i})",
+        "({i} - {i})",
+        "({i} * {i})",
+        "({i} // {i})",
+        "({i} % {i})",
+        "({i} & {i})",
+        "({i} | {i})",
+        "({i} ^ {i})",
+        "({i} << ({i} & 7))",
+        "({i} >> ({i} & 7))",
+        "(-{i})",
+        "(~({i} + 0))",
+        "abs({i})",
+        "({i} if {b} else {i})",
+        "({i} ** 2)",
+        "({i} ** 3)",
+        "int({f})",
+        "int({b})",
+        "min({i}, {i}, {i})",
+        "max({i}, {i})",
+        "sum(({i}, {b}, {i}))",
+        "({i} and {i})",
+        "({i} or {i})",
+        "len(({i}, {f}))",
+        "({i}, {f}, {i})[2]",
+        "({b} + {i})",
+        "sum([{i} * n for n in range(3)])",
+        "max([{i}, {i}])",
+        "len({s})",
+        "len({s}.split())",
+        "len({s}.split({s}))",
+        "int({s})",
+        "int(str({i}))",
+        "{s}.find({s})",
+        "{s}.count({s})",
+        "sum(len(w) for w in {s}.split())",
+        "sum([len(w) for w in {s}.split({s}) if w > {s}])",
+        "len([w for w in {s}.split() if {s} in w])",
+        "max([len(w) + 1 for w in {s}.split()])",
+        "min(map(len, {s}.split(',')))",
+    ],
+    "f": [
+        "({f} + {f})",
+        "({f} - {i})",
+        "({i} * {f})",
+        "({f} * {f})",
+        "({f} / {f})",
+        "({i} / {i})",
+        "(-{f})",
+        "abs({f})",
+        "({f} ** 2)",
+        "({f} ** 0.5)",
+        "({f} ** 3)",
+        "({f} if {b} else {f})",
+        "float({i})",
+        "float({b})",
+        "min({f}, {f})",
+        "max({f}, {f}, {f})",
+        "exp({f})",
+        "math.sqrt({f})",
+        "log({f})",
+        "math.sqrt({i})",
+        "sum([{f}, {f}, {f}])",
+        "sum(({f}, {i}, {f}))",
+        "sum(map(mul, WEIGHTS, ({f}, {f}, {f})))",
+        "sum(a * b for a, b in zip(WEIGHTS, ({f}, {f}, {f})))",
+        "({f} or {f})",
+        "({f}, {i})[0]",
+        "add({f}, {i})",
+        "[{f}, {f}][-1]",
+        "sum(w * {f} for n, w in enumerate(WEIGHTS))",
+        "float({s})",
+        "sum(float(w) for w in {s}.split())",
+        "sum(map(float, {s}.split(',')), 0.5)",
+        "float(str({i}))",
+    ],
+    "b": [
+        "({i} {c} {i})",
+        "({f} {c} {f})",
+        "({i} {c} {f})",
+        "({f} {c} {i})",
+        "({i} {c} {i} {c} {i})",
+        "(not {b})",
+        "(not {i})",
+        "(not {f})",
+        "({b} and {b})",
+        "({b} or {b})",
+        "({b} & {b})",
+        "({b} ^ {b})",
+        "bool({i})",
+        "bool({f})",
+        "({i} is None)",
+        "({f} is not None)",
+        "(not not {i})",
+        "({s} {c} {s})",
+        "({s} in {s})",
+        "({s} not in {s})",
+        "({s} in ('a', 'b', {s}))",
+        "({s} in {s}.split())",
+        "({i} in (1, 2, {i}))",
+        "{s}.startswith({s})",
+        "{s}.endswith(('a', {s}))",
+        "{s}.isdigit()",
+        "{s}.isalpha()",
+        "{s}.isalnum()",
+        "{s}.isspace()",
+        "(not {s})",
+        "bool({s})",
+        "({s} is None)",
+        "isinstance({s}, str)",
+    ],
+    "s": [
+        "({s} + {s})",
+        "{s}.lower()",
+        "{s}.upper()",
+        "str.strip({s})",
+        "{s}.strip()",
+        "{s}.lstrip()",
+        "{s}.rstrip()",
+        "{s}.strip({s})",
+        "{s}.rstrip('a,é')",
+        "{s}.replace({s}, {s})",
+        "{s}[1:]",
+        "{s}[:2]",
+        "{s}[-2:]",
+        "{s}[1:-1]",
+        "{s}[0]",
+        "{s}[-1]",
+        "{s}[{i}]",
+        "{s}.split()[0]",
+        "{s}.split(',')[-1]",
+        "{s}.split({s}, 1)[0]",
+        "{s}.split(None, 1)[-1]",
+        "{s}.split(None, {i})[0]",
+        "{s}.split()[1:][0]",
+        "{s}.partition({s})[2]",
+        "{s}.partition(',')[0]",
+        "({s} if {b} else {s})",
+        "({s} or {s})",
+        "({s} and {s})",
+        "min({s}, {s})",
+        "max({s}.split())",
+        "str({i})",
+        "str({s})",
+    ],
+}
+
+
+class FunctionMaker:
+    """Makes the source of functions of one row."""
+
+    def __init__(self, random: Random, captures: bool) -> None:
+        self.random = random
+        self.captures = captures
+        self.names: dict[str, list[str]] = {"i": [], "f": [], "b": [], "s": []}
+
+    def expression(self, kind: str, depth: int) -> str:
+        chance = self.random
+        if depth <= 0 or chance.random() < 0.15:
+            return self._leaf(kind)
+        template = chance.choice(TEMPLATES[kind])
+        if not self.captures and ("WEIGHTS" in template or "add(" in template):
+            template = TEMPLATES[kind][0]
+        made = ""
+        while template:
+            before, brace, rest = template.partition("{")
+            made += before
+            if not brace:
+                break
+            symbol, _, template = rest.partition("}")
+            made += chance.choice(COMPARED) if symbol == "c" else self.expression(symbol, depth - 1)
+        return made
+
+    def _leaf(self, kind: str) -> str:
+        known = self.names[kind]
+        if known and self.random.random() < 0.8:
+            return self.random.choice(known)
+        if kind == "b":
+            return self.random.choice(["True", "False", *known])
+        constants = {"i": INTS, "f": FLOATS, "s": TEXTS}[kind]
+        if not self.captures:
+            constants = [each for each in constants if each not in ("GLOBAL", "captured", "NAME")]
+            constants = [each for each in constants if "WEIGHTS" not in each]
+        return self.random.choice(constants)
+
+    def body(self, unpacked: str, kinds: dict[str, str], result: str) -> list[str]:
+        """The lines of a function of `row` that returns what the result's template says."""
+        lines = [f"{unpacked} = row"]
+        for name, kind in kinds.items():
+            self.names[kind].append(name)
+        for number in range(self.random.randrange(4)):
+            lines += self._statement(f"v{number}")
+        returned = result.format(**{k: self.expression(k, 3) for k in "ifbs"})
+        return [*lines, f"return {returned}"]
+
+    def _statement(self, name: str) -> list[str]:
+        chance = self.random
+        kind = chance.choice("ifbs" if self.names["s"] else "ifb")
+        known = self.names[kind]
+        match chance.randrange(5):
+            case 0 | 1:
+                lines = [f"{name} = {self.expression(kind, 3)}"]
+            case 2:
+                lines = [
+                    f"if {self.expression('b', 2)}:",
+                    f"    {name} = {self.expression(kind, 2)}",
+                    "else:",
+                    f"    {name} = {self.expression(kind, 2)}",
+                ]
+            case 3 if known:
+                changed = chance.choice(known)
+                return [
+                    f"if {self.expression('b', 2)}:",
+                    f"    {changed} = {self.expression(kind, 2)}",
+                ]
+            case _:
+                kind = chance.choice("if")
+                start = "0" if kind == "i" else "0.0"
+                operand = self.expression(kind, 1)
+                lines = [
+                    f"{name} = {start}",
+                    f"for n in range({chance.randrange(4)}):",
+                    f"    {name} = {name} + n * {operand}",
+                ]
+        self.names[kind].append(name)
+        return lines
+
+
+def compiled(lines: list[str], captured: Any) -> Any:
+    """The function of these lines, which captures one variable."""
+    inner = "\n".join(f"        {line}" for line in lines)
+    source = f"def make(captured):\n    def function(row):\n{inner}\n    return function"
+    scope = dict(SCOPE)
+    with warnings.catch_warnings():
+        # A literal may be compared by identity here.
+        warnings.simplefilter("ignore")
+        exec(source, scope)
+    function = scope["make"](captured)
+    function.source = source
+    return function
