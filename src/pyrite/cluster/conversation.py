@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyrite.cluster.port import StageSource
@@ -17,6 +17,7 @@ from pyrite.ids import (
     ShuffleId,
     StageId,
 )
+from pyrite.metrics import TaskMetrics
 from pyrite.plan.program import Program
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
@@ -65,6 +66,11 @@ class Conversation:
                 self._send_all(("forget", list(command.segments)))
             case do.DropRdd():
                 self._send_all(("drop", command.rdd))
+            case do.DropRows():
+                self._answer(command.executor, ("drop_rows", *command.partition))
+            case do.RateRows():
+                message = ("rate_rows", *command.partition, command.is_replica)
+                self._answer(command.executor, message)
             case do.DropBroadcast():
                 self._send_all(("broadcast", command.broadcast))
             case do.DropShuffle():
@@ -105,9 +111,10 @@ class Conversation:
                 command.partitions,
                 command.number,
                 [each.shuffle for each in command.inputs],
-                [(*partition, *ref) for partition, ref in command.blocks],
+                encode_blocks(command.blocks),
                 [(each.shuffle, list(each.segments)) for each in command.prefetched],
                 None if command.divided is None else encode_divided(command.divided),
+                [(key, None if ref is None else tuple(ref)) for key, ref in command.cached],
                 slices_for(program, *command.partitions),
             )
         )
@@ -138,6 +145,14 @@ def slices_for(program: Program, *partitions: int) -> list[bytes] | None:
     return [pickle.dumps(program.slices(index)) for index in partitions]
 
 
+def encode_blocks(blocks: Sequence[tuple[Partition, BlockRef]]) -> list[Message]:
+    """The blocks of kept partitions, by RDD and index."""
+    by_partition: dict[Partition, list[Message]] = {}
+    for partition, ref in blocks:
+        by_partition.setdefault(partition, []).append(tuple(ref))
+    return [(*partition, refs) for partition, refs in by_partition.items()]
+
+
 def encode_divided(divided: do.Divided) -> Message:
     return (*divided[:-1], [tuple(ref) for ref in divided.blocks])
 
@@ -145,18 +160,21 @@ def encode_divided(divided: do.Divided) -> Message:
 def decode(peer: Peer, message: Message) -> Iterator[Event]:
     """Decodes an executor's message: the blocks it found lost, then the outcome of its task."""
     match message:
-        case ("ok", attempt, answers, *report):
+        case ("ok", attempt, answers, *report, measured):
             yield from losses(report)
             everything = tuple(made(*each) for each in answers)
-            yield ev.TaskSucceeded(AttemptId(attempt), everything, kept_news(report))
-        case ("failed", attempt, kind, text, trace, error, *report):
+            metrics = TaskMetrics(*measured)
+            yield ev.TaskSucceeded(AttemptId(attempt), everything, kept_news(report), metrics)
+        case ("failed", attempt, kind, text, trace, error, told, places, *report, measured):
             yield from losses(report)
-            failure = ev.Failure(kind, text, trace, error)
-            yield ev.TaskRaised(AttemptId(attempt), failure, kept_news(report))
-        case ("cancelled", attempt, *report):
+            failure = ev.Failure(kind, text, trace, error, told, places)
+            metrics = TaskMetrics(*measured)
+            yield ev.TaskRaised(AttemptId(attempt), failure, kept_news(report), metrics)
+        case ("cancelled", attempt, *report, measured):
             yield from losses(report)
-            yield ev.TaskCancelled(AttemptId(attempt), kept_news(report))
-        case ("fetch", attempt, shuffle, unread, text, *report):
+            metrics = TaskMetrics(*measured)
+            yield ev.TaskCancelled(AttemptId(attempt), kept_news(report), metrics)
+        case ("fetch", attempt, shuffle, unread, text, *report, measured):
             yield from losses(report)
             yield ev.FetchFailed(
                 AttemptId(attempt),
@@ -164,48 +182,56 @@ def decode(peer: Peer, message: Message) -> Iterator[Event]:
                 tuple((index, BlockRef(*ref)) for index, ref in unread),
                 text,
                 kept_news(report),
+                TaskMetrics(*measured),
             )
         case ("space", *want):
             yield ev.SpaceWanted(peer.node, peer.id, *want)
         case ("barrier", attempt, text):
             yield ev.BarrierReached(AttemptId(attempt), text)
-        case ("ready", *_):
-            yield ev.ExecutorJoined(peer.id, peer.node)
+        case ("ready", pid, host):
+            yield ev.ExecutorJoined(peer.id, peer.node, host, pid)
         case _:
             raise AssertionError(f"unknown message {message!r}")
 
 
 def made(
-    result: Any, output: Any, sizes: bytes | None, accumulators: bytes | None
+    result: Any,
+    output: Any,
+    sizes: bytes | None,
+    accumulators: bytes | None,
+    traced: tuple[str, ...] = (),
 ) -> ev.TaskOutput:
     """Decodes what a task produced for one partition."""
     return ev.TaskOutput(
-        BlockRef(*result) if isinstance(result, tuple) else result,
+        tuple(BlockRef(*ref) for ref in result) if isinstance(result, list) else result,
         None if output is None else BlockRef(*output),
         accumulators,
         sizes,
+        tuple(traced),
     )
 
 
 def losses(report: list[Any]) -> Iterator[Event]:
     """The kept blocks that a task could not read."""
-    _, _, lost, _, _ = report
+    _, _, lost, *_ = report
     for (rdd, index), ref in lost:
         yield ev.BlockLost(Partition(RddId(rdd), index), BlockRef(*ref))
 
 
 def kept_news(report: list[Any]) -> ev.KeptNews:
     """Decodes what a task did with kept partitions."""
-    stored, dropped, _, found, computed = report
-    if not (stored or dropped or computed or any(found)):
+    stored, dropped, _, found, computed, spilled_bytes, inputs = report
+    if not (stored or dropped or computed or inputs or any(found)):
         return NO_NEWS
     live, pool, remote, disk = found
     return ev.KeptNews(
         tuple(
-            ev.Stored(Partition(*where), None if ref is None else BlockRef(*ref), size)
-            for where, ref, size in stored
+            ev.Stored(Partition(*where), tuple(BlockRef(*ref) for ref in refs), size, delay_s)
+            for where, refs, size, delay_s in stored
         ),
         tuple(Partition(*where) for where in dropped),
         (live, pool, remote, disk),
         tuple(Partition(*where) for where in computed),
+        spilled_bytes,
+        tuple(ev.InputNews(key, BlockRef(*ref), lost) for key, ref, lost in inputs),
     )

@@ -70,11 +70,18 @@ class Cluster(CommandTarget, Protocol):
     def add_node(self, pool_bytes: int) -> NodeId:
         """Adds a storage-only node; callable from any thread."""
 
+    def executor_count(self) -> int:
+        """How many executors there should be now."""
+
     def scratch_folder(self) -> str:
         """A folder of the driver's own, removed when the cluster is released."""
 
     def files_folder(self) -> str:
-        """The folder of `addFile`: all tasks read it."""
+        """The driver's folder of `addFile`; each node has one."""
+
+    def share_files(self, names: Sequence[str]) -> None:
+        """Brings files below that folder to all nodes, before the tasks of later jobs; callable
+        from any thread."""
 
     def close(self) -> None:
         """Ends the loop: `wait_event` returns None; callable from any thread."""

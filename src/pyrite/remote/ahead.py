@@ -8,6 +8,7 @@ from itertools import islice
 
 from pyrite.blocks.codec import CorruptBlock
 from pyrite.blocks.parts import LongPart, find_part, select
+from pyrite.blocks.together import PartsTogether
 from pyrite.ids import BlockRef, NodeId
 from pyrite.remote.asking import ByteRange
 from pyrite.remote.errors import BlockGone, OutputCorrupt
@@ -22,13 +23,23 @@ NOTHING = memoryview(b"")
 
 
 class PartsAhead:
-    """One reducer's part of each of these map outputs, in their order on each node."""
+    """One reducer's part of each of these map outputs, in their order on each node.
+
+    Of parts that are read `together`, those of the next reducers come along, as long as no more
+    than half of the bytes ahead are theirs.
+    """
 
     def __init__(
-        self, neighbours: Neighbours, refs: Iterable[BlockRef], part: int, ahead_bytes: int
+        self,
+        neighbours: Neighbours,
+        refs: Iterable[BlockRef],
+        part: int,
+        ahead_bytes: int,
+        together: PartsTogether | None = None,
     ) -> None:
         self.neighbours = neighbours
         self.part = part
+        self.together = together
         self.wanted: dict[NodeId, deque[ByteRange]] = {}
         for node, segment, offset, length, medium in refs:
             block = ByteRange(segment, offset, length, medium)
@@ -58,15 +69,36 @@ class PartsAhead:
         blocks = list(islice(wanted, self.offers[node]))
         # One part is always fetched, even without room: it is needed now. It only must not be
         # longer than what may be held at all.
-        room = min(self.share_bytes, self.ahead_bytes - self.held_bytes)
-        longest = max(self.ahead_bytes, LEAST_STRETCH_BYTES)
-        found = self.neighbours.gather(node, blocks, [self.part], max(0, room), longest)
+        room = max(0, min(self.share_bytes, self.ahead_bytes - self.held_bytes))
+        found = self._gather_together(node, blocks, room)
+        if not found:
+            longest = max(self.ahead_bytes, LEAST_STRETCH_BYTES)
+            found = self.neighbours.gather(node, blocks, [self.part], room, longest)
         for each in found:
             wanted.popleft()
             self.held_bytes += len(each) if isinstance(each, memoryview) else 0
         self.offers[node] = min(AHEAD_BLOCKS, 2 * max(1, len(found)))
         self.found[node] = deque(found)
         return self.found[node]
+
+    def _gather_together(
+        self, node: NodeId, blocks: list[ByteRange], room: int
+    ) -> list[memoryview | BlockGone]:
+        """Requests the next reducers' parts too, which stay; nothing if they are too long."""
+        if self.together is None:
+            return []
+        room = min(room, self.ahead_bytes // 2 - self.together.held_bytes)
+        if room < LEAST_STRETCH_BYTES:
+            return []
+        parts = self.together.wanted_with(self.part)
+        found = self.neighbours.gather(node, blocks, parts, room, room)
+        if not found:
+            self.together = None
+        elif len(parts) > 1:
+            for block, selection in zip(blocks, found, strict=False):
+                if isinstance(selection, memoryview):
+                    self.together.hold(BlockRef(node, *block), selection)
+        return found
 
     def _open_long(self, node: NodeId, block: ByteRange) -> RangedReader:
         whole = BlockRef(node, *block)

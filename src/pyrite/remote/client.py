@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from pyrite.ids import Medium
 from pyrite.remote.asking import WINDOW, Asking, ByteRange, Enough
 from pyrite.remote.buffers import WarmBuffers
 from pyrite.remote.errors import Address, BlockGone, BlockRefused, OutputCorrupt, PeerLost
+from pyrite.remote.gate import own_gate
 from pyrite.remote.handshake import check_secret
 from pyrite.remote.link import Broken, PeerLink
 from pyrite.remote.neighbours import TIMEOUT_S
@@ -29,9 +30,6 @@ from pyrite.remote.protocol import (
 
 T = TypeVar("T")
 
-# Above this number, the least recently used connection is closed.
-MOST_LINKS = 64
-
 
 class BlockClient:
     """Reads and writes blocks of other nodes. Not thread-safe: each thread has its own."""
@@ -43,6 +41,8 @@ class BlockClient:
         self.links: dict[Address, PeerLink] = {}
         self.process = os.getpid()
         self.talking: PeerLink | None = None
+        # The servers of nodes that were given up; a new one may get an old one's address.
+        self.given_up: set[Address] = set()
         self.has_hung_up = False
 
     def read(
@@ -163,6 +163,22 @@ class BlockClient:
         if link is not None:
             link.hang_up()
 
+    def give_up(self, address: Address) -> None:
+        """Callable from a signal handler: a pending request to this server fails with PeerLost."""
+        self.given_up.add(address)
+        link = self.talking
+        if link is not None and link.address == address:
+            link.hang_up()
+
+    def know(self, addresses: Collection[Address]) -> None:
+        """Closes the connections to all other servers."""
+        self.given_up.difference_update(addresses)
+        # The driver's loop calls this while other threads read: the copy is one step.
+        for address in tuple(self.links):
+            link = None if address in addresses else self.links.pop(address, None)
+            if link is not None:
+                link.close()
+
     def _read(
         self, link: PeerLink, ranges: list[ByteRange], headers: list[bytes]
     ) -> list[memoryview | BlockGone]:
@@ -210,13 +226,19 @@ class BlockClient:
         """Uses the open connection; if that is broken, tries once over a new one."""
         self._check_process()
         link = self.links.pop(address, None)
+        if address in self.given_up and link is not None:
+            link.close()
+            link = None
         if link is not None:
             try:
                 return self._talk(link, talk)
             except Broken:
                 pass
+        if address in self.given_up:
+            raise PeerLost(address, "its node was given up")
         try:
-            return self._talk(PeerLink(address, self.timeout_s), talk, is_new=True)
+            link = PeerLink(address, self.timeout_s, own_gate())
+            return self._talk(link, talk, is_new=True)
         except Broken as error:
             raise PeerLost(address, str(error)) from None
 
@@ -244,8 +266,6 @@ class BlockClient:
             raise
         self.talking = None
         self.links[link.address] = link
-        if len(self.links) > MOST_LINKS:
-            self.links.pop(next(iter(self.links))).close()
         return result
 
 

@@ -6,10 +6,11 @@ It holds the list of requested parts, up to 256 KB, and the start of a reply: a 
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from collections.abc import Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pyrite.blocks.codec import CorruptBlock
 from pyrite.blocks.parts import select
@@ -29,6 +30,9 @@ from pyrite.remote.protocol import (
 )
 from pyrite.remote.rate import TokenBucket
 from pyrite.remote.replysender import SMALL_BYTES, ReplySender, read_exactly
+
+if TYPE_CHECKING:
+    from pyrite.remote.tls import TlsSocket
 
 # The bytes that one connection may transfer before the others get their turn.
 TURN_BYTES = 2 << 20
@@ -60,6 +64,8 @@ class Service(NamedTuple):
     written: WrittenSegments
     scratch: memoryview
     rate: TokenBucket
+    # Whether what goes through the network is encrypted.
+    has_tls: bool
 
 
 class Connection:
@@ -71,10 +77,12 @@ class Connection:
         self.phase = Phase.PROVING
         self.touched_s = now_s
         self.nonce = fresh_nonce()
+        self.has_greeted = False
         self.inbound = memoryview(bytearray(INBOUND_BYTES))
         self.start = self.end = 0
         # The reply that is being sent, and its segment.
-        self.sender = ReplySender(sock, service.rate)
+        self.is_tls = service.has_tls and sock.family != socket.AF_UNIX
+        self.sender = ReplySender(sock, service.rate, self.is_tls)
         self.segment = ""
         # The block that is being received; None if it is discarded, to be refused at its end.
         self.write: Write | None = None
@@ -86,19 +94,29 @@ class Connection:
         self.budget = 0
 
     def greet(self) -> None:
-        """Sends the server's nonce, for which a new connection has room."""
+        """Sends the server's nonce, or does so when the client has shown its certificate."""
         self.sock.setblocking(False)
         is_unix = self.sock.family == socket.AF_UNIX
         room = UNIX_SEND_BYTES if is_unix else TCP_SEND_BYTES
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, room)
         if not is_unix:
             self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with contextlib.suppress(BlockingIOError):
+            self._send_nonce()
+
+    def _send_nonce(self) -> None:
         self.sock.send(self.nonce)
+        self.has_greeted = True
 
     @property
     def is_idle(self) -> bool:
         """Whether all requests are answered."""
         return self.phase is Phase.ASKING and self.start == self.end
+
+    @property
+    def has_decrypted(self) -> bool:
+        """Whether input waits that the kernel does not know of any more."""
+        return self.is_tls and cast("TlsSocket", self.sock).pending() > 0
 
     @property
     def wants_to_send(self) -> bool:
@@ -145,6 +163,8 @@ class Connection:
         self.sock.close()
 
     def _listen(self) -> None:
+        if not self.has_greeted:
+            self._send_nonce()
         if self.start:
             rest = bytes(self.inbound[self.start : self.end])
             self.inbound[: len(rest)] = rest

@@ -23,10 +23,13 @@ class Moved(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """The outcome of an order to fetch a segment: None, or the reason of its failure."""
+    """The outcome of an order to fetch a segment: None, or the reason of its failure; and what it
+    cost (MeasuredFetch)."""
 
     id: int
     reason: str | None
+    link_s: float = 0.0
+    taken_s: float = 0.0
 
 
 Done = Moved | Fetched

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any, TypeAlias
 
 from pyrite.errors import ClusterError
@@ -50,6 +51,16 @@ def unpacked(address: Any) -> Address | None:
     return tuple(address) if isinstance(address, list) else address
 
 
+def family_of(address: Address) -> socket.AddressFamily:
+    """The family of the socket for an address."""
+    if isinstance(address, str):
+        return socket.AF_UNIX
+    return socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+
+
 def shown(address: Address) -> str:
     """Formats the address for messages."""
-    return address if isinstance(address, str) else f"{address[0]}:{address[1]}"
+    if isinstance(address, str):
+        return address
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

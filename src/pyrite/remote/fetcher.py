@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
 
 from pyrite.blocks.codec import CorruptBlock
@@ -24,6 +24,7 @@ from pyrite.blocks.segments import Folders
 from pyrite.ids import Medium
 from pyrite.remote.asking import ByteRange
 from pyrite.remote.errors import Address, BlockGone, unpacked
+from pyrite.remote.fetchcost import FetchWatch, IdleCores, MeasuredFetch
 from pyrite.remote.files import open_segment
 from pyrite.remote.orders import Hand, NotDone, Orders
 
@@ -59,8 +60,22 @@ class Fetcher(Orders[FetchOrder]):
     # How many sources are read from at once.
     most_threads = 4
 
+    def __init__(
+        self,
+        folders: Folders,
+        secret: bytes | None,
+        done: Callable[[int, str | None], None],
+        forgotten: Container[str] = (),
+    ) -> None:
+        super().__init__(folders, secret, done, forgotten)
+        self.idle = IdleCores()
+        # How many orders are under way: those from other nodes wait for the same link.
+        self.under_way = 0
+        # The costs of orders that are carried out, until somebody reports them.
+        self.costs: dict[int, MeasuredFetch] = {}
+
     def new_hand(self) -> Puller:
-        return Puller(self)
+        return Puller(self, self)
 
 
 class Puller(Hand[FetchOrder]):
@@ -68,7 +83,25 @@ class Puller(Hand[FetchOrder]):
 
     kept_bytes = KEPT_BYTES
 
+    def __init__(self, orders: Orders[FetchOrder], fetcher: Fetcher) -> None:
+        super().__init__(orders)
+        self.fetcher = fetcher
+
     def carry_out(self, order: FetchOrder) -> None:
+        if order.address is None:
+            self._make_segment(order)
+            return
+        watch = FetchWatch(self.fetcher.idle)
+        with self.fetcher.changed:
+            self.fetcher.under_way += 1
+        try:
+            self._make_segment(order)
+            self.fetcher.costs[order.id] = watch.cost(self.fetcher.under_way)
+        finally:
+            with self.fetcher.changed:
+                self.fetcher.under_way -= 1
+
+    def _make_segment(self, order: FetchOrder) -> None:
         self.check_wanted(order.target)
         if directory_bytes(len(order.maps)) > order.size_bytes:
             raise _too_small(order)

@@ -6,10 +6,10 @@ import contextlib
 import socket
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyrite.blocks.segments import MOST_BUFFERS
-from pyrite.remote.errors import Address, PeerLost
+from pyrite.remote.errors import Address, PeerLost, family_of
 from pyrite.remote.handshake import (
     NONCE_BYTES,
     PROOF_BYTES,
@@ -18,6 +18,9 @@ from pyrite.remote.handshake import (
     server_proved,
 )
 from pyrite.remote.protocol import REPLY, Malformed, Reply, Status, unpack_reply
+
+if TYPE_CHECKING:
+    from pyrite.remote.tls import Gate
 
 NOTHING = memoryview(bytearray())
 # How many bytes are received at once while the length of the reply is unknown.
@@ -31,11 +34,11 @@ class Broken(Exception):
 class PeerLink:
     """Sends requests and receives replies, waiting as long as the server makes progress."""
 
-    def __init__(self, address: Address, timeout_s: float) -> None:
-        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
-        self.sock = socket.socket(family, socket.SOCK_STREAM)
+    def __init__(self, address: Address, timeout_s: float, gate: Gate | None = None) -> None:
+        self.sock: socket.socket = socket.socket(family_of(address), socket.SOCK_STREAM)
         self.address = address
         self.timeout_s = timeout_s
+        self.gate = gate
         self.header = memoryview(bytearray(REPLY.size))
         # The start of the next replies, if it arrived together with an earlier one.
         self.early = NOTHING
@@ -48,9 +51,11 @@ class PeerLink:
             limit = struct.pack("ll", int(self.timeout_s), int(self.timeout_s % 1 * 1e6))
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
-            if self.sock.family == socket.AF_INET:
+            if self.sock.family != socket.AF_UNIX:
                 self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.sock.connect(self.address)
+            if self.gate is not None and not isinstance(self.address, str):
+                self.sock = self.gate.enter(self.sock, self.address[0], self.timeout_s)
             self._prove(secret)
         except (BlockingIOError, TimeoutError):
             raise self._silent() from None

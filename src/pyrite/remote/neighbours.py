@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyrite.ids import BlockRef, Medium, NodeId
+from pyrite.metrics import COUNTS
 
 if TYPE_CHECKING:
     from pyrite.remote.asking import ByteRange
@@ -36,11 +38,22 @@ class Neighbours:
 
         if self.client is None:
             self.client = BlockClient(secret, self.timeout_s)
+        else:
+            self.client.know(set(addresses.values()))
         self.addresses = addresses
+
+    def give_up(self, address: Address | None) -> None:
+        """Whoever reads from a server that was lost waits no longer."""
+        if self.client is not None and address is not None:
+            self.client.give_up(address)
 
     def read(self, ref: BlockRef) -> memoryview:
         client, address = self._reach(ref.node)
-        return client.read(address, ref.segment, ref.offset, ref.length, ref.medium)
+        began_s = time.perf_counter()
+        try:
+            return client.read(address, ref.segment, ref.offset, ref.length, ref.medium)
+        finally:
+            COUNTS.fetch_wait_s += time.perf_counter() - began_s
 
     def gather(
         self,
@@ -53,7 +66,11 @@ class Neighbours:
         """Returns selections of the first of the node's map outputs; none if the first is too
         long."""
         client, address = self._reach(node)
-        return client.gather(address, blocks, parts, most_bytes, longest_bytes)
+        began_s = time.perf_counter()
+        try:
+            return client.gather(address, blocks, parts, most_bytes, longest_bytes)
+        finally:
+            COUNTS.fetch_wait_s += time.perf_counter() - began_s
 
     def write(
         self,

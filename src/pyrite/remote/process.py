@@ -133,8 +133,8 @@ class ServerProcess:
                     self.problem = f"the block server could not start: {reason}"
                 case ["moved", id, reason]:
                     done.append(Moved(id, reason))
-                case ["fetched", id, reason]:
-                    done.append(Fetched(id, reason))
+                case ["fetched", id, reason, *costs]:
+                    done.append(Fetched(id, reason, *costs))
         return done
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # How long the bucket fills during a pause.
-BURST_S = 0.05
+BURST_S = 0.01
 # The least that is worth waking up for, and what one connection sends in its turn.
 SPELL_S = 0.005
 SPELL_BYTES = 16 << 10

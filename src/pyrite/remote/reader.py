@@ -8,6 +8,7 @@ from typing import Any
 from pyrite.blocks.codec import decode_frames, read_frames
 from pyrite.blocks.parts import LongPart, find_part
 from pyrite.blocks.segments import Folders, SegmentReader
+from pyrite.blocks.together import PartsTogether
 from pyrite.ids import BlockRef
 from pyrite.remote.neighbours import Neighbours
 
@@ -24,20 +25,24 @@ class NodeReader(SegmentReader):
             return super().view(ref)
         return self.neighbours.read(ref)
 
-    def rows(self, ref: BlockRef) -> Iterator[list[Any]]:
+    def rows(self, ref: BlockRef, writable: bool = False) -> Iterator[list[Any]]:
         if ref.node == self.folders.node:
-            return super().rows(ref)
+            return super().rows(ref, writable)
         if ref.length <= self.neighbours.ahead_bytes:
-            return decode_frames(self.view(ref))
+            return decode_frames(self.view(ref), writable)
         from pyrite.remote.ahead import RangedReader
 
         far = RangedReader(self.neighbours, ref, self.neighbours.ahead_bytes)
         return read_frames(far.read, ref.length)
 
-    def parts(self, refs: Sequence[BlockRef], part: int) -> Iterator[memoryview | LongPart | None]:
+    def parts(
+        self, refs: Sequence[BlockRef], part: int, together: PartsTogether | None = None
+    ) -> Iterator[memoryview | LongPart | None]:
         own = self.folders.node
-        far = [ref for ref in refs if ref.node != own]
-        if not far:
+        # Copied: what this reducer brings along for the next ones is added meanwhile.
+        held = {} if together is None else dict(together.held)
+        far = [ref for ref in refs if ref.node != own and ref not in held]
+        if not far and not held:
             yield from super().parts(refs, part)
             return
         from pyrite.remote.ahead import PartsAhead
@@ -46,9 +51,14 @@ class NodeReader(SegmentReader):
         neighbours.readers += 1
         try:
             ahead_bytes = neighbours.ahead_bytes // neighbours.readers
-            ahead = PartsAhead(neighbours, far, part, ahead_bytes)
+            ahead = PartsAhead(neighbours, far, part, ahead_bytes, together)
             for ref in refs:
-                yield find_part(self.view(ref), part) if ref.node == own else ahead.take(ref.node)
+                if ref.node == own:
+                    yield find_part(self.view(ref), part)
+                elif ref in held:
+                    yield find_part(held[ref], part)
+                else:
+                    yield ahead.take(ref.node)
         finally:
             neighbours.readers -= 1
 

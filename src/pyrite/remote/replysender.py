@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from pyrite.remote.files import OpenFile
+from pyrite.remote.gate import RECORD_BYTES
 from pyrite.remote.rate import TokenBucket
 
 # Up to this size header and bytes are sent in one call.
@@ -19,9 +20,10 @@ MOST_VIEWS = 64
 class ReplySender:
     """Sends one reply: bytes from memory, then ranges of a file, without copying these."""
 
-    def __init__(self, sock: socket.socket, rate: TokenBucket) -> None:
+    def __init__(self, sock: socket.socket, rate: TokenBucket, is_tls: bool) -> None:
         self.sock = sock
         self.is_unix = sock.family == socket.AF_UNIX
+        self.is_tls = is_tls
         self.rate = rate
         self.views: deque[memoryview] = deque()
         self.file: OpenFile | None = None
@@ -75,9 +77,10 @@ class ReplySender:
             # Measured for blocks of 1 and 16 MB: through TCP, sending from a map takes half of
             # sendfile's time (which wakes the reader for every 64 KB); through Unix sockets,
             # sendfile wins by a tenth. Disk files are never mapped: their pages would count as
-            # memory.
-            if file.view is not None and (length <= SMALL_BYTES or not self.is_unix):
-                self.views.append(file.view[offset : offset + length])
+            # memory. Nor is a map read by this process, as it would be for TLS.
+            mapped = None if self.is_tls else file.view
+            if mapped is not None and (length <= SMALL_BYTES or not self.is_unix):
+                self.views.append(mapped[offset : offset + length])
             elif length > SMALL_BYTES:
                 self.position, self.left = offset, length
             elif read_bytes + length > SMALL_BYTES:
@@ -88,6 +91,8 @@ class ReplySender:
             self.stretches.popleft()
 
     def _send_views(self, most: int) -> int:
+        if self.is_tls:
+            most = max(most, RECORD_BYTES)
         pieces: list[memoryview] = []
         wanted = 0
         for view in self.views:
@@ -106,8 +111,12 @@ class ReplySender:
 
     def _send_file(self, most: int) -> int:
         assert self.file is not None
-        wanted = min(self.left, most)
-        sent = os.sendfile(self.sock.fileno(), self.file.fd, self.position, wanted)
+        if self.is_tls:
+            wanted = min(self.left, RECORD_BYTES)
+            sent = self.sock.send(read_exactly(self.file.fd, wanted, self.position))
+        else:
+            wanted = min(self.left, most)
+            sent = os.sendfile(self.sock.fileno(), self.file.fd, self.position, wanted)
         if sent == 0:
             raise ConnectionAbortedError("the segment became shorter than was promised")
         self.position += sent

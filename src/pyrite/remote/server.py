@@ -25,10 +25,11 @@ from pyrite.blocks.segments import Folders, remove_folders, remove_segments
 from pyrite.remote.connection import SCRATCH_BYTES, Connection, Phase, Service
 from pyrite.remote.controlsocket import ControlSocket
 from pyrite.remote.door import REST_S, Door
-from pyrite.remote.errors import Address, shown, unpacked
+from pyrite.remote.errors import Address, family_of, shown, unpacked
 from pyrite.remote.fetcher import Fetcher, unpacked_order
 from pyrite.remote.files import OpenFiles, WrittenSegments
 from pyrite.remote.forgotten import Forgotten
+from pyrite.remote.gate import own_gate
 from pyrite.remote.handshake import check_secret
 from pyrite.remote.mover import MoveOrder, Mover
 from pyrite.remote.rate import TokenBucket
@@ -81,11 +82,17 @@ class BlockServer:
         self.wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         scratch = memoryview(bytearray(SCRATCH_BYTES))
         self.rate = TokenBucket(self.limits.send_bytes_per_s)
-        self.service = Service(check_secret(secret), self.files, self.written, scratch, self.rate)
+        self.gate = own_gate()
+        has_tls = self.gate is not None
+        self.service = Service(
+            check_secret(secret), self.files, self.written, scratch, self.rate, has_tls
+        )
         self.connections: dict[int, Connection] = {}
         # The epoll events of each connection, and those that the rate limit holds, oldest first.
         self.watched: dict[int, int] = {}
         self.held: dict[int, Connection] = {}
+        # Those whose input has been decrypted and not read: epoll does not know of it.
+        self.decrypted: dict[int, Connection] = {}
         self.epoll = select.epoll()
         self.door = Door(self.epoll, self.limits.handshakes, self.limits.handshake_s)
         self.swept_s = 0.0
@@ -107,7 +114,8 @@ class BlockServer:
             os.chmod(self.address, 0o600)
             listener.listen(BACKLOG)
         else:
-            listener = socket.create_server(self.address, backlog=BACKLOG)
+            family = family_of(self.address)
+            listener = socket.create_server(self.address, family=family, backlog=BACKLOG)
             self.address = listener.getsockname()[:2]
         self.door.open(listener)
         return self.address
@@ -122,6 +130,8 @@ class BlockServer:
                 timeout_s = REST_S
             if self.held:
                 timeout_s = min(timeout_s, self.rate.wait_s())
+            if self.decrypted:
+                timeout_s = 0
             events = self.epoll.poll(timeout_s)
             now_s = time.monotonic()
             self.rate.fill(now_s)
@@ -140,6 +150,8 @@ class BlockServer:
                     control.outbox.flush()
                     self._receive(control)
             self._release_held(now_s)
+            for connection in list(self.decrypted.values()):
+                self._advance(connection, now_s)
             for fd in self.door.tend(now_s):
                 self._close(self.connections[fd])
             if now_s - self.swept_s >= self.limits.tick_s:
@@ -174,6 +186,10 @@ class BlockServer:
         if connection.is_held:
             self.held[fd] = connection
             events = select.EPOLLRDHUP
+        if events == select.EPOLLIN and connection.has_decrypted:
+            self.decrypted[fd] = connection
+        else:
+            self.decrypted.pop(fd, None)
         if self.watched[fd] != events:
             self.watched[fd] = events
             self.epoll.modify(fd, events)
@@ -187,6 +203,7 @@ class BlockServer:
         self.connections.pop(fd, None)
         self.watched.pop(fd, None)
         self.held.pop(fd, None)
+        self.decrypted.pop(fd, None)
         self.door.dismiss(fd)
         # Closing also removes it from epoll.
         connection.close()
@@ -198,9 +215,16 @@ class BlockServer:
                 # Frees the descriptors of open files.
                 self.files.close()
             return
+        fd = sock.fileno()
+        if self.gate is not None and sock.family != socket.AF_UNIX:
+            try:
+                sock = self.gate.welcome(sock)
+            except OSError:
+                self.door.dismiss(fd)
+                return
         connection = Connection(sock, self.service, now_s)
-        self.connections[sock.fileno()] = connection
-        self.watched[sock.fileno()] = select.EPOLLIN
+        self.connections[fd] = connection
+        self.watched[fd] = select.EPOLLIN
         self.epoll.register(sock, select.EPOLLIN)
         try:
             connection.greet()
@@ -248,7 +272,8 @@ class BlockServer:
         os.eventfd_read(self.wake)
         while self.done:
             outcome, id, reason = self.done.popleft()
-            control.send(outcome, id, reason and reason[:REASON_CHARS])
+            costs = self.fetcher.costs.pop(id, ()) if outcome == "fetched" else ()
+            control.send(outcome, id, reason and reason[:REASON_CHARS], *costs)
 
     def _sweep(self, now_s: float) -> None:
         self.swept_s = now_s

@@ -165,6 +165,18 @@ def test_counting_bites_where_a_partition_of_a_group_counts_again(
         tell(Counting(), SUBMITTED, (TICK, [GROUP, launch(1, 2)]), *chapters)
 
 
+def test_counting_hears_the_pieces_of_a_divided_reducer_when_they_are_merged() -> None:
+    piece = launch(0, divided=do.Divided(0, SHUFFLE, (0, 1)))
+    merge = launch(1, divided=do.Divided(0, SHUFFLE, None, (REF,)))
+    told = ev.TaskSucceeded(AttemptId(0), (ev.TaskOutput(None, REF, COUNT.updates),))
+    merged = ev.TaskSucceeded(AttemptId(1), (ev.TaskOutput(None, MOVED),))
+    tell(Counting(), SUBMITTED, (TICK, [piece]), (told, [merge]), (merged, [COUNT]))
+    with pytest.raises(CheckFailed, match="told not"):
+        tell(Counting(), SUBMITTED, (TICK, [piece]), (told, [merge]), (merged, [COUNT, COUNT]))
+    with pytest.raises(CheckFailed, match="told not"):
+        tell(Counting(), SUBMITTED, (TICK, [piece, merge]), (merged, [COUNT]))
+
+
 # Snapshots
 
 
@@ -256,7 +268,7 @@ DROP: Chapter = TICK, [do.DropSegments(NODE, (REF.segment,))]
     ("scheduler", "what"),
     [
         (holding(shuffles={5: made(5, 1)}), "map output 1 of shuffle 5"),
-        (holding(blocks={4: {2: REF}}), "partition 2 of RDD 4"),
+        (holding(blocks={4: {2: (REF, REF)}}), "partition 2 of RDD 4"),
         (holding(read={REF.segment: None}), r"partition .*, which attempt 9 reads"),
     ],
 )
@@ -275,7 +287,9 @@ def test_blocks_say_nothing_of_what_an_attempt_can_not_find_any_more() -> None:
 
 
 @pytest.mark.parametrize(
-    "held", [ev.BlockPut(REF), (TICK, [do.DeliverResult(JobId(0), 0, REF)])], ids=["put", "result"]
+    "held",
+    [ev.BlockPut(REF), (TICK, [do.DeliverResult(JobId(0), 0, (MOVED, REF))])],
+    ids=["put", "result"],
 )
 def test_blocks_bite_where_the_driver_s_own_go(held: ev.Event | Chapter) -> None:
     with pytest.raises(CheckFailed, match="a block of the driver's"):

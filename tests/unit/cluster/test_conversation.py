@@ -24,6 +24,7 @@ from pyrite.ids import (
     ShuffleId,
     StageId,
 )
+from pyrite.metrics import TaskMetrics
 from pyrite.plan.program import OperatorRun, PlanStep, Program, ProgramLayout
 from pyrite.rdd.frozen import Frozen, Pipeline
 from pyrite.rdd.sources import Slices
@@ -36,19 +37,28 @@ REF = BlockRef(NODE, "e0-1", 8, 40)
 OTHER_REF = BlockRef(NODE, "e1-2", 0, 10, "disk")
 LOST = [((6, 3), tuple(OTHER_REF))]
 # What an executor says at the end of its words on a task; and with nothing to say.
+METRICS = TaskMetrics(1.5, rows_read=7)
 REPORT: list[Any] = [
-    [((4, 1), tuple(REF), 40), ((4, 2), None, 70)],
+    [((4, 1), [tuple(REF), tuple(OTHER_REF)], 50, 0.5), ((4, 2), [], 70, 0.25)],
     [(5, 0)],
     LOST,
     [1, 2, 3, 4],
     [(4, 1), (4, 2)],
+    10,
+    [(8, tuple(REF), False), (9, tuple(OTHER_REF), True)],
+    tuple(METRICS),
 ]
-NOTHING: list[Any] = [[], [], [], [0, 0, 0, 0], []]
+NOTHING: list[Any] = [[], [], [], [0, 0, 0, 0], [], 0, [], ()]
 NEWS = ev.KeptNews(
-    (ev.Stored(Partition(RddId(4), 1), REF, 40), ev.Stored(Partition(RddId(4), 2), None, 70)),
+    (
+        ev.Stored(Partition(RddId(4), 1), (REF, OTHER_REF), 50, 0.5),
+        ev.Stored(Partition(RddId(4), 2), (), 70, 0.25),
+    ),
     (Partition(RddId(5), 0),),
     (1, 2, 3, 4),
     (Partition(RddId(4), 1), Partition(RddId(4), 2)),
+    10,
+    (ev.InputNews(8, REF), ev.InputNews(9, OTHER_REF, True)),
 )
 BLOCK_LOST = ev.BlockLost(Partition(RddId(6), 3), OTHER_REF)
 
@@ -123,7 +133,7 @@ def test_a_task_comes_with_all_that_it_needs(
     assert peers[0].told == [
         ("stage", 3, layout, [b"link 3"], b"header 3 0"),
         ("snapshot", 9, [tuple(REF)]),
-        ("task", 7, 3, (2,), 1, [9], [(4, 2, *OTHER_REF)], [], None, [slices]),
+        ("task", 7, 3, (2,), 1, [9], [(4, 2, [tuple(OTHER_REF)])], [], None, [], [slices]),
     ]
     assert pickle.loads(layout) == ProgramLayout(
         [PlanStep(RddId(4), (), 7)], [OperatorRun(0, 0, 1)]
@@ -214,21 +224,23 @@ def test_a_ref_travels_with_its_medium(
         inputs=(do.Snapshot(ShuffleId(9), 0, (ref,)),),
         blocks=((Partition(RddId(4), 2), ref),),
         divided=do.Divided(0, ShuffleId(9), None, (ref,)),
+        cached=(do.InputBlock(8, ref), do.InputBlock(9, None)),
     )
     assert conversation.send(told)
     _, snapshot, task = marshal.loads(marshal.dumps(peers[0].take()))
     assert [BlockRef(*each) for each in snapshot[2]] == [ref]
     heard_task = Task(*task[1:])
-    assert [BlockRef(*each[2:]) for each in heard_task.blocks] == [ref]
+    assert heard_task.blocks == [(4, 2, [tuple(ref)])]
+    assert heard_task.cached == [(8, tuple(ref)), (9, None)]
     assert heard_task.divided is not None
     assert [BlockRef(*each) for each in heard_task.divided[-1]] == [ref]
-    words = ("ok", 5, [(tuple(ref), tuple(ref), None, None)], [((4, 1), tuple(ref), 40)])
-    report = [[], [((6, 3), tuple(ref))], [0, 0, 0, 0], []]
-    answer = marshal.loads(marshal.dumps((*words, *report)))
+    words = ("ok", 5, [([tuple(ref)], tuple(ref), None, None)], [((4, 1), [tuple(ref)], 40, 0.5)])
+    report = [[], [((6, 3), tuple(ref))], [0, 0, 0, 0], [], 0, [(8, tuple(ref), False)]]
+    answer = marshal.loads(marshal.dumps((*words, *report, tuple(METRICS))))
     lost, done = decode(peers[0], answer)
     assert isinstance(lost, ev.BlockLost) and lost.ref == ref
-    assert isinstance(done, ev.TaskSucceeded) and done.kept.stored[0].ref == ref
-    assert done.made == (ev.TaskOutput(ref, ref),)
+    assert isinstance(done, ev.TaskSucceeded) and done.kept.stored[0].blocks == (ref,)
+    assert done.made == (ev.TaskOutput((ref,), ref),)
 
 
 def test_no_executor_hears_what_is_granted_to_the_driver(
@@ -285,7 +297,7 @@ def test_what_is_not_for_executors(
 @pytest.mark.parametrize(
     ("message", "events"),
     [
-        (("ready", 0), [ev.ExecutorJoined(ExecutorId(0), NODE)]),
+        (("ready", 7, "here"), [ev.ExecutorJoined(ExecutorId(0), NODE, "here", 7)]),
         (("space", "e0-3", 64), [ev.SpaceWanted(NODE, ExecutorId(0), "e0-3", 64)]),
         (
             ("space", "e0-3", 64, False, 4, False),
@@ -300,12 +312,14 @@ def test_what_is_not_for_executors(
             ("ok", 5, [(b"rows", None, None, b"counts")], *REPORT),
             [
                 BLOCK_LOST,
-                ev.TaskSucceeded(AttemptId(5), (ev.TaskOutput(b"rows", None, b"counts"),), NEWS),
+                ev.TaskSucceeded(
+                    AttemptId(5), (ev.TaskOutput(b"rows", None, b"counts"),), NEWS, METRICS
+                ),
             ],
         ),
         (
-            ("ok", 5, [(tuple(REF), None, None, None)], *NOTHING),
-            [ev.TaskSucceeded(AttemptId(5), (ev.TaskOutput(REF),))],
+            ("ok", 5, [([tuple(REF), tuple(OTHER_REF)], None, None, None)], *NOTHING),
+            [ev.TaskSucceeded(AttemptId(5), (ev.TaskOutput((REF, OTHER_REF)),))],
         ),
         (
             ("ok", 5, [(None, tuple(REF), b"sizes", None)], *NOTHING),
@@ -316,7 +330,7 @@ def test_what_is_not_for_executors(
                 *("ok", 5),
                 [
                     (b"rows", None, None, None),
-                    (tuple(REF), None, None, b"counts"),
+                    ([tuple(REF)], None, None, b"counts"),
                     (None, tuple(REF), b"sizes", None),
                 ],
                 *NOTHING,
@@ -326,32 +340,33 @@ def test_what_is_not_for_executors(
                     AttemptId(5),
                     (
                         ev.TaskOutput(b"rows"),
-                        ev.TaskOutput(REF, None, b"counts"),
+                        ev.TaskOutput((REF,), None, b"counts"),
                         ev.TaskOutput(None, REF, None, b"sizes"),
                     ),
                 )
             ],
         ),
         (
-            ("failed", 5, "KeyError", "KeyError: 1", "in f", b"pickled", *REPORT),
+            ("failed", 5, "KeyError", "KeyError: 1", "in f", b"pickled", "KeyError", "f", *REPORT),
             [
                 BLOCK_LOST,
                 ev.TaskRaised(
                     AttemptId(5),
-                    ev.Failure("KeyError", "KeyError: 1", "in f", b"pickled"),
+                    ev.Failure("KeyError", "KeyError: 1", "in f", b"pickled", "KeyError", "f"),
                     NEWS,
+                    METRICS,
                 ),
             ],
         ),
         (
             ("cancelled", 5, *REPORT),
-            [BLOCK_LOST, ev.TaskCancelled(AttemptId(5), NEWS)],
+            [BLOCK_LOST, ev.TaskCancelled(AttemptId(5), NEWS, METRICS)],
         ),
         (
             ("fetch", 5, 9, [(2, tuple(REF))], "gone", *REPORT),
             [
                 BLOCK_LOST,
-                ev.FetchFailed(AttemptId(5), ShuffleId(9), ((2, REF),), "gone", NEWS),
+                ev.FetchFailed(AttemptId(5), ShuffleId(9), ((2, REF),), "gone", NEWS, METRICS),
             ],
         ),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrite.cluster.local.watch import Probed, Watch
+from pyrite.cluster.node.watch import Probed, Watch
 
 EXECUTOR, SERVER = 10, 20
 
@@ -38,7 +38,7 @@ def test_a_stopped_executor_is_given_up_after_the_timeout() -> None:
     players.tend(0.0)
     players.watch.stops(EXECUTOR, "executor 3", 1.0)
     assert players.said == [
-        "executor 3 (pid 10) is stopped; it is given up after 120 s (spark.network.timeout) "
+        "executor 3 is stopped; it is given up after 120 s (spark.network.timeout) "
         "unless it continues"
     ]
     players.watch.mark_alive(SERVER)
@@ -67,7 +67,7 @@ def test_who_is_silent_is_told_of_once_and_given_up_after_the_timeout() -> None:
     players = Players()
     assert players.tend_until(1000.0) == [SERVER, 120]
     assert players.said == [
-        "the server (pid 20) does not answer; it is given up after 120 s (spark.network.timeout)"
+        "the server does not answer; it is given up after 120 s (spark.network.timeout)"
     ]
 
 

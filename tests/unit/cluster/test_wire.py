@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrite.cluster.local.link import Link
-from pyrite.cluster.local.wire import SocketChannel, Unpacker, pack
+from pyrite.cluster.node.link import Link
+from pyrite.cluster.node.wire import SocketChannel, Unpacker, pack
 
 messages = st.lists(st.tuples(st.text(), st.integers(), st.binary()), max_size=8)
 

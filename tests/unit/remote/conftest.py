@@ -1,11 +1,13 @@
-"""A real block server in a process of its own, over both kinds of sockets."""
+"""A real block server in a process of its own, over both kinds of sockets, and TLS."""
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
+from certificates import has_openssl, made_certificates
 
 from pyrite.blocks.segments import Folders, remove_segments
 from pyrite.ids import Medium, NodeId
@@ -14,6 +16,7 @@ from pyrite.remote.process import LOOPBACK, ServerProcess
 from pyrite.remote.server import ServerLimits
 
 Start = Callable[..., ServerProcess]
+PLAIN = {"RAY_USE_TLS": "0"}
 
 
 @pytest.fixture(scope="session")
@@ -26,13 +29,34 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 
 
 @pytest.fixture(scope="session")
-def lasting(node: Folders, secret: bytes) -> Iterator[dict[str, ServerProcess]]:
+def tls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The variables of processes whose connections are encrypted."""
+    if not has_openssl():
+        return {}
+    return made_certificates(tmp_path_factory.mktemp("tls") / "certificates")
+
+
+@contextlib.contextmanager
+def variables(chosen: dict[str, str]) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in chosen.items():
+            patch.setenv(name, value)
+        yield
+
+
+@pytest.fixture(scope="session")
+def lasting(
+    node: Folders, secret: bytes, tls: dict[str, str]
+) -> Iterator[dict[str, ServerProcess]]:
     """A server of each kind, which no test may end."""
     path = os.path.join(node.memory, ".blocks")
     servers = {
         "tcp": ServerProcess.start(node, secret, LOOPBACK),
         "unix": ServerProcess.start(node, secret, path),
     }
+    if tls:
+        with variables(tls):
+            servers["tls"] = ServerProcess.start(node, secret, LOOPBACK)
     yield servers
     for server in servers.values():
         server.stop()
@@ -40,18 +64,21 @@ def lasting(node: Folders, secret: bytes) -> Iterator[dict[str, ServerProcess]]:
 
 
 @pytest.fixture
-def folders(node: Folders, lasting: dict[str, ServerProcess], secret: bytes) -> Iterator[Folders]:
+def folders(
+    node: Folders, lasting: dict[str, ServerProcess], secret: bytes, tls: dict[str, str]
+) -> Iterator[Folders]:
     """The node's folders, empty."""
     yield node
     names = [*os.listdir(node.memory), *os.listdir(node.disk)]
     segments = [name for name in names if not name.startswith(".")]
     remove_segments(node, segments)
     client = BlockClient(secret)
-    for server in lasting.values():
+    for kind, server in lasting.items():
         server.forget(segments)
-        # What the server heard before the first is done before the second.
-        client.ping(server.address)
-        client.ping(server.address)
+        with variables(tls if kind == "tls" else PLAIN):
+            # What the server heard before the first is done before the second.
+            client.ping(server.address)
+            client.ping(server.address)
     client.close()
 
 
@@ -86,12 +113,18 @@ def start(folders: Folders, secret: bytes) -> Iterator[Start]:
         server.stop()
 
 
-@pytest.fixture(params=["tcp", "unix"])
+@pytest.fixture(params=["tcp", "unix", "tls"])
 def server(
-    request: pytest.FixtureRequest, lasting: dict[str, ServerProcess], folders: Folders
-) -> ServerProcess:
+    request: pytest.FixtureRequest,
+    lasting: dict[str, ServerProcess],
+    folders: Folders,
+    tls: dict[str, str],
+) -> Iterator[ServerProcess]:
     """A server whose segments are gone after the test."""
-    return lasting[request.param]
+    if request.param not in lasting:
+        pytest.skip("the command openssl, which makes certificates, is not here")
+    with variables(tls if request.param == "tls" else PLAIN):
+        yield lasting[request.param]
 
 
 @pytest.fixture

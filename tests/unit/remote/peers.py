@@ -5,6 +5,7 @@ import os
 import socket
 
 from pyrite.remote.errors import Address
+from pyrite.remote.gate import own_gate
 from pyrite.remote.handshake import NONCE_BYTES, PROOF_BYTES, answer, fresh_nonce
 from pyrite.remote.process import ServerProcess
 
@@ -25,7 +26,10 @@ def connect(address: Address) -> socket.socket:
     sock = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET)
     sock.settimeout(PATIENCE_S)
     sock.connect(address)
-    return sock
+    gate = own_gate()
+    if gate is None or isinstance(address, str):
+        return sock
+    return gate.enter(sock, address[0], PATIENCE_S)
 
 
 def prove(address: Address, secret: bytes) -> socket.socket:

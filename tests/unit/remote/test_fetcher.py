@@ -23,6 +23,7 @@ from pyrite.remote.asking import ByteRange
 from pyrite.remote.client import BlockClient
 from pyrite.remote.errors import Address
 from pyrite.remote.fetcher import Fetcher, FetchOrder
+from pyrite.remote.gate import own_gate
 from pyrite.remote.handshake import ANSWER_BYTES, counter_proof, fresh_nonce
 from pyrite.remote.process import ServerProcess
 
@@ -274,6 +275,9 @@ class Stalled:
 
     def _run(self) -> None:
         sock, _ = self.listener.accept()
+        if (gate := own_gate()) is not None:
+            sock = gate.welcome(sock)
+            sock.settimeout(PATIENCE_S)
         nonce = fresh_nonce()
         sock.sendall(nonce)
         sock.sendall(counter_proof(self.secret, nonce, exactly(sock, ANSWER_BYTES)) or b"")

@@ -25,6 +25,7 @@ from pyrite.remote.link import PeerLink
 from pyrite.remote.mover import MoveOrder, Mover, filled_bytes
 from pyrite.remote.process import ServerProcess
 from pyrite.remote.protocol import REQUEST, unpack_request
+from pyrite.remote.tls import Gate
 
 Start = Callable[..., ServerProcess]
 
@@ -224,8 +225,8 @@ def test_who_waits_for_a_lost_node_is_told_at_once(
     with socket.create_server(("127.0.0.1", 0)) as listener:
         silent: Address = listener.getsockname()
 
-        def link(address: Address, timeout_s: float) -> PeerLink:
-            return PeerLink(address, 0.05 if address == silent else timeout_s)
+        def link(address: Address, timeout_s: float, gate: Gate | None) -> PeerLink:
+            return PeerLink(address, 0.05 if address == silent else timeout_s, gate)
 
         monkeypatch.setattr(client_module, "PeerLink", link)
         bench.orders.take(MoveOrder(0, "e0-1", "moved-1", "disk", None))

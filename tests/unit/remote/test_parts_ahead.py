@@ -12,6 +12,7 @@ from one_frame import encode_bytes
 from outputs import lay
 
 from pyrite.blocks.segments import Folders
+from pyrite.blocks.together import PartsTogether
 from pyrite.ids import BlockRef, Medium, NodeId, ShuffleId
 from pyrite.remote import ahead
 from pyrite.remote.ahead import PartsAhead
@@ -308,3 +309,86 @@ def test_two_shuffles_are_read_at_once(nodes: Nodes) -> None:
     readers = [ShuffleRows(SHUFFLE, refs, 1, nodes.reader).rows() for _ in range(2)]
     both = list(zip(*readers, strict=True))
     assert both == [(row, row) for row in rows_of(outputs, 1)]
+
+
+class Requests:
+    """Counts the parts that are requested of other nodes, by the number requested at once."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.asked: list[tuple[int, ...]] = []
+        self.gather = nodes.neighbours.gather
+        nodes.neighbours.gather = self.count  # type: ignore[method-assign]
+
+    def count(self, node: NodeId, blocks: Any, parts: Any, *how: Any) -> Any:
+        found = self.gather(node, blocks, parts, *how)
+        self.asked += [tuple(parts)] * len(found)
+        return found
+
+
+def read_together(
+    nodes: Nodes, refs: list[BlockRef], parts: Sequence[int], together: PartsTogether
+) -> list[list[Any]]:
+    return [
+        list(ShuffleRows(SHUFFLE, refs, part, nodes.reader, together=together).rows())
+        for part in parts
+    ]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1], [0, 2], [1, 1, 2]])
+def test_reducers_of_one_task_request_their_parts_together(nodes: Nodes, order: list[int]) -> None:
+    refs, outputs = shuffled(nodes)
+    far = sum(ref.node != nodes.folders[0].node for ref in refs)
+    requests, together = Requests(nodes), PartsTogether(order)
+    assert read_together(nodes, refs, order, together) == [rows_of(outputs, p) for p in order]
+    # One request for each output, in whatever order the reducers come.
+    assert len(requests.asked) == far
+    assert requests.asked[-1] == tuple(sorted({*order}))
+
+
+def test_of_parts_together_no_more_is_held_than_half(
+    nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ahead, "LEAST_STRETCH_BYTES", 1000)
+    outputs = [[[[os.urandom(500)]] for _ in range(10)] for _ in range(60)]
+    refs = [ref for node in (1, 2, 3) for ref in nodes.write(node, outputs[node * 20 - 20 :][:20])]
+    nodes.neighbours.ahead_bytes = limit = 100_000
+    requests, together = Requests(nodes), PartsTogether(range(10))
+    assert read_together(nodes, refs, range(10), together) == [
+        rows_of(outputs, part) for part in range(10)
+    ]
+    assert limit / 4 < together.held_bytes <= limit / 2
+    # What found no room came alone.
+    assert {1, 10} <= {len(parts) for parts in requests.asked}
+
+
+def test_parts_together_that_are_too_long_come_alone(nodes: Nodes) -> None:
+    nodes.neighbours.ahead_bytes = 1 << 18
+    outputs = [[[[os.urandom(50_000)]] for _ in range(4)] for _ in range(5)]
+    refs = nodes.write(1, outputs)
+    together = PartsTogether(range(4))
+    assert read_together(nodes, refs, [0], together) == [rows_of(outputs, 0)]
+    assert not together.held
+    assert read_together(nodes, refs, range(1, 4), together) == [
+        rows_of(outputs, part) for part in range(1, 4)
+    ]
+    assert together.held_bytes <= 1 << 17
+
+
+def test_a_loss_is_noticed_by_the_reducer_that_brings_parts_together(nodes: Nodes) -> None:
+    first, second = nodes.write(1, outputs_of(range(3))), nodes.write(1, outputs_of(range(3, 6)))
+    os.unlink(nodes.folders[1].path(second[0].segment, second[0].medium))
+    together = PartsTogether([0, 1])
+    with pytest.raises(MissingMapOutput) as caught:
+        read_together(nodes, [*first, *second], [0], together)
+    assert [index for index, _ in caught.value.lost] == [3, 4, 5]
+    # Of what came before it, the next reducer needs no more requests.
+    requests = Requests(nodes)
+    assert read_together(nodes, first, [1], together) == [rows_of(outputs_of(range(3)), 1)]
+    assert requests.asked == []
+
+
+def test_parts_that_are_read_in_any_order_come_along() -> None:
+    together = PartsTogether([7, 9, 3, 9])
+    assert together.wanted_with(7) == (3, 7, 9)
+    assert together.wanted_with(9) == (3, 9)
+    assert together.wanted_with(5) == (5,)

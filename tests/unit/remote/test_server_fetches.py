@@ -14,7 +14,7 @@ from pyrite.blocks.segments import remove_segments
 from pyrite.ids import Medium
 from pyrite.remote.asking import ByteRange
 from pyrite.remote.client import BlockClient
-from pyrite.remote.controlsocket import Fetched, Moved
+from pyrite.remote.controlsocket import Done, Fetched, Moved
 from pyrite.remote.fetcher import FetchOrder
 from pyrite.remote.mover import MoveOrder
 
@@ -43,6 +43,11 @@ def order(
     return FetchOrder(id, f"fetched-{id}", "memory", 1 << 22, address, tuple(parts), maps, lies)
 
 
+def outcomes(heard: Iterable[Done]) -> list[tuple[int, str | None]]:
+    """Without the costs."""
+    return [(each.id, each.reason) for each in heard]
+
+
 def test_from_several_nodes_and_the_own_disk(start_node: Start) -> None:
     here, *others = (start_node() for _ in range(3))
     random = Random(1)
@@ -54,7 +59,7 @@ def test_from_several_nodes_and_the_own_disk(start_node: Start) -> None:
     here.server.move(MoveOrder(0, "e9-2", "moved-1", "disk", None))
     heard = here.heard(5)
     moves = [each for each in heard if isinstance(each, Moved)]
-    fetches = dict(each for each in heard if isinstance(each, Fetched))
+    fetches = dict(outcomes(each for each in heard if isinstance(each, Fetched)))
     assert moves == [(0, "segment e9-2 is gone")]
     assert "e9-1 any more" in str(fetches.pop(3))
     assert fetches == {0: None, 1: None, 2: None}
@@ -68,7 +73,7 @@ def test_a_prefetched_segment_of_many_outputs(start_node: Start) -> None:
     here, there = start_node(), start_node()
     outputs = [[b"%d" % number, b"", b"x" * (number % 50)] for number in range(5000)]
     here.server.fetch(order(1, there, [0, 2], lay(there.folders, "e0-1", outputs)))
-    assert here.heard(1) == [(1, None)]
+    assert outcomes(here.heard(1)) == [(1, None)]
     found = unpack(here.folders, "fetched-1", [0, 2])
     assert found == {map: [parts[0], parts[2]] for map, parts in enumerate(outputs)}
 
@@ -81,7 +86,7 @@ def test_each_fetches_from_the_other(start_node: Start) -> None:
         for number, node in enumerate(nodes):
             node.server.fetch(order(id, nodes[1 - number], [0], blocks[1 - number]))
     for number, node in enumerate(nodes):
-        assert node.heard(5) == [(id, None) for id in range(5)]
+        assert outcomes(node.heard(5)) == [(id, None) for id in range(5)]
         for id in range(5):
             found = unpack(node.folders, f"fetched-{id}", [0])
             assert list(found.values()) == outputs[1 - number]
@@ -105,7 +110,7 @@ def test_the_source_is_killed(start_node: Start, how: str) -> None:
     appears(here, "fetched-0")
     there.server.process.kill()
     here.server.fetch(order(5, other, [0], lay(other.folders, "e0-1", outputs)))
-    heard = dict(here.heard(6))
+    heard = dict(outcomes(here.heard(6)))
     assert heard.pop(5) is None
     assert sorted(heard) == list(range(5))
     assert all(reason is not None and "is lost" in reason for reason in heard.values())
@@ -130,7 +135,7 @@ def test_a_prefetched_segment_is_forgotten_in_the_middle(start_node: Start) -> N
     here.server.fetch(order(1, there, [0], blocks))
     appears(here, "fetched-1")
     here.server.forget(["fetched-1"])
-    assert here.heard(1) == [(1, "segment fetched-1 was dropped while it was made")]
+    assert outcomes(here.heard(1)) == [(1, "segment fetched-1 was dropped while it was made")]
     assert here.segments() == []
 
 
@@ -164,7 +169,7 @@ def test_forgotten_and_fetched_in_any_order(start_node: Start, client: BlockClie
         if random.random() < 0.02:
             drop(here, [random.choice(own).segment])
             drop(there, [random.choice(far).segment])
-    reasons = dict(here.heard(300))
+    reasons = dict(outcomes(here.heard(300)))
     for _ in range(2):
         client.ping(here.server.address)
     assert sorted(reasons) == list(range(300))
@@ -183,7 +188,7 @@ def test_forgotten_and_fetched_in_any_order(start_node: Start, client: BlockClie
 def test_a_server_holds_nothing_of_a_prefetched_segment_that_is_made(start_node: Start) -> None:
     here, there = start_node(), start_node()
     here.server.fetch(order(1, there, [0], lay(there.folders, "e0-1", [[b"one"]])))
-    assert here.heard(1) == [(1, None)]
+    assert outcomes(here.heard(1)) == [(1, None)]
     assert "fetched-1" not in Path(f"/proc/{here.server.process.pid}/maps").read_text()
     folder = f"/proc/{here.server.process.pid}/fd"
     assert not any("fetched" in os.path.realpath(f"{folder}/{fd}") for fd in os.listdir(folder))

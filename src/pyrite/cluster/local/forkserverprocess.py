@@ -1,25 +1,25 @@
-"""The driver's side of the fork server: starts it, requests executors, receives their ends."""
+"""Starts the fork server: the agent of the only node, a child process with a socket pair."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import select
 import socket
 import subprocess
 import sys
-from typing import Any
 
-from pyrite.cluster.local.link import Link
-from pyrite.cluster.local.wire import Message, pack
+from pyrite.cluster.node.storage import NodeStorage
+from pyrite.cluster.node.wire import own_paths
+from pyrite.cluster.real.agentlink import AgentLink
 from pyrite.descriptors import hold_standard_descriptors
+from pyrite.execute.limits import WorkerLimits
 from pyrite.remote.ending import wait_or_kill
 
 BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[3]); "
-    "from pyrite.cluster.local.forkserver import main; "
-    "main(int(sys.argv[1]), json.loads(sys.argv[2]))"
+    "from pyrite.cluster.node.boot import main_alone; "
+    "main_alone(int(sys.argv[1]), json.loads(sys.argv[2]))"
 )
 
 
@@ -27,24 +27,28 @@ class ForkServerProcess:
     """The fork server process and its link, which is registered in the driver's poll."""
 
     def __init__(
-        self, options: dict[str, Any], environment: dict[str, str], poll: select.epoll
+        self,
+        storage: NodeStorage,
+        limits: WorkerLimits,
+        environment: dict[str, str],
+        poll: select.epoll,
     ) -> None:
         hold_standard_descriptors()
+        options = {
+            "folders": list(storage.folders),
+            "traces": storage.scratch.traces(),
+            "limits": list(limits),
+        }
         ours, theirs = socket.socketpair()
         with theirs:
             try:
                 self.process = subprocess.Popen(
                     [
-                        sys.executable,
-                        "-c",
-                        BOOT,
-                        str(theirs.fileno()),
-                        json.dumps(options),
-                        json.dumps([path or os.getcwd() for path in sys.path]),
+                        *(sys.executable, "-c", BOOT, str(theirs.fileno())),
+                        *(json.dumps(options), json.dumps(own_paths())),
                     ],
                     pass_fds=(theirs.fileno(),),
-                    # Equal keys hash equally in all executors.
-                    env={**os.environ, **environment, "PYTHONHASHSEED": "0"},
+                    env=executor_environment(environment),
                     # The driver alone handles Ctrl-C in the terminal.
                     start_new_session=True,
                     stdin=subprocess.DEVNULL,
@@ -52,32 +56,13 @@ class ForkServerProcess:
             except BaseException:
                 ours.close()
                 raise
-        self.link = Link(ours, poll)
-        self.poll = poll
-
-    def fork(self, executor: int) -> socket.socket:
-        """Requests an executor; returns the driver's end of its socket."""
-        ours, theirs = socket.socketpair()
-        self.link.outbox.send(pack(("fork", executor)), theirs)
-        return ours
-
-    def ping(self) -> None:
-        """Requests an answer; it wakes the poll, and `read` drops it."""
-        self.link.outbox.send(pack(("ping",)))
-
-    def read(self) -> list[Message]:
-        """Returns its messages about executors; `link.closed` is set once it has ended."""
-        self.link.outbox.flush()
-        return [message for message in self.link.read() if message != ("pong",)]
-
-    def hang_up(self) -> None:
-        """Closes the socket: the fork server ends, with its executors."""
-        self.link.outbox.clear()
-        with contextlib.suppress(OSError, ValueError):
-            self.poll.unregister(self.link.sock)
-        self.link.close()
+        self.agent = AgentLink(storage.node, ours, poll)
 
     def close(self, timeout_s: float) -> None:
-        """Ends the fork server with its executors, and waits for its end."""
-        self.hang_up()
+        self.agent.hang_up()
         wait_or_kill(self.process, timeout_s)
+
+
+def executor_environment(environment: dict[str, str]) -> dict[str, str]:
+    """The variables of agents and executors: equal keys hash equally in all of them."""
+    return {**os.environ, **environment, "PYTHONHASHSEED": "0"}

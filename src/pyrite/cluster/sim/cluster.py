@@ -20,6 +20,7 @@ from pyrite.cluster.sim.copies import Copies
 from pyrite.cluster.sim.executor import SimExecutor
 from pyrite.cluster.sim.faults import Faults
 from pyrite.cluster.sim.fetches import SimFetches
+from pyrite.cluster.sim.growth import Growth
 from pyrite.cluster.sim.store import SimNode
 from pyrite.cluster.sim.timeline import Timeline
 from pyrite.cluster.sim.turns import Turns
@@ -27,7 +28,7 @@ from pyrite.cluster.sim.world import NodePlan, World
 from pyrite.cluster.space import DRIVER_NODE, DriverSpace
 from pyrite.cluster.timers import Timers
 from pyrite.errors import EngineError
-from pyrite.execute.worker import WorkerLimits
+from pyrite.execute.limits import WorkerLimits
 from pyrite.ids import DRIVER, BlockRef, ExecutorId, NodeId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
@@ -87,6 +88,7 @@ class SimCluster:
         self.faults = Faults(self)
         self.copies = Copies(self)
         self.fetches = SimFetches(self)
+        self.growth = Growth(self)
 
     def _make_node(self, id: NodeId, speed: float) -> SimNode:
         return SimNode(id, os.path.join(self.folder, id), speed)
@@ -141,6 +143,9 @@ class SimCluster:
                 self.fetches.begin(command, command.source)
             case do.ReleaseNode():
                 self.faults.leave(self.by_name[command.node])
+                self.growth.follow()
+            case do.WantExecutors():
+                self.growth.want(command)
             case do.DropSegments():
                 node = self.by_name[command.node]
                 node.forgotten.update(command.segments)
@@ -163,7 +168,10 @@ class SimCluster:
         return SegmentReader(self.reach(None, ref.node).folders).view(ref)
 
     def add_node(self, pool_bytes: int) -> NodeId:
-        plan = NodePlan(0, pool_bytes)
+        return self.take_in(NodePlan(0, pool_bytes))
+
+    def take_in(self, plan: NodePlan) -> NodeId:
+        """Adds a node, which joins."""
         node = self._make_node(NodeId(f"node-{len(self.nodes)}"), plan.speed)
         self.nodes.append(node)
         self.plans.append(plan)
@@ -171,11 +179,17 @@ class SimCluster:
         self.join_node(len(self.nodes) - 1)
         return node.id
 
+    def executor_count(self) -> int:
+        return sum(plan.executors for plan in self.plans)
+
     def scratch_folder(self) -> str:
         return self.folder
 
     def files_folder(self) -> str:
         return os.path.join(self.folder, "files")
+
+    def share_files(self, names: Sequence[str]) -> None:
+        """All executors of this process read the driver's folder."""
 
     def close(self) -> None:
         self.closing = True
@@ -262,7 +276,14 @@ class SimCluster:
             if executor.id in self.conversation.peers:
                 executor.met[node.id] = node.incarnation
         plan = self.plans[number]
-        self.events.append(ev.NodeJoined(node.id, plan.pool_bytes, storage_only=not plan.executors))
+        self.events.append(
+            ev.NodeJoined(
+                node.id,
+                plan.pool_bytes,
+                storage_only=not plan.executors,
+                executors=plan.executors,
+            )
+        )
         for _ in range(plan.executors):
             self.timeline.after(self._start_s(), self._restart, node, node.incarnation)
 

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from pyrite.cluster.conversation import Message, Peer
 from pyrite.cluster.sim.process import ProcessState
 from pyrite.cluster.sim.store import SimNode, SimStore
-from pyrite.execute.worker import Stopped, Worker, WorkerLimits
+from pyrite.execute.limits import WorkerLimits
+from pyrite.execute.worker import Stopped, Worker
 from pyrite.ids import ExecutorId, NodeId
 
 if TYPE_CHECKING:
     from pyrite.cluster.sim.cluster import SimCluster
 
 
+# What a look at the clock takes in virtual time, as kept partitions measure it.
+TICK_S = 0.01
 # Messages that an executor handles without an answer.
-NEWS = ("stage", "end", "snapshot", "end_shuffle", "drop", "forget", "broadcast")
+NEWS = (
+    *("stage", "end", "snapshot", "end_shuffle", "drop", "drop_rows", "rate_rows", "forget"),
+    "broadcast",
+)
 # How much longer everything takes on a slow node.
 SLOW = 20.0
 # The share of reads and writes that let virtual time pass.
@@ -52,6 +59,9 @@ class SimExecutor(Peer):
         # The incarnation of each node whose address it has.
         self.met: dict[NodeId, int] = {}
         self.worker: Worker | None = None
+        # How long the tasks on their way to it compute, and the one that runs.
+        self.coming_s: deque[float] = deque()
+        self.computes_s = 0.0
         self.last_sent_s = 0.0
         self.last_put_s = 0.0
         self.turn = cluster.turns.start_executor(self._live, f"executor {id}")
@@ -112,8 +122,11 @@ class SimExecutor(Peer):
             return
         store = SimStore(self, self.cluster.world, self.dice)
         self.worker = Worker(self.id, self, store, self.limits)
+        # Each look at the clock takes a moment, the same in each run.
+        ticks = count()
+        self.worker.keeper.delays.clock = lambda: next(ticks) * TICK_S
         self.worker.cancelled = lambda: self.to_cancel
-        self.send(("ready", self.id))
+        self.send(("ready", int(self.id), self.node))
         try:
             self.worker.serve()
         except Stopped:
@@ -134,9 +147,19 @@ class SimExecutor(Peer):
             self.receiving = False
         return self.inbox.popleft()
 
+    def poll(self) -> tuple[Any, ...] | None:
+        return self.inbox.popleft() if self.inbox else None
+
     def computing_s(self) -> float:
-        """How long a task takes, apart from reading and writing."""
-        return self._slowed(self.dice.expovariate(1 / self.cluster.world.task_s))
+        """How long the next task takes, apart from reading and writing."""
+        took_s = self._slowed(self.dice.expovariate(1 / self.cluster.world.task_s))
+        self.coming_s.append(took_s)
+        return took_s
+
+    def start_task(self) -> float:
+        """A task starts; returns how long it has computed already."""
+        self.computes_s = self.coming_s.popleft() if self.coming_s else 0.0
+        return self.computes_s
 
     def _slowed(self, cost_s: float) -> float:
         slow = SLOW if self.place.slow_until_s > self.now_s() else 1.0

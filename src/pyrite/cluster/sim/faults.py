@@ -70,6 +70,8 @@ class Faults:
                 self.cluster.add_node(dice.choice((0, 1 << 10, 1 << 13)))
             case "remove storage":
                 happened = self._remove_storage(fault.number)
+            case "drain node":
+                happened = self._drain_node(fault)
             case "restart driver":
                 assert self.cluster.restart_driver is not None
                 self.cluster.restart_driver()
@@ -93,6 +95,23 @@ class Faults:
         self.cluster.post(NodeLeaves(lenders[number % len(lenders)].id))
         return True
 
+    def _drain_node(self, fault: Fault) -> bool:
+        """Asks a node with executors to leave, with a deadline where the fault lasts."""
+        plans = zip(self.cluster.nodes, self.cluster.plans, strict=True)
+        hosts = [
+            node
+            for node, plan in plans
+            if plan.executors and not node.asked_to_leave and not node.has_left
+        ]
+        # The program must be able to go on, even while another node is down for a while.
+        if len(hosts) < 2:
+            return False
+        node = hosts[fault.number % len(hosts)]
+        node.asked_to_leave = True
+        by_s = self.timeline.now_s + fault.lasting_s if fault.number % 2 else None
+        self.cluster.post(NodeLeaves(node.id, by_s))
+        return True
+
     def crash(self, node: SimNode, away_s: float) -> bool:
         """Stops a node at once; it starts again, empty, after a while."""
         if not node.up:
@@ -110,6 +129,7 @@ class Faults:
         if node.up:
             self._end(node)
             node.up = False
+            node.has_left = True
             self.cluster.report_node_lost(node, "it was asked to leave")
 
     def _end(self, node: SimNode) -> None:
@@ -127,6 +147,13 @@ class Faults:
 
     def _come_back(self, node: SimNode, incarnation: int) -> None:
         if node.incarnation == incarnation and not node.up:
+            self._join_again(node)
+
+    def _join_again(self, node: SimNode) -> None:
+        if node.id in self.cluster.growth.sent_away:
+            node.up, node.has_left = False, True
+            self.cluster.growth.follow()
+        else:
             self.cluster.join_node(self.cluster.nodes.index(node))
 
     def _flap(self, node: SimNode, away_s: float, times: int) -> bool:
@@ -158,7 +185,7 @@ class Faults:
         """Restarts a node that was given up, empty; its late messages have been sent."""
         if node.incarnation == incarnation and node.up:
             self._end(node)
-            self.cluster.join_node(self.cluster.nodes.index(node))
+            self._join_again(node)
 
     def spoil(self, node: SimNode, life: int, segment: str, medium: Medium) -> None:
         """Corrupts, truncates or deletes a prefetched segment, if it is still there."""

@@ -5,24 +5,31 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import Any, Protocol
 
 from pyrite.blocks.live import LiveStore
 from pyrite.blocks.parts import find_part
 from pyrite.blocks.segments import Folders, SegmentReader, write_all
+from pyrite.blocks.together import PartsTogether
+from pyrite.blocks.weight import WeighedRows
 from pyrite.blocks.writer import BlockNotWritten, DiskBlock, Lease, OpenSegment, SegmentWriter
 from pyrite.bounded.space import Space
 from pyrite.cluster.sim.world import World
+from pyrite.execute.meter import Moment
+from pyrite.execute.nodecopies import NodeCopies
 from pyrite.execute.store import Store
 from pyrite.ids import BlockRef, ExecutorId, Medium, NodeId
+from pyrite.metrics import COUNTS
 
 FULL = os.strerror(errno.ENOSPC)
 # The fixed cost of moving a block, besides that of its bytes.
 BLOCK_S = 0.0002
 LOCAL_BYTES_PER_S = 1e9
 REMOTE_BYTES_PER_S = 1e8
+# Rows are taken by their number here, whatever they weigh.
+AMPLE_BYTES = 1 << 60
 
 
 class SimNode:
@@ -35,6 +42,9 @@ class SimNode:
         self.speed = speed
         self.incarnation = 0
         self.up = True
+        self.asked_to_leave = False
+        # Whether it was let go, for good.
+        self.has_left = False
         self.slow_until_s = 0.0
         self.hung_until_s = 0.0
         self.disk_full_until_s = 0.0
@@ -66,8 +76,31 @@ class StoreHost(Protocol):
     def pause(self, cost_s: float) -> None:
         """Lets virtual time pass; the executor may be cancelled or killed meanwhile."""
 
+    def start_task(self) -> float:
+        """A task starts; returns how long it has computed already, in virtual time."""
+
     def reach(self, node: NodeId) -> SimNode:
         """Returns the node to read blocks from; OSError if it does not answer."""
+
+
+class SimClock:
+    """Virtual time: all computing of a task has passed before its rows are made."""
+
+    def __init__(self, host: StoreHost) -> None:
+        self.host = host
+        self.computed_s = 0.0
+
+    def start_task(self) -> Moment:
+        took_s = self.host.start_task()
+        self.computed_s += took_s
+        return Moment(self.host.now_s() - took_s, self.computed_s - took_s)
+
+    def moment(self) -> Moment:
+        return Moment(self.host.now_s(), self.computed_s)
+
+    def peak_memory_bytes(self) -> int:
+        # Many simulated executors share one process.
+        return 0
 
 
 class SimStore(Store):
@@ -79,8 +112,14 @@ class SimStore(Store):
         self.world = world
         self.dice = dice
 
+    def clock(self) -> SimClock:
+        return SimClock(self.host)
+
     def reader(self) -> SegmentReader:
         return SimReader(self.host)
+
+    def copies(self, reader: SegmentReader) -> NodeCopies:
+        return NoCopies(self.folders, reader.view)
 
     def writer(self, writer: ExecutorId, lease: Lease, segment_bytes: int) -> SegmentWriter:
         return SimWriter(self.host, writer, lease, segment_bytes)
@@ -90,6 +129,13 @@ class SimStore(Store):
 
     def space(self, limit_bytes: int, make_room: Callable[[], bool]) -> Space:
         return SimSpace(self.host, make_room, self.world, self.dice)
+
+
+class NoCopies(NodeCopies):
+    """Each simulated executor fetches for itself: one that waited for a lock would hold up all."""
+
+    def view(self, ref: BlockRef) -> memoryview:
+        return self.fetch(ref)
 
 
 class SimWriter(SegmentWriter):
@@ -104,6 +150,12 @@ class SimWriter(SegmentWriter):
     def write(self, buffers: Sequence[Any], size: int) -> BlockRef:
         self.host.pause(BLOCK_S + size / LOCAL_BYTES_PER_S)
         return super().write(buffers, size)
+
+    def open_input(self, size: int) -> tuple[BlockRef, memoryview] | None:
+        self.host.pause(BLOCK_S + size / LOCAL_BYTES_PER_S)
+        if self.host.place.memory_full_until_s > self.host.now_s():
+            return None
+        return super().open_input(size)
 
     def _fill(self, segment: OpenSegment, buffers: Sequence[Any]) -> None:
         self._check_memory(self.host.place)
@@ -152,7 +204,9 @@ class SimReader(SegmentReader):
             return super().view(ref)
         return SegmentReader(node.folders).view(ref)
 
-    def parts(self, refs: Sequence[BlockRef], part: int) -> Iterator[memoryview | None]:
+    def parts(
+        self, refs: Sequence[BlockRef], part: int, together: PartsTogether | None = None
+    ) -> Iterator[memoryview | None]:
         for ref in refs:
             found = self._find_part(ref, part)
             self._pass_time(ref.node, 0 if found is None else len(found))
@@ -166,11 +220,11 @@ class SimReader(SegmentReader):
         self._pass_time(self.host.place.id, 0)
         return super().whole(segment, medium)
 
-    def rows(self, ref: BlockRef) -> Iterator[list[Any]]:
+    def rows(self, ref: BlockRef, writable: bool = False) -> Iterator[list[Any]]:
         node = self._reach(ref)
         if node is self.host.place:
-            return super().rows(ref)
-        return SegmentReader(node.folders).rows(ref)
+            return super().rows(ref, writable)
+        return SegmentReader(node.folders).rows(ref, writable)
 
     def _reach(self, ref: BlockRef) -> SimNode:
         self._pass_time(ref.node, ref.length)
@@ -178,7 +232,10 @@ class SimReader(SegmentReader):
 
     def _pass_time(self, node: NodeId, length: int) -> None:
         near = node == self.host.place.id
+        began_s = self.host.now_s()
         self.host.pause(BLOCK_S + length / (LOCAL_BYTES_PER_S if near else REMOTE_BYTES_PER_S))
+        if not near:
+            COUNTS.fetch_wait_s += self.host.now_s() - began_s
 
 
 class SimSpace(Space):
@@ -194,8 +251,8 @@ class SimSpace(Space):
         self.waiting_rows = 2 * world.chunk_rows
         self.dice = dice
 
-    def fitting_rows(self, row: Any) -> int:
-        return self.waiting_rows
+    def weighed(self, rows: Iterable[Any]) -> WeighedRows:
+        return WeighedRows(rows, AMPLE_BYTES)
 
     def piece_values(self, value: Any) -> int:
         return self.chunk_rows
@@ -204,7 +261,7 @@ class SimSpace(Space):
         if not self.chance or self.dice.random() >= self.chance:
             return False
         self.stride_rows = self.dice.choice((1, 2, 7))
-        return not self._make_room()
+        return not self._relieve()
 
     def relieved(self) -> None:
         """Does nothing: no memory is measured here."""

@@ -25,6 +25,7 @@ KINDS = {
     # Drawn for crowded worlds only.
     "add storage": 0,
     "remove storage": 0,
+    "drain node": 0,
     # Drawn separately, so that it does not change the other faults.
     "restart driver": 0,
 }
@@ -68,6 +69,9 @@ class World(NamedTuple):
     late_words: float = 0.0
     # The share of prefetched segments that are corrupted or removed.
     spoilt_prefetched: float = 0.0
+    # How long nodes take that come because executors are wanted, and the share that never come.
+    join_s: float = 0.05
+    absent_nodes: float = 0.0
     # A run with more events is taken for endless.
     most_events: int = 100_000_000
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from pyrite.capacity import Machine, usable_cores
 from pyrite.errors import Refused
-from pyrite.settings import Machine, parse_bytes, usable_cores
+from pyrite.quantities import parse_bytes
 
 if TYPE_CHECKING:
     from pyrite.cluster.sim.world import World
@@ -16,6 +17,7 @@ LOCAL_CLUSTER = re.compile(
     r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*([^,\]]+?)\s*(?:,\s*([^,\]]+?)\s*)?\]"
 )
 STORAGE = re.compile(r"(?:(\d+)\s*x\s*)?(\S+)")
+RAY = re.compile(r"ray(?:\[\s*(\S+?)\s*\])?")
 SIM = re.compile(r"sim(?:\[(.*)\])?")
 SIM_ARGUMENTS = {"seed": 0, "nodes": 3, "executors": 2, "faults": 10}
 
@@ -31,13 +33,26 @@ class Master(NamedTuple):
     memory_bytes: int | None = None
     # The pools of its storage-only nodes.
     storage: tuple[int, ...] = ()
+    # For Ray: the address of the cluster; empty for the one that is found, or started.
+    ray: str | None = None
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether functions that raise are called again, as on Spark's clusters."""
+        return self.world is not None or self.ray is not None
+
+    @property
+    def is_served(self) -> bool:
+        """Whether it has nodes that read each other's blocks."""
+        return self.memory_bytes is not None or self.ray is not None
 
 
 def parse_master(url: str, world: str | None = None) -> Master:
     """Parses `local`, `local[4]`, `local[*]`, `local[4,2]` (a task may fail once),
     `local-cluster[3,1,512m]` (nodes, executors and memory of each),
-    `local-cluster[3,1,512m,2x1g]` (and two storage-only nodes), and
-    `sim[seed=7,nodes=3,executors=2,faults=10]`, which `world` overrides."""
+    `local-cluster[3,1,512m,2x1g]` (and two storage-only nodes),
+    `ray`, `ray[10.0.0.5:6379]`, and `sim[seed=7,nodes=3,executors=2,faults=10]`,
+    which `world` overrides."""
     url = url.strip()
     if (found := LOCAL.fullmatch(url)) is not None and found[1] != "0":
         count, failures = found.groups()
@@ -45,6 +60,14 @@ def parse_master(url: str, world: str | None = None) -> Master:
         return Master(executors, None if failures is None else int(failures))
     if (found := LOCAL_CLUSTER.fullmatch(url)) is not None:
         return parse_local_cluster(url, *found.groups())
+    if (found := RAY.fullmatch(url)) is not None:
+        # How many executors there are is known once the cluster is joined.
+        return Master(1, None, ray=ray_address(url, found[1] or ""))
+    if url.startswith("ray://"):
+        raise Refused(
+            f"the master {url!r} is an address of Ray's client, and nodes must reach the driver: "
+            "send the program to the cluster with pyrite submit --ray ADDRESS script.py"
+        )
     if (found := SIM.fullmatch(url)) is not None:
         from pyrite.cluster.sim.world import World
 
@@ -56,8 +79,17 @@ def parse_master(url: str, world: str | None = None) -> Master:
         "local[4,3] (each task may fail twice before its job does), "
         "local-cluster[3,1,512m] (three nodes of one executor and 512 MB), "
         "local-cluster[3,1,512m,2x1g] (and two that only lend 1 GB each), "
+        "ray (the Ray cluster of this machine), ray[10.0.0.5:6379] (that one), "
         "or sim[seed=7] (a simulated cluster with faults)"
     )
+
+
+def ray_address(url: str, address: str) -> str:
+    """The address in `ray[HOST:PORT]`; empty in `ray`."""
+    host, _, port = address.rpartition(":")
+    if address and (not host or not port.isdigit()):
+        raise Refused(f"the master {url!r} has no address: use ray[10.0.0.5:6379], or ray alone")
+    return address
 
 
 def machine_of(master: Master) -> Machine:

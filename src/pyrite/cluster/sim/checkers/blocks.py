@@ -13,7 +13,9 @@ from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
+from pyrite.schedule.replication import MOST_TRIES
 from pyrite.schedule.scheduler import Scheduler
+from pyrite.schedule.timer import LeaveBy
 
 
 class NeededBlocks:
@@ -22,6 +24,8 @@ class NeededBlocks:
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.held: Counter[BlockRef] = Counter()
+        # Nodes whose deadline is over: they leave, whatever they hold.
+        self.hurried: set[NodeId] = set()
 
     def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
         match event:
@@ -30,22 +34,36 @@ class NeededBlocks:
             case ev.BlocksReleased():
                 self.held.subtract(event.refs)
                 self.held = +self.held
+            case ev.TimerFired(LeaveBy(node)):
+                self.hurried.add(node)
             case ev.NodeJoined() | ev.NodeLost():
+                self.hurried.discard(event.node)
                 for ref in [each for each in self.held if each.node == event.node]:
                     del self.held[ref]
         for command in commands:
-            if isinstance(command, do.DeliverResult) and isinstance(command.result, BlockRef):
-                self.held[command.result] += 1
+            if isinstance(command, do.DeliverResult) and isinstance(command.result, tuple):
+                self.held.update(command.result)
             elif isinstance(command, do.DropSegments):
                 self._check(command.node, set(command.segments))
-            elif isinstance(command, do.ReleaseNode):
+            elif isinstance(command, do.ReleaseNode) and command.node not in self.hurried:
                 self._check(command.node, None)
 
     def _check(self, node: NodeId, dropped: set[str] | None) -> None:
         """Checks that dropped segments, or all of the node's, are not needed."""
         for what, ref in self._needed():
+            if dropped is None and "map output" in what and not self._is_copyable(ref):
+                continue
             if ref.node == node and (dropped is None or ref.segment in dropped):
                 raise CheckFailed(f"segment {ref.segment} of {ref.node} is dropped with {what}")
+
+    def _is_copyable(self, ref: BlockRef) -> bool:
+        """Whether a map output could have been copied to another node."""
+        return any(
+            outputs.is_copyable(index, MOST_TRIES)
+            for outputs in self.scheduler.outputs
+            for index in outputs.on(ref.node)
+            if outputs.refs[index] == ref
+        )
 
     def _needed(self) -> Iterator[tuple[str, BlockRef]]:
         for outputs in self.scheduler.outputs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from pyrite.cluster.sim.checkers import CheckFailed
@@ -28,6 +29,8 @@ class Economy:
         self.launches: dict[AttemptId, do.LaunchTask] = {}
         self.nodes: dict[ExecutorId, NodeId] = {}
         self.made: dict[ShuffleId, dict[int, KnownOutput]] = {}
+        self.moves: dict[int, do.MoveSegment] = {}
+        self.leaving: set[NodeId] = set()
 
     def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
         match event:
@@ -39,6 +42,8 @@ class Economy:
             case ev.FetchFailed():
                 for index, ref in event.lost:
                     self._lose(event.shuffle, index, ref)
+            case ev.NodeLeaves():
+                self.leaving.add(event.node)
             case ev.NodeLost() | ev.NodeJoined():
                 self._lose_node(event.node)
                 self._lose_executors({e for e, node in self.nodes.items() if node == event.node})
@@ -48,9 +53,20 @@ class Economy:
                 self._lose_executors({event.executor})
             case ev.ShuffleForgotten():
                 self.made.pop(event.shuffle, None)
+            case ev.SegmentMoved():
+                self._move(event.move, commands)
+            case ev.SegmentNotMoved():
+                self.moves.pop(event.move, None)
         for command in commands:
-            if isinstance(command, do.LaunchTask):
+            if isinstance(command, do.NodeDismissed):
+                self.leaving.add(command.node)
+            elif isinstance(command, do.MoveSegment):
+                self.moves[command.move] = command
+            elif isinstance(command, do.LaunchTask):
                 self._check(command)
+            elif isinstance(command, do.DropSegments) and command.node in self.leaving:
+                # A replica has taken the place of what leaves with its node.
+                self._leave(command.node, command.segments)
             elif isinstance(command, do.CancelTask):
                 # If it still succeeds, its output does not count.
                 self.launches.pop(command.attempt, None)
@@ -73,10 +89,33 @@ class Economy:
         if index in outputs and ref == outputs[index].ref:
             del outputs[index]
 
+    def _leave(self, node: NodeId, segments: Sequence[str]) -> None:
+        for outputs in self.made.values():
+            for index, made in list(outputs.items()):
+                if made.ref.node == node and made.ref.segment in segments:
+                    del outputs[index]
+
     def _lose_node(self, node: NodeId) -> None:
+        self.leaving.discard(node)
         for outputs in self.made.values():
             for index in [i for i, made in outputs.items() if made.ref.node == node]:
                 del outputs[index]
+
+    def _move(self, id: int, commands: list[Command]) -> None:
+        """Outputs are where their segment was moved to, unless the copy came too late."""
+        move = self.moves.pop(id, None)
+        drops = [
+            name for each in commands if isinstance(each, do.DropSegments) for name in each.segments
+        ]
+        if move is None or move.new_segment in drops:
+            return
+        for outputs in self.made.values():
+            for index, (stage, ref) in outputs.items():
+                if ref.node == move.node and ref.segment == move.segment:
+                    there = ref._replace(
+                        node=move.target, segment=move.new_segment, medium=move.medium
+                    )
+                    outputs[index] = KnownOutput(stage, there)
 
     def _lose_executors(self, lost: set[ExecutorId]) -> None:
         for executor in lost:
@@ -91,8 +130,10 @@ class Economy:
             return
         for partition in launch.completes:
             made = self.made.get(stage.writes, {}).get(partition)
-            # After a checkpoint another stage may write the same shuffle.
-            if made is not None and made.stage == launch.stage:
+            # After a checkpoint another stage may write the same shuffle; and a replica that has
+            # taken the place of an output on a leaving node may be lost while that is still there.
+            is_leaving = made is not None and made.ref.node in self.leaving
+            if made is not None and made.stage == launch.stage and not is_leaving:
                 raise CheckFailed(
                     f"map output {partition} of shuffle {stage.writes} is made again, "
                     f"though it lies at {made.ref}"

@@ -39,6 +39,10 @@ def what_is_left(scheduler: Scheduler, cluster: SimCluster) -> dict[str, Any]:
         "moves": sorted(ledger.moves),
         "prefetched": sorted(each.fetch for each in scheduler.segments),
         "plans": sorted(each.spec.id for each in scheduler.plans),
+        "collections": [each.name for each in scheduler.collections],
+        "replicas": scheduler.storage.kept.replicas(),
+        "copies that are watched": scheduler.replicas.watched(),
+        "recoveries": scheduler.bound.known(),
         "who waits for room": [each.wanted for each in scheduler.room.waiting],
         "rows in executors": [
             (executor.id, sorted(executor.worker.live.rdds))

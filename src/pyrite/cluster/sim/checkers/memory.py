@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from pyrite.cluster.sim.checkers import CheckFailed
 from pyrite.cluster.sim.store import SimNode
-from pyrite.schedule.commands import Command
+from pyrite.schedule.commands import Command, DropSegments
 from pyrite.schedule.events import Event
 from pyrite.schedule.scheduler import Scheduler
 
@@ -24,7 +25,13 @@ class Memory:
 
     def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
         for node, plan in zip(self.cluster.nodes, self.cluster.plans, strict=True):
-            weight = weigh(node) - self._late_bytes(node)
+            dropped = {
+                segment
+                for command in commands
+                if isinstance(command, DropSegments) and command.node == node.id
+                for segment in command.segments
+            }
+            weight = weigh(node, dropped) - self._late_bytes(node)
             if weight > plan.pool_bytes:
                 raise CheckFailed(
                     f"{node.id} holds {weight} bytes in memory, its pool has {plan.pool_bytes}"
@@ -49,7 +56,7 @@ class Memory:
                 raise CheckFailed(f"partition {partition} is said to lie in {segment}: no file")
 
 
-def weigh(node: SimNode) -> int:
-    """The bytes of the segments in a node's memory."""
+def weigh(node: SimNode, dropped: Collection[str] = ()) -> int:
+    """The bytes of the segments in a node's memory, without those that are about to be dropped."""
     with os.scandir(node.folders.memory) as entries:
-        return sum(each.stat().st_size for each in entries)
+        return sum(each.stat().st_size for each in entries if each.name not in dropped)

@@ -37,6 +37,8 @@ class PrefetchedReads:
         self.ordered: dict[str, Ordered] = {}
         self.nodes: dict[ExecutorId, NodeId] = {}
         self.readers: dict[AttemptId, do.LaunchTask] = {}
+        # The segments that others were moved from.
+        self.moved_from: dict[str, str] = {}
 
     def see(self, now_s: float, event: Event, commands: list[Command]) -> None:
         match event:
@@ -59,6 +61,8 @@ class PrefetchedReads:
                     self._check(command)
                 case do.DropSegments():
                     self._drop(command)
+                case do.MoveSegment():
+                    self.moved_from[command.new_segment] = command.segment
 
     def _forget(self, executors: list[ExecutorId]) -> None:
         for executor in executors:
@@ -101,8 +105,8 @@ class PrefetchedReads:
         order = found.order
         for number, ref in zip(order.maps, order.refs, strict=True):
             now = refs.get(number, ref)
-            # A copy has the rows of the output whose place it took.
-            if not alike and now != ref and not self._is_copy(now):
+            # A copy has the rows of the output whose place it took, and so has one that moved.
+            if not alike and not self._is_same(now, ref) and not self._is_copy(now):
                 raise CheckFailed(f"{segment} has map output {number} as it is no more")
         node = self.cluster.by_name[where]
         spoilt = self.cluster.faults.spoilt
@@ -114,6 +118,13 @@ class PrefetchedReads:
                 raise CheckFailed(f"attempt {launch.attempt} is told of {segment}: no file")
             with open(path, "rb") as file:
                 self._compare(order, memoryview(file.read()))
+
+    def _is_same(self, now: BlockRef, then: BlockRef) -> bool:
+        """Whether a block is still the one that it was, at another place perhaps."""
+        segment: str | None = now.segment
+        while segment is not None and segment != then.segment:
+            segment = self.moved_from.get(segment)
+        return segment is not None and now[2:4] == then[2:4]
 
     def _is_copy(self, ref: BlockRef) -> bool:
         segment = self.scheduler.storage.ledger.segments.get(ref.segment)

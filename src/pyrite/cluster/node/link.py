@@ -1,4 +1,4 @@
-"""The driver's end of the socket to one process."""
+"""One end of the socket between the driver and another process."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ import select
 import socket
 import weakref
 
-from pyrite.cluster.local.wire import CHUNK_BYTES, Message, Unpacker
+from pyrite.cluster.node.wire import CHUNK_BYTES, Message, Unpacker
 from pyrite.remote.outbox import Outbox
+
+# How much is read at once where sockets are passed along, and how many of them.
+SMALL_CHUNK_BYTES = 4096
+MOST_SOCKETS = 8
 
 LINKS: weakref.WeakSet[Link] = weakref.WeakSet()
 
@@ -39,16 +43,27 @@ class Link:
                     break
         except BlockingIOError:
             pass
-        except ConnectionResetError:
+        except OSError:
             self.closed = True
         return messages
+
+    def read_with_sockets(self) -> tuple[list[Message], list[int]]:
+        """As `read`, with the descriptors that were passed along."""
+        try:
+            data, fds, _, _ = socket.recv_fds(self.sock, SMALL_CHUNK_BYTES, MOST_SOCKETS)
+        except BlockingIOError:
+            return [], []
+        except OSError:
+            data, fds = b"", []
+        self.closed = not data
+        return list(self.unpacker.feed(data)), fds
 
     def close(self) -> None:
         self.sock.close()
 
 
 def _close_in_fork() -> None:
-    """Closes the executors' sockets in a fork of the driver, which would keep them open."""
+    """Closes the sockets in a fork of this process, which would keep them open."""
     for link in list(LINKS):
         link.close()
 

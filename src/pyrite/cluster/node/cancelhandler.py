@@ -1,4 +1,4 @@
-"""What an executor does when the driver cancels its task by a signal."""
+"""What an executor does when its agent signals: its task is cancelled, or a node was given up."""
 
 from __future__ import annotations
 
@@ -6,28 +6,35 @@ import signal
 import threading
 from types import FrameType
 
-from pyrite.cluster.local.cancelflag import CancelFlag
+from pyrite.cluster.node.cancelflag import CancelFlag
+from pyrite.cluster.node.lostpeers import LostPeers
+from pyrite.execute.collector import Collector
 from pyrite.execute.worker import Worker
 
-# How soon to look again whether an import is over.
+# How soon to look again whether the task may be interrupted.
 AGAIN_S = 0.01
 IMPORTS = "<frozen importlib."
+# Called by the interpreter, which prints an exception from there and goes on.
+COLLECTION = Collector.on_collection.__code__
 
 
 class CancelHandler:
-    """Interrupts the task that the flag names, wherever it is, but never an import.
+    """Interrupts the task that the flag names, but neither an import nor where it would be lost.
 
     A package whose import is broken off is removed from sys.modules, but those of its modules
     that were loaded already stay there and refer to the broken package: numpy, say, would fail in
     every later task of the executor.
     """
 
-    def __init__(self, worker: Worker, flag: CancelFlag) -> None:
+    def __init__(self, worker: Worker, flag: CancelFlag, lost: LostPeers) -> None:
         self.worker = worker
         self.flag = flag
+        self.lost = lost
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if is_importing(frame):
+        for address in self.lost.take():
+            self.worker.store.give_up(address)
+        if must_go_on(frame):
             self._call_again(number)
         else:
             self.worker.interrupt(self.flag.get())
@@ -41,10 +48,11 @@ class CancelHandler:
         again.start()
 
 
-def is_importing(frame: FrameType | None) -> bool:
-    """Whether a module is being loaded somewhere up the stack."""
+def must_go_on(frame: FrameType | None) -> bool:
+    """Whether a module is being loaded somewhere up the stack, or exceptions don't get through."""
     while frame is not None:
-        if frame.f_code.co_filename.startswith(IMPORTS):
+        code = frame.f_code
+        if code.co_filename.startswith(IMPORTS) or code.co_name == "__del__" or code is COLLECTION:
             return True
         frame = frame.f_back
     return False

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import marshal
+import os
 import select
 import signal
 import socket
 import struct
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,8 +69,19 @@ class SocketChannel:
                     signal.pthread_sigmask(signal.SIG_UNBLOCK, CANCELLING)
         return self.waiting.pop()
 
+    def poll(self) -> Message | None:
+        """Returns a message that has arrived, if there is one."""
+        if not self.waiting and not select.select([self.sock], [], [], 0)[0]:
+            return None
+        return self.receive(interruptible=True)
+
     def _read(self) -> None:
         data = self.sock.recv(CHUNK_BYTES)
         if not data:
             raise EOFError("the driver has gone")
         self.waiting = list(self.unpacker.feed(data))[::-1]
+
+
+def own_paths() -> list[str]:
+    """Where this process finds modules, for processes that it starts."""
+    return [path or os.getcwd() for path in sys.path]

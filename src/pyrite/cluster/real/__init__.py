@@ -1,0 +1,1 @@
+"""The driver's side of a cluster of real processes, whoever starts them."""
