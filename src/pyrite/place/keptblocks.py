@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyrite.ids import NodeId
+from pyrite.ids import BlockRef, NodeId
 from pyrite.place.policy import Preference, Strength, View
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class KeptBlocks:
-    """Prefers the node of a task's first kept block, without waiting: a remote read beats
+    """Prefers the node of a task's first kept partition, without waiting: a remote read beats
     waiting."""
 
     def prefer(self, stage: StageSpec, partitions: Sequence[int], view: View) -> Preference | None:
@@ -22,8 +22,18 @@ class KeptBlocks:
             return None
         nodes: dict[int, NodeId] = {}
         for index in partitions:
-            wanted = stage.shape.kept_partitions(index, kept, view.has_block)
-            blocks = [ref for each in wanted if (ref := view.block(each)) is not None]
+            wanted = stage.shape.kept_partitions(index, kept, view.has_blocks)
+            blocks = next(filter(None, map(view.blocks, wanted)), ())
             if blocks:
-                nodes[index] = blocks[0].node
+                nodes[index] = fullest_node(blocks)
         return Preference(Strength.NEAR, nodes=nodes)
+
+
+def fullest_node(blocks: Sequence[BlockRef]) -> NodeId:
+    """The node that holds most bytes of a partition."""
+    if len(blocks) == 1:
+        return blocks[0].node
+    sizes: dict[NodeId, int] = {}
+    for ref in blocks:
+        sizes[ref.node] = sizes.get(ref.node, 0) + ref.length
+    return max(sizes, key=sizes.__getitem__)

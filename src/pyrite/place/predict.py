@@ -6,7 +6,7 @@ where rows go to ranges of keys: there, the first map outputs say little about t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from pyrite.place.sizes import add_up
 # With more pairs of nodes and reducers, the result omits which node holds what: on so many nodes no
 # reducer's input lies mostly on one, and the pairs would cost more time than locality saves.
 MOST_HOLDINGS = 2_000_000
+NO_PLACES: Mapping[int, NodeId] = {}
 
 
 class SeenOutput(NamedTuple):
@@ -57,39 +58,70 @@ def is_enough(seen: int, maps: int, share: float) -> bool:
     return seen >= max(1, ceil(maps * share - 1e-9))
 
 
-def observe(outputs: Collection[SeenOutput], maps: int, reducers: int) -> list[Reducer]:
+def observe(
+    outputs: Mapping[int, SeenOutput],
+    maps: int,
+    reducers: int,
+    weights: Sequence[float] | None = None,
+) -> list[Reducer]:
     """Predicts what reducers will read from the map outputs seen so far.
 
-    Sizes are scaled to all maps. Bytes held by nodes are not: it is unknown where the other maps
-    will run, and shares scaled from few maps would be random.
+    Sizes are scaled to all maps, by their weights (the sizes of their input) where these are known.
+    Bytes held by nodes are not: where keys are hashed, no node holds much more of a reducer's input
+    than others, and shares scaled from few maps would be random.
     """
-    held, seen_bytes = _gather(outputs, reducers)
-    count = max(1, len(outputs))
+    held, seen_bytes = _gather(outputs.values(), reducers)
+    whole, seen = float(maps), float(len(outputs))
+    if weights is not None and (known := sum(weights[number] for number in outputs)) > 0:
+        whole, seen = float(sum(weights)), float(known)
     return [
-        Reducer(size * maps // count, on_nodes)
+        Reducer(round(size * whole / max(seen, 1e-9)) if size else 0, on_nodes)
         for size, on_nodes in zip(seen_bytes, held, strict=True)
     ]
 
 
 def sampled(
-    samples: Sequence[Sample], outputs: Mapping[int, SeenOutput], reducers: int
+    samples: Sequence[Sample],
+    outputs: Mapping[int, SeenOutput],
+    reducers: int,
+    places: Mapping[int, NodeId] = NO_PLACES,
 ) -> list[Reducer]:
     """Predicts what reducers will read from samples of all map partitions and the outputs of some.
 
     Finished maps count with their true sizes, the others by their samples, at the finished maps'
-    bytes per row. Before any map is finished, sizes are in rows: their shares are still right. As
-    with observation, only existing outputs count as held.
+    bytes per row. Before any map is finished, sizes are in rows: their shares are still right. A
+    map that is not finished counts as held by the node in `places`, where it runs or is to run.
     """
     held, seen_bytes = _gather(outputs.values(), reducers)
     rows = sum(samples[number].weight for number in outputs)
     row_bytes = sum(seen_bytes) / rows if rows and any(seen_bytes) else 1.0
-    expected = _rows_by_reducer(
-        [each for map, each in enumerate(samples) if map not in outputs], reducers
-    )
+    left = {number: each for number, each in enumerate(samples) if number not in outputs}
+    expected = _rows_by_reducer(list(left.values()), reducers)
+    nodes = {places[number] for number in left if number in places}
+    if nodes and len(nodes | {each.node for each in outputs.values()}) * reducers <= MOST_HOLDINGS:
+        held = _with_expected(held, left, places, row_bytes)
     return [
         Reducer(size + round(row_bytes * more), on_nodes)
         for size, more, on_nodes in zip(seen_bytes, expected, held, strict=True)
     ]
+
+
+def _with_expected(
+    held: Sequence[Mapping[NodeId, int]],
+    samples: Mapping[int, Sample],
+    places: Mapping[int, NodeId],
+    row_bytes: float,
+) -> list[Mapping[NodeId, int]]:
+    """Adds what maps will write on the nodes where they run."""
+    found = [dict(each) for each in held]
+    for number, (weight, drawn, parts) in samples.items():
+        node = places.get(number)
+        if node is not None and drawn:
+            each_bytes = weight / drawn * row_bytes
+            for reducer, count in parts:
+                on_nodes = found[reducer]
+                on_nodes[node] = on_nodes.get(node, 0) + round(each_bytes * count)
+    return list(found)
 
 
 def error_of(predicted: Sequence[int], true: Sequence[int]) -> PredictionError:

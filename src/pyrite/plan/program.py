@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pyrite.ids import Partition, RddId, ShuffleId
 from pyrite.rdd.dependency import Mapping as PartitionMapping
 from pyrite.rdd.dependency import ShuffleDependency, UnionIndex
-from pyrite.rdd.frozen import Frozen, FrozenInput
+from pyrite.rdd.frozen import Frozen, FrozenInput, NamedCall
 from pyrite.rdd.narrow import Union
 from pyrite.rdd.op import Op, Sliced
 
@@ -51,6 +51,8 @@ class PlanStep(NamedTuple):
     union: UnionIndex | None = None
     # The preferred nodes of each partition, where the operator has any.
     locations: tuple[tuple[str, ...], ...] = ()
+    # The key of what each partition reads, where the operator has keys.
+    keys: tuple[int | None, ...] = ()
 
     def parents(self, position: int) -> Iterator[tuple[int, int]]:
         """Returns the steps of the stage, and their partitions, that a partition reads."""
@@ -74,6 +76,7 @@ class Shape:
         self.partitions = {step.rdd: step.partitions for step in steps if step.rdd is not None}
         self.rdds = self.partitions.keys()
         self.has_locations = any(step.locations for step in steps)
+        self.has_keys = any(step.keys for step in steps)
         self.shuffles = tuple(
             dict.fromkeys(
                 each.shuffle
@@ -140,6 +143,17 @@ class Shape:
             if step.locations:
                 yield from step.locations[position]
             pending.extend(step.parents(position))
+
+    def key(self, index: int) -> int | None:
+        """Returns the key of the first keyed partition that the task for `index` reads."""
+        pending = [(len(self.steps) - 1, index)]
+        while pending:
+            place, position = pending.pop()
+            step = self.steps[place]
+            if step.keys and (key := step.keys[position]) is not None:
+                return key
+            pending.extend(step.parents(position))
+        return None
 
     def kept_partitions(
         self, index: int, kept: Collection[RddId], is_there: Callable[[Partition], bool]
@@ -217,6 +231,11 @@ class Program:
         link, first, end = self.runs[place]
         return self.pipelines[link].ops[first:end]
 
+    def calls(self, place: int) -> tuple[NamedCall, ...]:
+        """The calls that made the operators of a step, as far as they are known."""
+        link, first, end = self.runs[place]
+        return self.pipelines[link].calls[first:end]
+
     def slices(self, index: int) -> Slices:
         """Returns the slices that are sent with the task for `index`."""
         found: Slices = {}
@@ -249,7 +268,7 @@ def flatten(last: Frozen) -> tuple[Program, dict[ShuffleId, ShuffleDependency]]:
         current, ready = pending.pop()
         if id(current) in places:
             continue
-        ops, inputs, _ = current.pipeline
+        ops, inputs, *_ = current.pipeline
         if not ready:
             pending.append((current, True))
             pending.extend((each.frozen, False) for each in inputs if isinstance(each, FrozenInput))
@@ -266,7 +285,8 @@ def flatten(last: Frozen) -> tuple[Program, dict[ShuffleId, ShuffleDependency]]:
             union = ops[0].index if isinstance(ops[0], Union) else None
             partitions = count_of(current, steps, read)
             locations = preferred_locations(ops[0], partitions)
-            steps.append(PlanStep(current.rdd, tuple(read), partitions, union, locations))
+            keys = partition_keys(ops[0], partitions)
+            steps.append(PlanStep(current.rdd, tuple(read), partitions, union, locations, keys))
             runs.append(OperatorRun(len(links), 0, len(ops)))
         links.append(current)
     return Program(steps, runs, links), shuffles
@@ -289,3 +309,11 @@ def preferred_locations(op: Op, partitions: int) -> tuple[tuple[str, ...], ...]:
     if type(op).preferred_locations is Op.preferred_locations:
         return ()
     return tuple(tuple(op.preferred_locations(index)) for index in range(partitions))
+
+
+def partition_keys(op: Op, partitions: int) -> tuple[int | None, ...]:
+    """Returns the key of what each partition reads; empty where none has one."""
+    if type(op).partition_key is Op.partition_key:
+        return ()
+    keys = tuple(op.partition_key(index) for index in range(partitions))
+    return keys if any(key is not None for key in keys) else ()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyrite.ids import JobId, RddId, ShuffleId, StageId
+from pyrite.ids import JobId, NamespaceId, RddId, ShuffleId, StageId
 from pyrite.place.predict import Sample
 from pyrite.plan.dividing import Divisible, divide
 from pyrite.plan.program import Program, Shape, flatten
@@ -37,6 +37,8 @@ class StageSpec:
     samples: tuple[Sample, ...] | None = None
     # Where heavy reducers can be divided, if they can be.
     divisible: Divisible | None = None
+    # The collection whose partitions it computes, if its last RDD belongs to one.
+    namespace: NamespaceId | None = None
 
     def __repr__(self) -> str:
         return f"StageSpec({self.id}, {self.name!r}, {self.partitions} partitions)"
@@ -53,6 +55,9 @@ class JobSpec:
     tags: frozenset[str] = frozenset()
     pool: str = "default"
     description: str = ""
+    # The method that the user called, and from where.
+    action: str = ""
+    site: str = ""
 
 
 class Cut:
@@ -125,13 +130,14 @@ class StageCutter:
             routing=None if writes is None else writes.router.kind,
             samples=None if writes is None else samples_of_maps(writes),
             divisible=divisible,
+            namespace=rdd._namespace_id,
         )
 
 
 def samples_of_maps(dependency: ShuffleDependency) -> tuple[Sample, ...] | None:
     """Returns one sample per map task of a shuffle, if the RDD was sampled in its present form."""
     rdd = dependency.rdd
-    samples = dependency.router.samples(rdd._id, dependency.partitions)
+    samples = dependency.router.samples(rdd, dependency.partitions)
     # A checkpoint may have other partitions than the RDD that was sampled.
     return samples if samples and len(samples) == rdd.getNumPartitions() else None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition, TaskKey
 from pyrite.probe import probe
-from pyrite.schedule.commands import CancelTask, KillExecutor, Prefetched
+from pyrite.schedule.commands import CancelTask, InputBlock, KillExecutor, Prefetched
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.timer import CancelGrace
 from pyrite.schedule.turn import Turn
@@ -32,6 +32,8 @@ class Attempt:
     blocks: tuple[tuple[Partition, BlockRef], ...] = ()
     # The prefetched segments that it reads.
     prefetched: tuple[Prefetched, ...] = ()
+    # The blocks of input files that it may read from a pool.
+    cached: tuple[InputBlock, ...] = ()
     # Its tasks that no other attempt has completed.
     wanted: list[TaskKey] = field(init=False)
     # Whether its scheduler pool counts it: one attempt per running task counts.
@@ -42,9 +44,10 @@ class Attempt:
 
     def segments(self) -> list[str]:
         """Returns the names of the segments that it reads."""
-        if not self.blocks and not self.prefetched:
+        if not self.blocks and not self.prefetched and not self.cached:
             return []
         named = [ref.segment for _, ref in self.blocks]
+        named += [ref.segment for _, ref in self.cached if ref is not None]
         return named + [name for each in self.prefetched for name in each.segments]
 
 
@@ -59,6 +62,9 @@ class Attempts:
 
     def __iter__(self) -> Iterator[Attempt]:
         return iter(self._attempts.values())
+
+    def __len__(self) -> int:
+        return len(self._attempts)
 
     def get(self, attempt: AttemptId) -> Attempt | None:
         return self._attempts.get(attempt)

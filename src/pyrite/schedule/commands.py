@@ -18,6 +18,7 @@ from pyrite.ids import (
     StageId,
 )
 from pyrite.memory import MemoryReport
+from pyrite.place.collectionreport import CollectionReport
 from pyrite.schedule.timer import Timer
 
 
@@ -49,6 +50,13 @@ class Divided(NamedTuple):
     blocks: tuple[BlockRef, ...] = ()
 
 
+class InputBlock(NamedTuple):
+    """The key of a block that a task reads from a ring, and where a pool has it."""
+
+    key: int
+    ref: BlockRef | None
+
+
 class LaunchTask(NamedTuple):
     attempt: AttemptId
     executor: ExecutorId
@@ -62,6 +70,8 @@ class LaunchTask(NamedTuple):
     prefetched: tuple[Prefetched, ...] = ()
     # Set where the task is a piece of a divided reducer, or merges the pieces.
     divided: Divided | None = None
+    # Blocks of input files that it may find in memory, or leave there.
+    cached: tuple[InputBlock, ...] = ()
 
     @property
     def completes(self) -> tuple[int, ...]:
@@ -94,7 +104,7 @@ class DeliverResult(NamedTuple):
 
     job: JobId
     partition: int
-    result: bytes | BlockRef | None
+    result: bytes | tuple[BlockRef, ...] | None
 
 
 class CountAccumulators(NamedTuple):
@@ -153,11 +163,43 @@ class ReleaseNode(NamedTuple):
     node: NodeId
 
 
+class WantExecutors(NamedTuple):
+    """Have nodes with so many executors in all, those of leaving nodes not counted: start further
+    ones, or give up those that were asked for and have not come."""
+
+    executors: int
+    leaving: tuple[NodeId, ...] = ()
+
+
+class NodeDismissed(NamedTuple):
+    """Records that a node has to leave, since it had no task for so long."""
+
+    node: NodeId
+    idle_s: float
+
+
 class TellMemory(NamedTuple):
     """The reply to MemoryAsked."""
 
     question: int
     report: MemoryReport
+
+
+class WriteCheckpoints(NamedTuple):
+    """Have the driver write RDDs from what is kept of them: after the loss of a node, the longest
+    recovery would take `longest_s`, which is above the bound."""
+
+    rdds: tuple[RddId, ...]
+    longest_s: float
+    bound_s: float
+    bytes: int
+
+
+class TellCollections(NamedTuple):
+    """The reply to CollectionsAsked."""
+
+    question: int
+    report: tuple[CollectionReport, ...]
 
 
 class DropSegments(NamedTuple):
@@ -179,6 +221,21 @@ class DropRdd(NamedTuple):
     """Have executors drop the live rows of this RDD."""
 
     rdd: RddId
+
+
+class DropRows(NamedTuple):
+    """Have one executor drop the live rows of a partition, of which others hold a copy."""
+
+    executor: ExecutorId
+    partition: Partition
+
+
+class RateRows(NamedTuple):
+    """Tell an executor whether others hold a copy of its live rows: then they are evicted first."""
+
+    executor: ExecutorId
+    partition: Partition
+    is_replica: bool
 
 
 class DropShuffle(NamedTuple):
@@ -254,6 +311,15 @@ class ShuffleLeftAlone(NamedTuple):
     small_bytes: int
 
 
+class FetchingStopped(NamedTuple):
+    """Records that no more of a stage's input is prefetched: links are so fast that it takes more
+    processor time from tasks than reducers would wait."""
+
+    stage: StageId
+    link_bytes_per_s: float
+    taken_s_per_byte: float
+
+
 class ReducersGrouped(NamedTuple):
     """Records the first group of a stage's tiny reducers.
 
@@ -269,6 +335,36 @@ class ReducersGrouped(NamedTuple):
     together: int
     together_bytes: float
     task_s: float
+
+
+class ReplicaMade(NamedTuple):
+    """Records that a task ran where its collection partition was not held, and left a replica
+    there, one of `copies` now, beside so many other collection partitions."""
+
+    partition: Partition
+    place: ExecutorId | NodeId
+    copies: int
+    contention: int
+
+
+class ReplicaDropped(NamedTuple):
+    """Records that a replica was unused for so long, or that its room was needed."""
+
+    partition: Partition
+    place: ExecutorId | NodeId
+    idle_s: float
+    copies: int
+
+
+class GroupsResized(NamedTuple):
+    """Records that a group of a collection split in two, or that two merged: their first partitions
+    and ends, and their bytes."""
+
+    collection: str
+    version: int
+    before: tuple[tuple[int, ...], ...]
+    after: tuple[tuple[int, ...], ...]
+    bytes: int
 
 
 class ReleaseBarrier(NamedTuple):
@@ -295,23 +391,46 @@ Command = (
     | MoveSegment
     | FetchParts
     | ReleaseNode
+    | WantExecutors
+    | NodeDismissed
     | TellMemory
+    | TellCollections
+    | WriteCheckpoints
     | DropSegments
     | ClearExecutor
     | DropRdd
+    | DropRows
+    | RateRows
     | DropShuffle
     | DropBroadcast
     | ForgetStage
     | ReducersPlaced
     | SizesForeseen
     | ShuffleLeftAlone
+    | FetchingStopped
     | ReducersGrouped
     | ReducerDivided
+    | GroupsResized
+    | ReplicaMade
+    | ReplicaDropped
     | ReleaseBarrier
     | SetTimer
 )
 
 # Handled at the desk, where the user's threads wait; the cluster performs all others.
-ForDesk = DeliverResult | CountAccumulators | FinishJob | TellMemory
+ForDesk = (
+    DeliverResult | CountAccumulators | FinishJob | TellMemory | TellCollections | WriteCheckpoints
+)
 # Only recorded in the story: what was decided, and by which numbers.
-ForStory = ReducersPlaced | SizesForeseen | ShuffleLeftAlone | ReducersGrouped | ReducerDivided
+ForStory = (
+    ReducersPlaced
+    | SizesForeseen
+    | ShuffleLeftAlone
+    | FetchingStopped
+    | ReducersGrouped
+    | ReducerDivided
+    | GroupsResized
+    | ReplicaMade
+    | ReplicaDropped
+    | NodeDismissed
+)

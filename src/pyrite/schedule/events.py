@@ -10,13 +10,18 @@ from pyrite.ids import (
     BroadcastId,
     ExecutorId,
     JobId,
+    NamespaceId,
     NodeId,
     Partition,
     RddId,
     ShuffleId,
 )
+from pyrite.metrics import NO_METRICS, TaskMetrics
 from pyrite.plan.stages import JobSpec
 from pyrite.schedule.timer import Timer
+
+# In a reason, before what a dead executor has printed: a story without values is cut there.
+PRINTED = "; the last that it printed:\n"
 
 
 class Failure(NamedTuple):
@@ -26,14 +31,29 @@ class Failure(NamedTuple):
     message: str
     traceback: str = ""
     error: bytes | None = None
+    # The message and the traceback without values: types and places.
+    told: str = ""
+    places: str = ""
 
 
 class Stored(NamedTuple):
-    """A partition that a task has kept: as a block, or as live rows of about `bytes` bytes."""
+    """A partition that a task has kept: in blocks, or without any as live rows of about `bytes`
+    bytes."""
 
     partition: Partition
-    ref: BlockRef | None
+    blocks: tuple[BlockRef, ...]
     bytes: int
+    # How long it took to compute, without kept partitions that it is made of.
+    delay_s: float = 0.0
+
+
+class InputNews(NamedTuple):
+    """A block of an input file that a task has put into its node's pool, or could not read there
+    any more."""
+
+    key: int
+    ref: BlockRef
+    is_lost: bool = False
 
 
 class KeptNews(NamedTuple):
@@ -45,6 +65,9 @@ class KeptNews(NamedTuple):
     found: tuple[int, int, int, int] = (0, 0, 0, 0)
     # Those that it computed because they were stored nowhere.
     computed: tuple[Partition, ...] = ()
+    # The bytes that it wrote to disk because no pool had room.
+    spilled_bytes: int = 0
+    inputs: tuple[InputNews, ...] = ()
 
 
 class JobSubmitted(NamedTuple):
@@ -62,18 +85,21 @@ class CancelRequested(NamedTuple):
 
 
 class TaskOutput(NamedTuple):
-    """The output of one partition: a small result inline, or the block of a large result or a map
-    output, with its accumulator updates."""
+    """The output of one partition: a small result inline, or the blocks of a large one, or a map
+    output; with its accumulator updates."""
 
-    result: bytes | BlockRef | None = None
+    result: bytes | tuple[BlockRef, ...] | None = None
     output: BlockRef | None = None
     accumulators: bytes | None = None
     # The encoded size of each part of the map output, one byte each (place/sizes.py).
     sizes: bytes | None = None
+    # What the row machine ran of its functions, and why it did not run others.
+    traced: tuple[str, ...] = ()
 
     def blocks(self) -> list[BlockRef]:
         """Returns the blocks of its result and map output."""
-        return [each for each in (self.output, self.result) if isinstance(each, BlockRef)]
+        result = self.result if isinstance(self.result, tuple) else ()
+        return [*result] if self.output is None else [self.output, *result]
 
 
 class TaskSucceeded(NamedTuple):
@@ -83,6 +109,7 @@ class TaskSucceeded(NamedTuple):
     attempt: AttemptId
     made: tuple[TaskOutput, ...]
     kept: KeptNews = KeptNews()
+    metrics: TaskMetrics = NO_METRICS
 
     def blocks(self) -> list[BlockRef]:
         """Returns the blocks of its results and map outputs."""
@@ -93,11 +120,13 @@ class TaskRaised(NamedTuple):
     attempt: AttemptId
     failure: Failure
     kept: KeptNews = KeptNews()
+    metrics: TaskMetrics = NO_METRICS
 
 
 class TaskCancelled(NamedTuple):
     attempt: AttemptId
     kept: KeptNews = KeptNews()
+    metrics: TaskMetrics = NO_METRICS
 
 
 class FetchFailed(NamedTuple):
@@ -112,6 +141,7 @@ class FetchFailed(NamedTuple):
     lost: tuple[tuple[int, BlockRef], ...]
     message: str
     kept: KeptNews = KeptNews()
+    metrics: TaskMetrics = NO_METRICS
 
 
 class BlockLost(NamedTuple):
@@ -129,6 +159,8 @@ class NodeJoined(NamedTuple):
     # Whether its pool may hold other nodes' partitions, and whether it runs no executors.
     lends: bool = True
     storage_only: bool = False
+    # How many executors it will have.
+    executors: int = 0
 
 
 class NodeLost(NamedTuple):
@@ -138,9 +170,17 @@ class NodeLost(NamedTuple):
     reason: str
 
 
+class NodeWithdrawn(NamedTuple):
+    """A lost node will not be back."""
+
+    node: NodeId
+
+
 class ExecutorJoined(NamedTuple):
     executor: ExecutorId
     node: NodeId
+    host: str = ""
+    pid: int = 0
 
 
 class StartFailed(NamedTuple):
@@ -154,6 +194,8 @@ class StartFailed(NamedTuple):
 class ExecutorLost(NamedTuple):
     executor: ExecutorId
     reason: str
+    # The last lines of its error output.
+    output: tuple[str, ...] = ()
 
 
 class SpaceWanted(NamedTuple):
@@ -173,6 +215,8 @@ class SpaceWanted(NamedTuple):
     to_disk: bool = True
     # Whether its node holds the rows already, so that the segment belongs on another.
     is_copy: bool = False
+    # Whether it is for a block of an input file, which gives way to everything else.
+    cached: bool = False
 
 
 class SegmentMoved(NamedTuple):
@@ -189,9 +233,15 @@ class SegmentNotMoved(NamedTuple):
 
 
 class PartsFetched(NamedTuple):
-    """A fetched segment is complete at its target."""
+    """A fetched segment is complete at its target.
+
+    The seconds that it had the network to itself, and the processor seconds that others lacked; 0
+    where nothing was measured.
+    """
 
     fetch: int
+    link_s: float = 0.0
+    taken_s: float = 0.0
 
 
 class PartsNotFetched(NamedTuple):
@@ -202,9 +252,11 @@ class PartsNotFetched(NamedTuple):
 
 
 class NodeLeaves(NamedTuple):
-    """A storage-only node should leave once its blocks are elsewhere."""
+    """A node should leave once its tasks have ended and its blocks are elsewhere, at the latest
+    when its time is over."""
 
     node: NodeId
+    by_s: float | None = None
 
 
 class MemoryAsked(NamedTuple):
@@ -231,6 +283,49 @@ class ShuffleForgotten(NamedTuple):
 
 class RddPersisted(NamedTuple):
     rdd: RddId
+    # The collection that it belongs to.
+    namespace: NamespaceId | None = None
+    # How, as users name it.
+    level: str = ""
+
+
+class NamespaceMade(NamedTuple):
+    """A collection was made, of so many partitions in so many groups."""
+
+    namespace: NamespaceId
+    name: str
+    partitions: int
+    groups: int
+    # Whether the groups split and merge with the data's size.
+    extendable: bool = False
+
+
+class NamespaceDropped(NamedTuple):
+    """A collection ended; what is kept of its RDDs stays."""
+
+    namespace: NamespaceId
+
+
+class CheckpointEnded(NamedTuple):
+    """A checkpoint that was ordered is written, or could not be."""
+
+    rdd: RddId
+    is_written: bool
+    reason: str = ""
+    # Whether it could be written another time.
+    may_retry: bool = True
+
+
+class RddReported(NamedTuple):
+    """The user asks to size the groups of the RDD's collection."""
+
+    rdd: RddId
+
+
+class CollectionsAsked(NamedTuple):
+    """The user asks for a report of the collections."""
+
+    question: int
 
 
 class RddForgotten(NamedTuple):
@@ -262,6 +357,7 @@ Event = (
     | BlockLost
     | NodeJoined
     | NodeLost
+    | NodeWithdrawn
     | ExecutorJoined
     | StartFailed
     | ExecutorLost
@@ -276,6 +372,11 @@ Event = (
     | BlocksReleased
     | ShuffleForgotten
     | RddPersisted
+    | NamespaceMade
+    | NamespaceDropped
+    | RddReported
+    | CheckpointEnded
+    | CollectionsAsked
     | RddForgotten
     | BroadcastForgotten
     | BarrierReached

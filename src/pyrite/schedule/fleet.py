@@ -41,6 +41,13 @@ class Fleet:
         self.free: Mapping[ExecutorId, Executor] = self._free
         # Sequence number of the last release.
         self.freed = 0
+        # How many executors each node should have that is there or will be back, and all of them.
+        self._planned: dict[NodeId, int] = {}
+        self._expected = 0
+        # Nodes some of whose executors have joined, left, or got or ended a task since last asked.
+        self._stirred: dict[NodeId, None] = {}
+        # How often an executor has joined or left.
+        self.changes = 0
         self._slots: list[ExecutorId | None] = []
         self._empty_slots: list[int] = []
 
@@ -69,7 +76,42 @@ class Fleet:
     def on(self, node: NodeId) -> list[Executor]:
         return list(self._on_node.get(node, {}).values())
 
+    @property
+    def planned(self) -> Mapping[NodeId, int]:
+        """How many executors each node should have, without nodes that leave for good."""
+        return self._planned
+
+    @property
+    def staying(self) -> int:
+        """How many executors the nodes should have that do not leave for good."""
+        return self._expected
+
+    @property
+    def expected(self) -> int:
+        """How many executors there will be, with those that are being started again."""
+        return max(len(self), self._expected)
+
+    def is_idle(self, node: NodeId) -> bool:
+        """Whether the node has executors, and none of them has a task."""
+        executors = self._on_node.get(node, {})
+        return bool(executors) and all(each.attempt is None for each in executors.values())
+
+    def take_stirred(self) -> list[NodeId]:
+        """Returns the nodes whose executors have changed since this was last asked."""
+        stirred = list(self._stirred)
+        self._stirred.clear()
+        return stirred
+
     # Joining and leaving
+
+    def plan(self, node: NodeId, executors: int) -> None:
+        """A node is there, perhaps again, and will have so many executors."""
+        self._expected += executors - self._planned.get(node, 0)
+        self._planned[node] = executors
+
+    def withdraw(self, node: NodeId) -> None:
+        """A node leaves with its executors, and will not be back."""
+        self._expected -= self._planned.pop(node, 0)
 
     def join(self, id: ExecutorId, node: NodeId) -> None:
         if self._empty_slots:
@@ -82,9 +124,14 @@ class Fleet:
         self._executors[id] = executor
         self._on_node.setdefault(node, {})[id] = executor
         self._counts[node] = len(self._on_node[node])
+        if self._counts[node] > self._planned.get(node, 0):
+            self.plan(node, self._counts[node])
+        self.changes += 1
         self.release(executor)
 
     def remove(self, executor: Executor) -> None:
+        self.changes += 1
+        self._stirred[executor.node] = None
         del self._executors[executor.id]
         on_node = self._on_node[executor.node]
         del on_node[executor.id]
@@ -105,10 +152,12 @@ class Fleet:
 
     def occupy(self, executor: Executor, attempt: Attempt) -> None:
         executor.attempt = attempt
+        self._stirred[executor.node] = None
         del self._free[executor.id]
 
     def release(self, executor: Executor) -> None:
         self.freed += 1
         executor.freed = self.freed
         executor.attempt = None
+        self._stirred[executor.node] = None
         self._free[executor.id] = executor

@@ -18,8 +18,14 @@ from pyrite.schedule.taskset import TaskSet
 from pyrite.schedule.turn import Turn
 
 # Upper bound of a group's expected duration, estimated from the stage's earlier tasks: input size
-# does not predict how long functions run, and reducers behind a slow one could run elsewhere.
-LONGEST_S = 0.1
+# does not predict how long functions run, and reducers behind a slow one could run elsewhere. In a
+# long stage a group may take a share of the time that is left, up to a second.
+USUAL_S = 0.1
+LEFT_SHARE = 1 / 16
+LONGEST_S = 1.0
+# Beyond so many maps a group may read more, as its parts are shorter: with the default, one of less
+# than a kilobyte costs more to request from its map's node than to read.
+USUAL_MAPS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +33,8 @@ class Inputs:
     """The input sizes of a stage's reducers: known for each, or an average in a small shuffle."""
 
     how: str
+    # The number of map outputs that each reads a part of.
+    maps: int
     total_bytes: float
     each_bytes: float = 0.0
     by_reducer: Mapping[int, int] | None = None
@@ -60,6 +68,8 @@ class Grouping:
     ) -> tuple[TaskKey, ...]:
         """Returns the tasks of one launch: `first`, and further ones from the executor's own or
         from those that any executor may take."""
+        if run.groups:
+            return self._collection_group(run, tasks, first)
         if not run.spec.shape.shuffles:
             return (first,)
         most = self._most_together(run, tasks)
@@ -87,17 +97,38 @@ class Grouping:
             )
         return found
 
+    def _collection_group(
+        self, run: StageRun, tasks: TaskSet, first: TaskKey
+    ) -> tuple[TaskKey, ...]:
+        """Returns the pending tasks of a collection's group (Stark, III-C2).
+
+        A partition that was tried before runs alone: it may be why its group failed.
+        """
+        if isinstance(first, PieceId) or tasks.was_tried(first):
+            return (first,)
+        others = [
+            task
+            for task in run.groups.get(first, ())
+            if task != first and tasks.is_pending(task) and not tasks.was_tried(task)
+        ]
+        if others:
+            probe("a group of a collection is computed as one task")
+        return tuple(sorted([first, *map(tasks.queue.take_partition, others)]))
+
     def _most_together(self, run: StageRun, tasks: TaskSet) -> int:
         """Returns the largest size of a group.
 
         That is half of an executor's share of the pending tasks, so that the rest balances fast and
-        slow executors, and no more than LONGEST_S allows.
+        slow executors, and no more than the time allows.
         """
         pace_s = tasks.together.pace_s
         if pace_s is None or run.spec.barrier or run.pieces:
             return 1
-        share = (len(tasks.pending) + 1) // (2 * len(self.fleet))
-        return share if pace_s * share <= LONGEST_S else int(LONGEST_S / pace_s)
+        waiting = len(tasks.pending) + 1
+        share = waiting // (2 * len(self.fleet))
+        left_s = pace_s * waiting / len(self.fleet)
+        most_s = max(USUAL_S, min(LONGEST_S, LEFT_SHARE * left_s))
+        return share if pace_s * share <= most_s else int(most_s / pace_s)
 
     def _inputs(self, run: StageRun, tasks: TaskSet) -> Inputs | None:
         """Returns the stage's input sizes; None where its reducers must not be grouped."""
@@ -117,19 +148,18 @@ class Grouping:
         if not all(step.inputs for step in shape.steps):
             return None
         shuffles = shape.shuffles
+        outputs = [self.outputs.of(run.spec.parents[shuffle]) for shuffle in shuffles]
+        maps = sum(len(each.refs) for each in outputs)
         forecasts = {} if run.plan is None else run.plan.forecasts
         known = [each for each in shuffles if each in forecasts and forecasts[each].how == "known"]
         if run.plan is not None and len(known) == len(shuffles):
             sizes = {index: each.size_bytes for index, each in run.plan.reducers().items()}
-            return Inputs("known", sum(sizes.values()), by_reducer=sizes)
-        total = 0
-        for shuffle in shuffles:
-            blocks = self.outputs.of(run.spec.parents[shuffle]).blocks()
-            total += sum(ref.length for ref in blocks)
+            return Inputs("known", maps, sum(sizes.values()), by_reducer=sizes)
+        total = sum(ref.length for each in outputs for ref in each.blocks())
         # A single reducer may read nearly all of it, so all of it must be small.
         if total >= self.rules.small_shuffle_bytes:
             return None
-        return Inputs("small", total, total / run.spec.partitions)
+        return Inputs("small", maps, total, total / run.spec.partitions)
 
 
 class Group:
@@ -151,6 +181,7 @@ class Group:
         self.inputs = inputs
         self.node = node
         self.bytes = 0.0
+        self.most_bytes = rules.tiny_reducers_bytes * max(1.0, inputs.maps / USUAL_MAPS)
 
     def takes(self, task: TaskKey) -> bool:
         """Adds a task if it fits.
@@ -163,7 +194,7 @@ class Group:
         size = self.inputs.of(task)
         if (
             size is None
-            or self.bytes + size > self.rules.tiny_reducers_bytes
+            or self.bytes + size > self.most_bytes
             or self.tasks.was_tried(task)
             or self.prefetcher.prefetched_for(self.run, task, self.node)
         ):

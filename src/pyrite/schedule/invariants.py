@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from pyrite.ids import NodeId, Partition, ShuffleId
+from pyrite.place.laf import KEYS
 from pyrite.schedule.taskstate import TaskState
 
 if TYPE_CHECKING:
@@ -23,7 +25,13 @@ def check(state: Scheduler) -> None:
     check_blocks(state)
     check_copies(state)
     check_divisions(state)
+    check_collections(state)
+    check_bound(state)
+    check_replicas(state)
     check_prefetched(state)
+    check_flush(state)
+    check_ranges(state)
+    check_allocation(state)
 
 
 def check_executors(state: Scheduler) -> None:
@@ -44,6 +52,31 @@ def check_executors(state: Scheduler) -> None:
     assert sorted(state.fleet._empty_slots) == empty, "an empty slot is not listed"
     order = [each.freed for each in state.fleet._free.values()]
     assert order == sorted(order), "free executors are out of order"
+
+
+def check_allocation(state: Scheduler) -> None:
+    """Wanted executors are within their bounds, idle nodes are listed, and a timer is set for what
+    is due next."""
+    allocation, rule = state.allocation, state.rules.allocation
+    planned = state.fleet._planned
+    assert state.fleet._expected == sum(planned.values())
+    for node, count in state.fleet._counts.items():
+        assert count <= planned.get(node, count), f"{node} has more executors than it should"
+    if rule is None:
+        return
+    assert min(rule.least, rule.most) <= allocation._target <= rule.most, (
+        f"{allocation._target} executors are wanted"
+    )
+    idle = {node for node in planned if state.fleet.is_idle(node)}
+    known = allocation._idle_s.keys() | allocation._holding_s.keys()
+    assert known == idle, "idle nodes are listed wrongly"
+    assert not allocation._idle_s.keys() & allocation._holding_s.keys()
+    assert allocation.waiting == 0 or allocation._adds_at_s is not None, "tasks wait in vain"
+    assert allocation._told.leaving == tuple(state.room.leaving)
+    due_s = [at_s for _, at_s in allocation._ends(rule) if at_s > state.turn.now_s]
+    if allocation._adds_at_s is not None and allocation._needed(rule) > allocation._target:
+        due_s.append(allocation._adds_at_s)
+    assert allocation._wakes_at_s <= min(due_s, default=inf), "nobody looks at what is due"
 
 
 def check_attempts(state: Scheduler) -> None:
@@ -126,6 +159,30 @@ def check_idle(state: Scheduler) -> None:
                 ), f"executor {id} is idle while partition {partition} of {run.spec} waits"
 
 
+def check_ranges(state: Scheduler) -> None:
+    """Every key has a node, and pending tasks with keys are listed by them."""
+    ranges = state.ranges
+    if ranges._laf is not None and state.fleet._executors:
+        for key in (0, KEYS // 3, KEYS - 1, *(low for low, _ in ranges._laf.hot())):
+            able = {
+                id
+                for id in state.fleet._executors
+                if any(low <= key < high for low, high in ranges.spans(id))
+                or key in ranges.cached(id)
+            }
+            assert able == {*ranges.executors(key)} != set(), f"the owners of {key} differ"
+    for run in state.stages._runs.values():
+        queue = None if run.tasks is None else run.tasks.queue
+        if queue is not None and queue.ranged is not None:
+            found = queue.ranged._sorted
+            listed = queue.ranged._pending.keys()
+            assert listed <= queue.pending.keys(), f"{run.spec} lists a task that does not wait"
+            assert found is None or {task for _, task in found} == listed
+            assert found is None or found == sorted(found)
+            blocks = [task for tasks in queue.ranged._by_block.values() for task in tasks]
+            assert sorted(map(str, blocks)) == sorted(map(str, listed))
+
+
 def check_jobs(state: Scheduler) -> None:
     for id, job in state.jobs._jobs.items():
         assert job.spec.id == id
@@ -154,15 +211,19 @@ def check_blocks(state: Scheduler) -> None:
     assert sorted(held) == sorted(listed), "holders of live rows differ between collections"
     for outputs in state.outputs:
         assert outputs.absent == sum(ref is None for ref in outputs.refs)
-    live = sum(len(refs) for refs in state.storage.kept._blocks.values()) + sum(
-        len(each.blocks()) for each in state.outputs
-    )
+    live = len(list(state.storage.kept.all_blocks()))
+    live += sum(len(each.blocks()) for each in state.outputs)
     live += sum(len(each.replicas) for each in state.outputs)
     live += len(state.replication._orders)
     divisions = [each for run in state.stages._runs.values() for each in run.divisions.values()]
     live += sum(len(each.blocks()) for each in divisions)
+    live += len(list(state.storage.inputs))
     pinned = sum(segment.live for segment in state.storage.ledger.segments.values())
     assert pinned >= live, "the ledger has dropped a block that is in use"
+    for ref in state.storage.inputs:
+        assert ref.segment in state.storage.ledger.segments, f"{ref} is cached and not there"
+    for pool in state.storage.ledger.pools.values():
+        assert pool.input_bytes <= state.rules.input_cache_bytes, f"{pool.node} caches too much"
     check_room(state)
 
 
@@ -214,6 +275,60 @@ def check_divisions(state: Scheduler) -> None:
                 )
 
 
+def check_collections(state: Scheduler) -> None:
+    """Each collection lists live RDDs once, its groups cover each partition once, and what starts
+    somewhere starts at an executor that is there."""
+    known = state.collections._collections
+    listed = {rdd: each.id for each in known.values() for rdd in each.members}
+    assert listed == state.collections._of_rdd, "RDDs and their collections differ"
+    assert listed.keys() <= state.storage._persisted
+    assert state.collections._sized.keys() <= known.keys()
+    for collection in known.values():
+        collection.tree.check()
+        homes = set(collection.homes.values())
+        ceded = {each for found in collection.ceded.values() for each in found}
+        assert homes | ceded <= state.fleet._executors.keys(), "a collection starts nowhere"
+        assert all(collection.ceded.values())
+    for run in state.stages._runs.values():
+        for index, group in run.groups.items():
+            assert index in group and all(run.groups[each] == group for each in group)
+
+
+def check_replicas(state: Scheduler) -> None:
+    """Copies that are watched are there, and no partition is watched that has one copy only."""
+    kept, replicas = state.storage.kept, state.replicas
+    shared = {
+        Partition(rdd, index)
+        for rdd, indices in kept._live.items()
+        for index, holders in indices.items()
+        if len(holders) > 1
+    }
+    assert shared == kept._shared.keys(), "partitions with several holders are miscounted"
+    for partition, copies in kept._replicas.items():
+        refs = kept.blocks(partition)
+        assert refs and copies, f"{partition} has replicas but no blocks"
+        for node, copy in copies.items():
+            assert all(ref.node == node for ref in copy), f"a copy of {partition} is in two places"
+            # The original may be there too, if it was moved: the replica goes when it is idle.
+    for partition, place in replicas._used_s:
+        if isinstance(place, str):
+            assert place in kept.block_nodes(partition), f"no copy of {partition} on {place}"
+        else:
+            assert place in kept.executors(partition) and partition in shared
+    assert all(key in replicas._used_s for key in replicas._rated)
+    assert replicas._is_timed or not replicas._used_s, "nobody looks for idle replicas"
+
+
+def check_bound(state: Scheduler) -> None:
+    """Recoveries are known of what is kept, or what that is computed from."""
+    bound = state.bound
+    for rdd in (*bound._written, *bound._writing, *bound._refused):
+        is_needed = rdd in bound._parents or rdd in state.storage._persisted
+        assert is_needed, f"a checkpoint of RDD {rdd}, which nobody needs"
+    assert not bound._written.keys() & bound._writing.keys()
+    assert state.rules.recovery_bound_s or not (bound._parents or bound._delays_s)
+
+
 def check_room(state: Scheduler) -> None:
     """Kept blocks, segments' readers and promised room agree in all collections."""
     listed = sorted(
@@ -221,11 +336,7 @@ def check_room(state: Scheduler) -> None:
         for segment, kept in state.storage.kept._in_segment.items()
         for partition in kept
     )
-    known = sorted(
-        (ref.segment, Partition(rdd, index))
-        for rdd, refs in state.storage.kept._blocks.items()
-        for index, ref in refs.items()
-    )
+    known = sorted({(ref.segment, partition) for partition, ref in state.storage.kept.all_blocks()})
     assert listed == known, "partitions in segments differ between collections"
     readers: dict[str, int] = {}
     for attempt in state.attempts._attempts.values():
@@ -271,6 +382,10 @@ def check_prefetched(state: Scheduler) -> None:
             fetched[ahead.node] = fetched.get(ahead.node, 0) + ahead.segment.bytes
         assert fetched == {node: size for node, size in unit.fetched_bytes.items() if size}
         check_unit(unit)
+    listed = [each for each in state.segments._by_fetch.values() if each.unit in units]
+    assert sum(len(each.maps) for each in listed) == sum(
+        len(found) for unit in units for found in unit.of_map.values()
+    ), "segments differ from the maps that units list"
     assert on_way == {node: size for node, size in state.segments._to_node.items() if size}
     assert sent == {node: size for node, size in state.segments._from_node.items() if size}
     for id, run in state.plans._runs.items():
@@ -285,6 +400,8 @@ def check_prefetched(state: Scheduler) -> None:
 
 def check_unit(unit: Unit) -> None:
     """A unit fetches no part twice, and nothing for reducers that are done."""
+    for route, count in unit.landed.items():
+        assert count <= unit.seen.get(route, 0), f"round {unit.number}: more came than was ordered"
     wanted = [ahead for ahead in unit.segments if not ahead.unwanted]
     assert unit.unfinished or not wanted, f"round {unit.number} is over and has {wanted}"
     assert unit.admitted or not wanted, f"round {unit.number} was given up and has {wanted}"
@@ -294,3 +411,32 @@ def check_unit(unit: Unit) -> None:
             parts = there.setdefault((each.node, each.shuffle, number), set())
             assert parts.isdisjoint(each.parts), f"round {unit.number} has a part twice"
             parts |= each.parts
+
+
+def check_flush(state: Scheduler) -> None:
+    """Outputs that leave memory are in flight to nobody, and bytes in memory are counted right."""
+    moving = {
+        state.storage.ledger.moves[id].source.name: outputs
+        for id, outputs in state.flush._moves.items()
+    }
+    travelling = {
+        (each.shuffle, index)
+        for each in state.segments._by_fetch.values()
+        if not (each.is_here or each.unwanted)
+        for index in each.maps
+    }
+    for name, outputs in moving.items():
+        segment = state.storage.ledger.segments[name]
+        assert segment.moving and segment.sealed and not segment.kept, f"{name} is half moved"
+        for output in outputs:
+            ref = state.flush._ref(output)
+            assert ref is None or ref.segment != name or output not in travelling, (
+                f"output {output} leaves memory while it is fetched"
+            )
+    for shuffle in state.outputs:
+        held: dict[NodeId, int] = {}
+        for ref in shuffle.blocks():
+            if ref.medium == "memory":
+                held[ref.node] = held.get(ref.node, 0) + ref.length
+        counted = {node: size for node, size in shuffle.memory_bytes.items() if size}
+        assert held == counted, f"shuffle {shuffle.shuffle} miscounts its bytes in memory"

@@ -11,6 +11,7 @@ from pyrite.probe import probe
 from pyrite.schedule import events as ev
 from pyrite.schedule import reports
 from pyrite.schedule.attempts import Attempts
+from pyrite.schedule.collections import Collections
 from pyrite.schedule.commands import FinishJob, ForgetStage
 from pyrite.schedule.divider import Divider
 from pyrite.schedule.fleet import Fleet
@@ -20,6 +21,7 @@ from pyrite.schedule.outputs import Outputs
 from pyrite.schedule.prefetch.planner import ReducePlanner
 from pyrite.schedule.prefetch.prefetcher import Prefetcher
 from pyrite.schedule.queue import StageQueue
+from pyrite.schedule.recoverybound import RecoveryBound
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.speculation import Speculation
 from pyrite.schedule.stages import Job, StageRun, Stages
@@ -44,6 +46,8 @@ class Jobs:
         outputs: Outputs,
         storage: Storage,
         attempts: Attempts,
+        collections: Collections,
+        bound: RecoveryBound,
         locality: Locality,
         planner: ReducePlanner,
         prefetcher: Prefetcher,
@@ -60,6 +64,8 @@ class Jobs:
         self.outputs = outputs
         self.storage = storage
         self.attempts = attempts
+        self.collections = collections
+        self.bound = bound
         self.locality = locality
         self.planner = planner
         self.prefetcher = prefetcher
@@ -169,12 +175,16 @@ class Jobs:
             return
         partitions = self.stages.unfinished(run)
         # A job may be submitted before the first executor has joined.
-        slots = max(len(self.fleet.slots), self.rules.executors)
-        if run.spec.barrier and len(partitions) > slots:
-            self.fail(run, reports.barrier_too_wide(run.spec, slots))
+        slots = self.fleet.expected
+        if run.spec.barrier and len(partitions) > self.most_executors:
+            self.fail(run, reports.barrier_too_wide(run.spec, self.most_executors))
             return
         self.planner.start(run)
+        partitions = self.planner.in_order(run, partitions)
         preferences = self.locality.prefer(run.spec, partitions, slots)
+        run.groups = preferences.groups
+        if preferences.ranges is not None and preferences.keys:
+            preferences.ranges.came(preferences.keys.values())
         run.tasks = TaskSet(
             run.spec.id,
             self.divider.divide(run, partitions),
@@ -185,6 +195,20 @@ class Jobs:
         )
         if not partitions:
             self.finish(run)
+
+    @property
+    def most_executors(self) -> int:
+        """How many executors there may ever be."""
+        rule = self.rules.allocation
+        return self.fleet.expected if rule is None else max(self.fleet.expected, rule.most)
+
+    def judge_barriers(self) -> None:
+        """Fails barrier stages whose tasks can't run at once any more: nodes have left."""
+        most = self.most_executors
+        for run in [each for each in self.stages if each.spec.barrier]:
+            if run in self.stages and run.tasks is not None and len(run.tasks.pending) > most:
+                probe("a barrier stage waits for executors that have left")
+                self.fail(run, reports.barrier_too_wide(run.spec, most))
 
     def _start_again(self, run: StageRun, tasks: TaskSet) -> None:
         tasks.paused = False
@@ -198,6 +222,8 @@ class Jobs:
         """Ends a stage whose tasks are all done: ends its job, or resumes stages that wait for
         it."""
         self.forget(run)
+        self.collections.materialised(run.spec)
+        self.bound.materialised(run.spec)
         for job in run.jobs.values():
             job.stages.pop(run.spec.id, None)
         shuffle = run.spec.writes

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, KeysView
 
 from pyrite.blocks.pool import Segment
 from pyrite.ids import BlockRef, ExecutorId, NodeId, Partition, RddId
+from pyrite.probe import probe
 
 
 class Kept:
@@ -14,8 +15,17 @@ class Kept:
     def __init__(self) -> None:
         self._live: dict[RddId, dict[int, list[ExecutorId]]] = {}
         self._held: dict[ExecutorId, dict[Partition, None]] = {}
-        self._blocks: dict[RddId, dict[int, BlockRef]] = {}
+        # In order: a large partition takes several.
+        self._blocks: dict[RddId, dict[int, tuple[BlockRef, ...]]] = {}
         self._in_segment: dict[str, dict[Partition, None]] = {}
+        # Further copies of partitions in blocks, by the node that holds all of it.
+        self._replicas: dict[Partition, dict[NodeId, tuple[BlockRef, ...]]] = {}
+        # The partitions whose live rows several executors hold.
+        self._shared: dict[Partition, None] = {}
+        # The estimated bytes of live rows.
+        self._live_bytes: dict[RddId, dict[int, int]] = {}
+        # Grows with each change.
+        self.changes = 0
 
     def __bool__(self) -> bool:
         return bool(self._live or self._blocks)
@@ -32,13 +42,55 @@ class Kept:
         """The RDDs that have a partition in a block."""
         return self._blocks.keys()
 
-    def blocks_of(self, rdd: RddId) -> Iterable[BlockRef]:
-        return self._blocks[rdd].values()
+    def sizes_of(self, rdd: RddId) -> Iterator[int]:
+        """The bytes of each of the RDD's partitions that are in blocks."""
+        return (sum(ref.length for ref in refs) for refs in self._blocks[rdd].values())
+
+    def sizes_by_index(self, rdd: RddId) -> dict[int, int]:
+        """The bytes of each of the RDD's kept partitions."""
+        sizes = dict(self._live_bytes.get(rdd, {}))
+        for index, refs in self._blocks.get(rdd, {}).items():
+            sizes[index] = sum(ref.length for ref in refs)
+        return sizes
+
+    def live_of(self, rdd: RddId) -> Iterable[tuple[int, list[ExecutorId]]]:
+        """The RDD's partitions that are held as live rows, and who holds them."""
+        return self._live.get(rdd, {}).items()
+
+    def shared(self) -> Iterable[Partition]:
+        """The partitions whose live rows several executors hold."""
+        return self._shared
+
+    def blocks_of(self, rdd: RddId) -> Iterable[tuple[int, tuple[BlockRef, ...]]]:
+        """The RDD's partitions that are in blocks."""
+        return self._blocks.get(rdd, {}).items()
+
+    def block_nodes(self, partition: Partition) -> list[NodeId]:
+        """The nodes that hold the partition's blocks, each once."""
+        nodes = dict.fromkeys(ref.node for ref in self.blocks(partition))
+        return list(nodes | dict.fromkeys(self._replicas.get(partition, ())))
+
+    def is_replica(self, partition: Partition, node: NodeId) -> bool:
+        """Whether the node holds a copy of the partition's blocks that is not the only one."""
+        return node in self._replicas.get(partition, ())
+
+    def replicas(self) -> list[tuple[Partition, NodeId]]:
+        """The partitions in blocks that have further copies, and the nodes of these."""
+        return [(each, node) for each, nodes in self._replicas.items() for node in nodes]
+
+    def blocks_near(self, partition: Partition, node: NodeId) -> tuple[BlockRef, ...]:
+        """The partition's blocks: its copy on the node, if there is one."""
+        return self._replicas.get(partition, {}).get(node) or self.blocks(partition)
 
     def all_blocks(self) -> Iterator[tuple[Partition, BlockRef]]:
         for rdd, blocks in self._blocks.items():
-            for index, ref in blocks.items():
-                yield Partition(rdd, index), ref
+            for index, refs in blocks.items():
+                for ref in refs:
+                    yield Partition(rdd, index), ref
+        for partition, copies in self._replicas.items():
+            for refs in copies.values():
+                for ref in refs:
+                    yield partition, ref
 
     def in_segment(self, segment: str) -> Iterable[Partition]:
         """The partitions whose blocks are in a segment."""
@@ -47,94 +99,167 @@ class Kept:
     def executors(self, partition: Partition) -> list[ExecutorId]:
         return self._live.get(partition.rdd, {}).get(partition.index, [])
 
-    def block(self, partition: Partition) -> BlockRef | None:
-        return self._blocks.get(partition.rdd, {}).get(partition.index)
+    def blocks(self, partition: Partition) -> tuple[BlockRef, ...]:
+        """The partition's blocks, in the order of its rows."""
+        return self._blocks.get(partition.rdd, {}).get(partition.index, ())
 
-    def has_block(self, partition: Partition) -> bool:
-        return self.block(partition) is not None
+    def holds_live(self, executor: ExecutorId) -> bool:
+        """Whether the executor holds live rows."""
+        return executor in self._held
+
+    def has_blocks(self, partition: Partition) -> bool:
+        return bool(self.blocks(partition))
 
     def is_live(self, partition: Partition) -> bool:
         return bool(self.executors(partition))
 
     def is_there(self, partition: Partition) -> bool:
-        return self.has_block(partition) or self.is_live(partition)
+        return self.has_blocks(partition) or self.is_live(partition)
 
-    def add_live(self, partition: Partition, executor: ExecutorId) -> None:
+    def add_live(self, partition: Partition, executor: ExecutorId, size: int = 0) -> None:
+        self.changes += 1
+        self._live_bytes.setdefault(partition.rdd, {})[partition.index] = size
         holders = self._live.setdefault(partition.rdd, {}).setdefault(partition.index, [])
         if executor not in holders:
             holders.append(executor)
+            if len(holders) == 2:
+                self._shared[partition] = None
             self._held.setdefault(executor, {})[partition] = None
 
     def drop_live(self, partition: Partition, executor: ExecutorId) -> None:
         indices = self._live.get(partition.rdd)
         if indices is None or executor not in indices.get(partition.index, ()):
             return
+        self.changes += 1
         self._unhold(partition, executor)
         indices[partition.index].remove(executor)
+        if len(indices[partition.index]) == 1:
+            del self._shared[partition]
         if not indices[partition.index]:
-            del indices[partition.index]
+            del indices[partition.index], self._live_bytes[partition.rdd][partition.index]
         if not indices:
-            del self._live[partition.rdd]
+            del self._live[partition.rdd], self._live_bytes[partition.rdd]
 
-    def set_block(self, partition: Partition, ref: BlockRef) -> bool:
-        """Records a partition's block; returns False where it has one already."""
+    def set_blocks(self, partition: Partition, refs: tuple[BlockRef, ...]) -> bool:
+        """Records a partition's blocks; returns False where it has some already."""
         indices = self._blocks.setdefault(partition.rdd, {})
         if partition.index in indices:
             return False
-        indices[partition.index] = ref
-        self._in_segment.setdefault(ref.segment, {})[partition] = None
+        self.changes += 1
+        indices[partition.index] = refs
+        for ref in refs:
+            self._in_segment.setdefault(ref.segment, {})[partition] = None
         return True
 
-    def drop_block(self, partition: Partition, ref: BlockRef) -> bool:
-        indices = self._blocks.get(partition.rdd)
-        if indices is None or indices.get(partition.index) != ref:
-            return False
-        del indices[partition.index]
-        if not indices:
+    def drop_blocks(self, partition: Partition) -> tuple[BlockRef, ...]:
+        """Forgets and returns the partition's blocks: without one of them the others are of no
+        use. A replica takes their place."""
+        self.changes += 1
+        indices = self._blocks.get(partition.rdd, {})
+        refs = indices.pop(partition.index, ())
+        self._unlist(partition, refs)
+        copies = self._replicas.get(partition)
+        if copies:
+            probe("a replica takes the place of lost blocks")
+            indices[partition.index] = copies.pop(next(iter(copies)))
+            if not copies:
+                del self._replicas[partition]
+        elif refs and not indices:
             del self._blocks[partition.rdd]
-        self._unlist(partition, ref)
+        return refs
+
+    def add_replica(self, partition: Partition, refs: tuple[BlockRef, ...]) -> bool:
+        """Records a further copy, which is on one node; returns False where that has one."""
+        node = refs[0].node
+        if not self.has_blocks(partition) or node in self.block_nodes(partition):
+            return False
+        self.changes += 1
+        self._replicas.setdefault(partition, {})[node] = refs
+        for ref in refs:
+            self._in_segment.setdefault(ref.segment, {})[partition] = None
         return True
 
-    def drop_segment(self, segment: str) -> list[tuple[Partition, BlockRef]]:
-        """Forgets the partitions in a segment, and returns them with their blocks."""
-        dropped = []
-        for partition in list(self._in_segment.get(segment, ())):
-            ref = self._blocks[partition.rdd][partition.index]
-            self.drop_block(partition, ref)
-            dropped.append((partition, ref))
-        return dropped
+    def drop_replica(self, partition: Partition, node: NodeId) -> tuple[BlockRef, ...]:
+        """Forgets and returns the blocks of a copy; never those of the last one."""
+        self.changes += 1
+        copies = self._replicas[partition]
+        refs = copies.pop(node)
+        if not copies:
+            del self._replicas[partition]
+        self._unlist(partition, refs)
+        return refs
+
+    def replicas_in(self, segment: str) -> list[tuple[Partition, NodeId]]:
+        """The copies in a segment that are not the only ones."""
+        return [
+            (partition, node)
+            for partition in self._in_segment.get(segment, ())
+            for node, refs in self._replicas.get(partition, {}).items()
+            if refs[0].segment == segment
+        ]
+
+    def drop_segment(self, segment: str) -> list[tuple[Partition, tuple[BlockRef, ...]]]:
+        """Forgets the copies with a block in a segment; returns their partitions, with all blocks
+        of these copies."""
+        dropped = [
+            (partition, self.drop_replica(partition, node))
+            for partition, node in self.replicas_in(segment)
+        ]
+        partitions = list(self._in_segment.get(segment, ()))
+        return dropped + [(partition, self.drop_blocks(partition)) for partition in partitions]
 
     def relocate(self, segment: str, target: Segment) -> None:
         """Points the blocks of a segment to its copy, at the same offsets."""
         moved = self._in_segment.pop(segment, None)
         if moved is None:
             return
+        self.changes += 1
         self._in_segment[target.name] = moved
         for rdd, index in moved:
-            ref = self._blocks[rdd][index]
-            self._blocks[rdd][index] = ref._replace(
-                node=target.place, segment=target.name, medium=target.medium
+            self._blocks[rdd][index] = tuple(
+                ref._replace(node=target.place, segment=target.name, medium=target.medium)
+                if ref.segment == segment
+                else ref
+                for ref in self._blocks[rdd][index]
             )
 
     def forget_executor(self, executor: ExecutorId) -> None:
         for partition in list(self._held.get(executor, ())):
             self.drop_live(partition, executor)
 
-    def forget_node(self, node: NodeId) -> None:
-        """Forgets the blocks of a lost node."""
-        for rdd, indices in list(self._blocks.items()):
-            for index, ref in list(indices.items()):
-                if ref.node == node:
-                    self.drop_block(Partition(rdd, index), ref)
+    def forget_node(self, node: NodeId) -> list[tuple[Partition, tuple[BlockRef, ...]]]:
+        """Forgets the copies with a block on a lost node; returns their partitions, with all blocks
+        of these copies."""
+        dropped = [
+            (partition, self.drop_replica(partition, place))
+            for partition, place in self.replicas()
+            if place == node
+        ]
+        lost = [
+            Partition(rdd, index)
+            for rdd, indices in self._blocks.items()
+            for index, refs in indices.items()
+            if any(ref.node == node for ref in refs)
+        ]
+        return dropped + [(partition, self.drop_blocks(partition)) for partition in lost]
 
-    def forget_rdd(self, rdd: RddId) -> Iterable[BlockRef]:
+    def forget_rdd(self, rdd: RddId) -> list[BlockRef]:
+        self.changes += 1
+        self._live_bytes.pop(rdd, None)
         for index, holders in self._live.pop(rdd, {}).items():
+            self._shared.pop(Partition(rdd, index), None)
             for executor in holders:
                 self._unhold(Partition(rdd, index), executor)
+        copies = [
+            ref
+            for partition, node in self.replicas()
+            if partition.rdd == rdd
+            for ref in self.drop_replica(partition, node)
+        ]
         blocks = self._blocks.pop(rdd, {})
-        for index, ref in blocks.items():
-            self._unlist(Partition(rdd, index), ref)
-        return blocks.values()
+        for index, refs in blocks.items():
+            self._unlist(Partition(rdd, index), refs)
+        return copies + [ref for refs in blocks.values() for ref in refs]
 
     def count(self, rdd: RddId) -> int:
         """Returns the number of the RDD's kept partitions."""
@@ -149,8 +274,9 @@ class Kept:
         if not held:
             del self._held[executor]
 
-    def _unlist(self, partition: Partition, ref: BlockRef) -> None:
-        listed = self._in_segment[ref.segment]
-        del listed[partition]
-        if not listed:
-            del self._in_segment[ref.segment]
+    def _unlist(self, partition: Partition, refs: tuple[BlockRef, ...]) -> None:
+        for segment in {ref.segment: None for ref in refs}:
+            listed = self._in_segment[segment]
+            del listed[partition]
+            if not listed:
+                del self._in_segment[segment]

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyrite.ids import BlockRef, Partition, StageId, TaskKey, partition_of
+from pyrite.ids import BlockRef, NodeId, Partition, ShuffleId, StageId, TaskKey, partition_of
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule import reports
 from pyrite.schedule.attempts import Attempt, Attempts
-from pyrite.schedule.commands import LaunchTask, SetTimer
+from pyrite.schedule.collections import Collections
+from pyrite.schedule.commands import InputBlock, LaunchTask, Prefetched, SetTimer
 from pyrite.schedule.divider import Divider
 from pyrite.schedule.fleet import Executor, Fleet
 from pyrite.schedule.grouping import Grouping
 from pyrite.schedule.health import Health
 from pyrite.schedule.jobs import Jobs
+from pyrite.schedule.keyranges import KeyRanges
 from pyrite.schedule.outputs import Outputs
 from pyrite.schedule.prefetch.planner import ReducePlanner
 from pyrite.schedule.prefetch.prefetcher import Prefetcher
 from pyrite.schedule.queue import StageQueue
+from pyrite.schedule.replicas import Replicas
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.stages import StageRun, Stages
 from pyrite.schedule.storage import Storage
 from pyrite.schedule.taskset import TaskSet
 from pyrite.schedule.timer import LocalityWait
 from pyrite.schedule.turn import Turn
+
+# Up to this share of its limit, cached input is taken in whatever its key is.
+ROOMY = 0.75
 
 
 class Launcher:
@@ -44,7 +50,10 @@ class Launcher:
         prefetcher: Prefetcher,
         divider: Divider,
         grouping: Grouping,
+        collections: Collections,
+        replicas: Replicas,
         jobs: Jobs,
+        ranges: KeyRanges,
     ) -> None:
         self.turn = turn
         self.rules = rules
@@ -59,7 +68,10 @@ class Launcher:
         self.prefetcher = prefetcher
         self.divider = divider
         self.grouping = grouping
+        self.collections = collections
+        self.replicas = replicas
         self.jobs = jobs
+        self.ranges = ranges
 
     def launch(self) -> None:
         """Launches as many tasks as the free executors can take."""
@@ -106,6 +118,7 @@ class Launcher:
                 self._wait_or_give_up(run, tasks)
 
     def _launch_own(self, run: StageRun, tasks: TaskSet) -> Iterator[None]:
+        tasks.queue.follow_ranges()
         for executor in self._with_own_tasks(tasks):
             if executor.attempt is None and not self._is_excluded(run, executor):
                 refused = self.health.refused(run.spec.id, executor.id)
@@ -131,7 +144,8 @@ class Launcher:
         return found
 
     def _launch_any(self, run: StageRun, tasks: TaskSet) -> Iterator[None]:
-        for executor in self.fleet.freed_since(tasks.queue.offered_before(self.turn.now_s)):
+        offered = tasks.queue.offered_before(self.turn.now_s)
+        for executor in self._by_contention(run, self.fleet.freed_since(offered)):
             if not tasks.gives_any(self.turn.now_s):
                 return
             if executor.attempt is None and not self._is_excluded(run, executor):
@@ -143,6 +157,13 @@ class Launcher:
                     yield
         tasks.queue.all_offered(self.fleet.freed, self.turn.now_s)
 
+    def _by_contention(self, run: StageRun, executors: list[Executor]) -> list[Executor]:
+        """Orders the executors that take a collection's tasks from others (Stark, algorithm 1)."""
+        if not run.groups or len(executors) < 2:
+            return executors
+        counts = self.collections.counts()
+        return sorted(executors, key=lambda each: counts.get(each.id, 0))
+
     def _wait_or_give_up(self, run: StageRun, tasks: TaskSet) -> None:
         queue = tasks.queue
         until_s = None if tasks.paused else queue.waits_until_s()
@@ -151,7 +172,7 @@ class Launcher:
             queue.wakes_at_s = until_s
             self.turn.add(SetTimer(LocalityWait(run.spec.id), until_s))
         # Executors that are still starting may be usable.
-        complete = len(self.fleet) >= max(1, self.rules.executors)
+        complete = len(self.fleet) >= max(1, self.fleet.expected)
         seen = self.health.changes, len(self.fleet)
         if complete and queue.judged != seen:
             queue.judged = seen
@@ -191,6 +212,9 @@ class Launcher:
                 list(tasks.pending), list(self.fleet.free.values()), strict=False
             ):
                 self._start(run, tasks, executor, (tasks.queue.take(task),))
+        elif len(tasks.pending) > self.jobs.most_executors:
+            # It starts again, and nodes have left since it first did.
+            self.jobs.judge_barriers()
 
     def _start(
         self, run: StageRun, tasks: TaskSet, executor: Executor, keys: tuple[TaskKey, ...]
@@ -211,14 +235,19 @@ class Launcher:
         self.fleet.occupy(executor, attempt)
         tasks.launch(attempt)
         partitions = tuple(map(partition_of, keys))
-        attempt.blocks = self._kept_blocks(run.spec, partitions[0])
+        attempt.blocks = self._kept_blocks(run.spec, partitions, executor.node)
         if run.plan is not None:
-            attempt.prefetched = self.prefetcher.prefetched_for(run, partitions[0], executor.node)
+            attempt.prefetched = self._prefetched_for(run, partitions, executor)
             for index in partitions:
                 self.prefetcher.reducer_launched(run, index)
+        if run.spec.shape.has_keys:
+            attempt.cached = self._cached_inputs(run.spec, partitions, executor)
         for segment in attempt.segments():
             self.storage.ledger.use(segment)
         divided = self.divider.divided(run, first) if run.divisions else None
+        if run.groups:
+            self.collections.launched(run.spec, partitions, executor.id)
+            self.replicas.launched(run.spec, attempt, executor)
         self.turn.add(
             LaunchTask(
                 attempt.id,
@@ -231,18 +260,61 @@ class Launcher:
                 attempt.blocks,
                 attempt.prefetched,
                 divided,
+                attempt.cached,
             )
         )
 
+    def _cached_inputs(
+        self, spec: StageSpec, partitions: tuple[int, ...], executor: Executor
+    ) -> tuple[InputBlock, ...]:
+        """Returns where a task that starts finds the blocks of its keys."""
+        if not self.rules.input_cache_bytes:
+            return ()
+        keys = [key for index in partitions if (key := spec.shape.key(index)) is not None]
+        found = [InputBlock(key, self._cached_input(key, executor.node)) for key in keys]
+        for each in found:
+            self.storage.book.read_input(each.ref is not None)
+        return tuple(each for each in found if self._stays(each, executor))
+
+    def _stays(self, block: InputBlock, executor: Executor) -> bool:
+        """Whether a block may stay in memory: one of another range takes no room from those of the
+        own one."""
+        if block.ref is not None or self.rules.laf is None:
+            return True
+        pool = self.storage.ledger.pools.get(executor.node)
+        has_room = pool is not None and pool.input_bytes < self.rules.input_cache_bytes * ROOMY
+        return has_room or self.ranges.includes(executor.id, block.key)
+
+    def _cached_input(self, key: int, node: NodeId) -> BlockRef | None:
+        found = self.storage.inputs.find(key, node)
+        if found is None and self.rules.laf is not None and self.rules.laf.migrates:
+            near = (self.storage.inputs.find(key, n) for n in self.ranges.neighbours(node))
+            found = next((each for each in near if each is not None), None)
+        return found
+
+    def _prefetched_for(
+        self, run: StageRun, partitions: tuple[int, ...], executor: Executor
+    ) -> tuple[Prefetched, ...]:
+        """Returns the prefetched segments of all of the attempt's partitions, each once."""
+        if len(partitions) == 1:
+            return self.prefetcher.prefetched_for(run, partitions[0], executor.node)
+        found: dict[ShuffleId, dict[str, None]] = {}
+        for index in partitions:
+            for shuffle, segments in self.prefetcher.prefetched_for(run, index, executor.node):
+                found.setdefault(shuffle, {}).update(dict.fromkeys(segments))
+        return tuple(Prefetched(shuffle, tuple(names)) for shuffle, names in found.items())
+
     def _kept_blocks(
-        self, spec: StageSpec, partition: int
+        self, spec: StageSpec, partitions: tuple[int, ...], node: NodeId
     ) -> tuple[tuple[Partition, BlockRef], ...]:
         kept = self.storage.kept
         rdds = kept.block_rdds()
         if not rdds or spec.shape.rdds.isdisjoint(rdds):
             return ()
-        return tuple(
-            (each, ref)
-            for each in spec.shape.kept_partitions(partition, rdds, kept.has_block)
-            if (ref := kept.block(each)) is not None
+        # A task may come upon a partition more than once.
+        wanted = dict.fromkeys(
+            partition
+            for index in partitions
+            for partition in spec.shape.kept_partitions(index, rdds, kept.has_blocks)
         )
+        return tuple((each, ref) for each in wanted for ref in kept.blocks_near(each, node))

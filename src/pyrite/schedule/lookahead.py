@@ -88,6 +88,6 @@ class Lookahead:
         for rdd in self.kept.block_rdds():
             missing = partitions.get(rdd, 0) - self.kept.count(rdd)
             if missing > 0:
-                sample = [ref.length for ref in islice(self.kept.blocks_of(rdd), SAMPLE)]
+                sample = list(islice(self.kept.sizes_of(rdd), SAMPLE))
                 expected += missing * sum(sample) // len(sample)
         return expected

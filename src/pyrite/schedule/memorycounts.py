@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyrite.blocks.ledger import Ledger
 from pyrite.blocks.pool import Pool
 from pyrite.ids import RddId
-from pyrite.memory import Hits, MemoryReport, NodeMemory
+from pyrite.memory import Hits, InputHits, MemoryReport, NodeMemory
 from pyrite.schedule.events import KeptNews
 
 
@@ -18,11 +18,13 @@ class MemoryCounts:
         self.fetched_bytes = 0
         self.spilled_bytes = 0
         self.dropped_bytes = 0
+        self.inputs = InputHits()
         # Partitions computed at least once: the first time is not a cache miss.
         self.computed: dict[RddId, set[int]] = {}
 
     def add(self, news: KeptNews) -> None:
         again = 0
+        self.spilled_bytes += news.spilled_bytes
         for rdd, index in news.computed:
             known = self.computed.setdefault(rdd, set())
             again += index in known
@@ -38,6 +40,11 @@ class MemoryCounts:
                 hits.recomputed + again,
             )
 
+    def read_input(self, is_found: bool) -> None:
+        """Counts a task that reads a block of a ring."""
+        found, read = self.inputs
+        self.inputs = InputHits(found + is_found, read + (not is_found))
+
     def forget_rdd(self, rdd: RddId) -> None:
         self.computed.pop(rdd, None)
 
@@ -49,6 +56,7 @@ class MemoryCounts:
             self.dropped_bytes,
             self.hits,
             self.fetched_bytes,
+            self.inputs,
         )
 
 
@@ -63,7 +71,9 @@ def node_memory(pool: Pool) -> NodeMemory:
         pool.storage_only,
         pool.capacity_bytes,
         pool.used_bytes,
-        pool.used_bytes - pool.own_bytes,
+        pool.used_bytes - pool.own_bytes - pool.input_bytes,
         pool.borrowed_bytes,
         dict(sorted(rdds.items())),
+        pool.input_bytes,
+        pool.leaves,
     )

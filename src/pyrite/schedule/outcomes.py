@@ -16,6 +16,7 @@ from pyrite.schedule.outputs import Outputs, ShuffleOutputs
 from pyrite.schedule.prefetch.planner import ReducePlanner
 from pyrite.schedule.prefetch.prefetcher import Prefetcher
 from pyrite.schedule.queue import StageQueue
+from pyrite.schedule.recoverybound import RecoveryBound
 from pyrite.schedule.replication import Replication
 from pyrite.schedule.room import Room
 from pyrite.schedule.rules import Rules
@@ -40,6 +41,7 @@ class Outcomes:
         queue: StageQueue[StageRun],
         outputs: Outputs,
         storage: Storage,
+        bound: RecoveryBound,
         room: Room,
         attempts: Attempts,
         planner: ReducePlanner,
@@ -57,6 +59,7 @@ class Outcomes:
         self.queue = queue
         self.outputs = outputs
         self.storage = storage
+        self.bound = bound
         self.room = room
         self.attempts = attempts
         self.planner = planner
@@ -84,6 +87,9 @@ class Outcomes:
         self.storage.learn(executor.id, event.kept)
         tasks = attempt.tasks
         run = self.stages.of(tasks)
+        if run is not None:
+            task_s = (self.turn.now_s - attempt.started_s) / len(attempt.keys)
+            self.bound.learn(run.spec, event.kept, task_s)
         if tasks is None:
             return None
         tasks.finish(attempt)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from pyrite.blocks.pool import Segment
 from pyrite.ids import BlockRef, Medium, NodeId, ShuffleId
 from pyrite.plan.stages import StageSpec
 from pyrite.probe import probe
@@ -43,6 +44,13 @@ class ShuffleOutputs:
         self.epoch = 0
         # Maps in the order in which their outputs appeared in each place; lost ones included.
         self.came: dict[OutputPlace, list[int]] = {}
+        # Whether an output may be listed there more than once: it was recomputed, or has moved.
+        self.listed_again = False
+        # The bytes of outputs in each node's memory.
+        self.memory_bytes: dict[NodeId, int] = {}
+        # How many outputs their tasks have written to memory, and in all.
+        self._written_to_memory = 0
+        self._written = 0
         # Whether the stages that wait for the shuffle have been placed by its first outputs.
         self.foreseen = False
         self.counted: set[int] = set()
@@ -64,22 +72,17 @@ class ShuffleOutputs:
     def to_come_share(self) -> float:
         """Estimates the fraction of the shuffle that is still to be written to memory, from the
         maps that are done."""
-        seen = len(self.refs) - self.absent
-        if not seen:
+        if self.absent == len(self.refs):
             return 1.0
-        there = self.came.items()
-        in_memory = sum(len(blocks) for place, blocks in there if place.medium == "memory")
-        in_all = sum(map(len, self.came.values()))
-        return self.absent / len(self.refs) * in_memory / in_all
+        return self.absent / len(self.refs) * self._written_to_memory / self._written
 
     def in_memory(self) -> dict[NodeId, float]:
-        """Returns, by node, the fraction of its outputs that is in memory."""
-        found: dict[NodeId, float] = {}
-        for place, blocks in self.came.items():
-            if place.medium == "memory":
-                on_disk = len(self.came.get(OutputPlace(place.node, "disk"), ()))
-                found[place.node] = len(blocks) / (len(blocks) + on_disk)
-        return found
+        """Returns, by node, the fraction of its outputs' bytes that is in memory."""
+        total: dict[NodeId, int] = {}
+        for ref in self.blocks():
+            total[ref.node] = total.get(ref.node, 0) + ref.length
+        in_memory = self.memory_bytes.items()
+        return {node: size / total[node] for node, size in in_memory if size}
 
     def missing(self) -> list[int]:
         return [index for index, ref in enumerate(self.refs) if ref is None]
@@ -87,11 +90,12 @@ class ShuffleOutputs:
     def add(self, index: int, ref: BlockRef, sizes: bytes | None = None) -> None:
         """Records a new output."""
         assert self.refs[index] is None
-        self.refs[index] = ref
+        self._point(index, ref)
         self.sizes[index] = sizes
         self.doubted.pop(index, None)
         self.absent -= 1
-        self._note(index, ref)
+        self._written += 1
+        self._written_to_memory += ref.medium == "memory"
 
     def sized(self, index: int) -> tuple[BlockRef, bytes] | None:
         """Returns an output and its encoded sizes, if it exists and reported them."""
@@ -102,8 +106,30 @@ class ShuffleOutputs:
         """Returns the blocks of the outputs that exist."""
         return [ref for ref in self.refs if ref is not None]
 
-    def _note(self, index: int, ref: BlockRef) -> None:
-        self.came.setdefault(OutputPlace(ref.node, ref.medium), []).append(index)
+    def _point(self, index: int, ref: BlockRef | None) -> None:
+        """Points an output to its block, if it has one, and lists it where that is."""
+        before = self.refs[index]
+        if before is not None and before.medium == "memory":
+            self.memory_bytes[before.node] -= before.length
+        self.refs[index] = ref
+        if ref is not None:
+            if ref.medium == "memory":
+                self.memory_bytes[ref.node] = self.memory_bytes.get(ref.node, 0) + ref.length
+            self.came.setdefault(OutputPlace(ref.node, ref.medium), []).append(index)
+
+    def list_again(self, index: int) -> None:
+        """Lists an output anew where it is: whoever has passed it over may have skipped it."""
+        ref = self.refs[index]
+        if ref is not None:
+            self.came[OutputPlace(ref.node, ref.medium)].append(index)
+            self.listed_again = True
+
+    def relocate(self, index: int, target: Segment) -> None:
+        """Points an output to the copy of its segment, at the same offset."""
+        ref = self.refs[index]
+        assert ref is not None
+        moved = ref._replace(segment=target.name, node=target.place, medium=target.medium)
+        self._replace(index, moved)
 
     def distrust(self, index: int) -> list[BlockRef]:
         """Records a failed read; returns the replica where it must not be tried either.
@@ -134,8 +160,10 @@ class ShuffleOutputs:
         # The next attempt may write other rows than the replica holds.
         blocks += [self.replicas.pop(each) for each in lost if each in self.replicas]
         for each in lost:
-            self.refs[each] = self.sizes[each] = None
+            self._point(each, None)
+            self.sizes[each] = None
         self.epoch += 1
+        self.listed_again = True
         self._snapshot = None
         if self.was_read and not self.replayable:
             probe("an output is lost that can't be made alike")
@@ -143,16 +171,23 @@ class ShuffleOutputs:
         return blocks
 
     def _replace(self, index: int, copy: BlockRef) -> None:
-        """Points an output to its replica."""
-        self.refs[index] = copy
-        self._note(index, copy)
+        """Points an output to a copy of it."""
+        self._point(index, copy)
         self.epoch += 1
+        self.listed_again = True
         self._snapshot = None
+
+    def is_copyable(self, index: int, tries: int) -> bool:
+        """Whether the output's sizes are known, and copying it has not failed so often."""
+        return self.sized(index) is not None and self.failed_copies.get(index, 0) < tries
+
+    def on(self, node: NodeId) -> list[int]:
+        """The outputs on a node."""
+        return [i for i, ref in enumerate(self.refs) if ref is not None and ref.node == node]
 
     def lose_node(self, node: NodeId) -> list[BlockRef]:
         """Loses the outputs on a node; returns the blocks to release."""
-        there = [i for i, ref in enumerate(self.refs) if ref is not None and ref.node == node]
-        return [block for index in there for block in self.lose(index)]
+        return [block for index in self.on(node) for block in self.lose(index)]
 
     def snapshot(self) -> Snapshot:
         """Returns the locations of all outputs; a task looks nothing up while it runs."""

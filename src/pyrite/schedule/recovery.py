@@ -7,6 +7,7 @@ from pyrite.probe import probe
 from pyrite.schedule import events as ev
 from pyrite.schedule import reports
 from pyrite.schedule.attempts import Attempt, Attempts
+from pyrite.schedule.collections import Collections
 from pyrite.schedule.commands import ClearExecutor, StartExecutor
 from pyrite.schedule.divider import Divider
 from pyrite.schedule.fleet import Executor, Fleet
@@ -39,6 +40,7 @@ class Recovery:
         stages: Stages,
         outputs: Outputs,
         storage: Storage,
+        collections: Collections,
         room: Room,
         attempts: Attempts,
         plans: Plans,
@@ -58,6 +60,7 @@ class Recovery:
         self.outputs = outputs
         self.storage = storage
         self.ledger = storage.ledger
+        self.collections = collections
         self.room = room
         self.attempts = attempts
         self.plans = plans
@@ -75,6 +78,7 @@ class Recovery:
         if event.node in self.ledger.pools:
             probe("a node is back before its loss was noticed")
         self._lose_node(event.node, "the node started anew")
+        self.fleet.plan(event.node, event.executors)
         self.ledger.join(event.node, event.pool_bytes, event.lends, event.storage_only)
         for outputs in self.outputs:
             # It may be the first node that can hold replicas.
@@ -83,14 +87,23 @@ class Recovery:
     def on_node_lost(self, event: ev.NodeLost) -> None:
         self._lose_node(event.node, event.reason)
 
+    def on_withdrawn(self, event: ev.NodeWithdrawn) -> None:
+        """A lost node will not be back: who waits for its executors waits in vain."""
+        if event.node not in self.ledger.pools:
+            self.fleet.withdraw(event.node)
+            self.jobs.judge_barriers()
+
     def _lose_node(self, node: NodeId, reason: str) -> None:
         if node not in self.ledger.pools:
             return
         self.room.lose_node(node)
         self.prefetcher.lose_node(node)
         self.replication.lose_node(node)
+        self.storage.inputs.forget_node(node)
         self.storage.drop(self.ledger.lose(node))
-        self.storage.kept.forget_node(node)
+        for partition, refs in self.storage.kept.forget_node(node):
+            # Of partitions that continue on other nodes.
+            self.storage.release(refs, partition.rdd)
         for outputs in self.outputs:
             self.storage.release(outputs.lose_node(node))
             self.prefetcher.spoil(outputs, outputs.missing())
@@ -106,6 +119,7 @@ class Recovery:
             self._redo_lost(run, node)
         for run in self.plans:
             self.planner.place_orphans(run)
+        self.jobs.judge_barriers()
 
     def _redo_lost(self, run: StageRun, node: NodeId) -> None:
         """Recomputes a stage's lost inputs and outputs."""
@@ -129,7 +143,8 @@ class Recovery:
     # Executors
 
     def on_joined(self, event: ev.ExecutorJoined) -> None:
-        if event.node in self.ledger.pools:
+        pool = self.ledger.pools.get(event.node)
+        if pool is not None and not pool.leaves:
             self.fleet.join(event.executor, event.node)
 
     def on_lost(self, event: ev.ExecutorLost) -> None:
@@ -147,12 +162,20 @@ class Recovery:
             self.starts.failed()
         self._replace(StartExecutor(executor.id, executor.node), event.reason)
 
+    def retire(self, executor: Executor) -> None:
+        """Forgets a free executor, which gets no more tasks."""
+        self._forget_executor(executor)
+        self.storage.drop(self.ledger.seal(executor.id))
+
     def on_start_failed(self, event: ev.StartFailed) -> None:
-        if event.node in self.ledger.pools:
+        pool = self.ledger.pools.get(event.node)
+        if pool is not None and not pool.leaves:
             self.starts.failed()
             self._replace(StartExecutor(event.executor, event.node), event.reason)
 
     def _replace(self, start: StartExecutor, reason: str) -> None:
+        if self.ledger.pools[start.node].leaves:
+            return
         if not self.starts.replace(start):
             probe("executors don't start")
             self.jobs.fail_all(reports.cannot_start(reason))
@@ -161,6 +184,7 @@ class Recovery:
         self.fleet.remove(executor)
         self.room.forget_writer(executor.id)
         self.storage.kept.forget_executor(executor.id)
+        self.collections.forget_executor(executor.id)
         self.health.forget_executor(executor.id)
         for run in self.stages:
             if run.tasks is not None:

@@ -60,6 +60,17 @@ class Replication:
         if self.rules.output_copies > 1 and outputs.sized(index) is not None:
             self._wanted.setdefault((outputs.shuffle, ref.node), []).append(index)
 
+    def evacuate(self, outputs: ShuffleOutputs, node: NodeId, indices: list[int]) -> None:
+        """Requests replicas of outputs whose node leaves; without another node they wait for
+        one."""
+        if self._target(node) is None:
+            return
+        known = set(self._wanted.get((outputs.shuffle, node), ()))
+        under_way = {ref for each in self._orders.values() for ref in each.refs}
+        new = [i for i in indices if i not in known and outputs.refs[i] not in under_way]
+        if new:
+            self._wanted.setdefault((outputs.shuffle, node), []).extend(new)
+
     def order(self) -> None:
         """Orders replicas of new outputs, one order per shuffle and source at a time."""
         if not self._wanted:

@@ -28,6 +28,8 @@ def task_failed(
         traceback=failure.traceback,
     )
     error.pickled = failure.error
+    places = f"{failure.places.rstrip()}\n\n" if failure.places else ""
+    error.told = f"{failure.told or failure.kind}\n\n{places}{where}"
     return error
 
 

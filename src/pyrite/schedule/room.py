@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyrite.blocks.ledger import Move
@@ -14,6 +15,8 @@ from pyrite.schedule.commands import GrantSpace, MoveSegment, ReleaseNode
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.lookahead import Lookahead
 from pyrite.schedule.prefetch.eviction import PrefetchEviction
+from pyrite.schedule.prefetch.flush import OutputFlush
+from pyrite.schedule.replicas import Replicas
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.stages import Stages
 from pyrite.schedule.storage import Storage
@@ -43,7 +46,9 @@ class Room:
         fleet: Fleet,
         stages: Stages,
         storage: Storage,
+        replicas: Replicas,
         eviction: PrefetchEviction,
+        flush: OutputFlush,
     ) -> None:
         self.turn = turn
         self.rules = rules
@@ -51,9 +56,14 @@ class Room:
         self.stages = stages
         self.storage = storage
         self.ledger = storage.ledger
+        self.replicas = replicas
         self.eviction = eviction
+        self.flush = flush
         self._waiting: list[Waiting] = []
         self._leaving: dict[NodeId, None] = {}
+        # The bytes of kept partitions that found no room in any pool, or had to go to disk for
+        # others, so far.
+        self.short_bytes = 0
 
     # Writers
 
@@ -63,24 +73,42 @@ class Room:
             probe("a lost executor wants space")
             self._answer(wanted, None)
             return
+        if wanted.cached:
+            self._find_input_room(wanted)
+            return
         if wanted.packs:
             self.ledger.fill(wanted.writer, wanted.rdd is not None)
         if wanted.writer == DRIVER:
             self.storage.drop(self.ledger.settle(DRIVER))
         self.find_room(wanted, tries=0)
 
+    def _find_input_room(self, wanted: ev.SpaceWanted) -> None:
+        """Grants room for cached input that nothing else has, within the limit for it."""
+        pool, most = self.ledger.pools.get(wanted.node), self.rules.input_cache_bytes
+        if pool is None or wanted.bytes > min(most, pool.unused_bytes):
+            self._answer(wanted, None)
+            return
+        while pool.input_bytes + wanted.bytes > most:
+            if not self.ledger.evict_input(pool):
+                probe("cached input finds no room")
+                self._answer(wanted, None)
+                return
+        self.grant(wanted, pool.node)
+
     def is_alive(self, writer: ExecutorId) -> bool:
         return writer == DRIVER or writer in self.fleet
 
     def find_room(self, wanted: ev.SpaceWanted, tries: int) -> None:
-        self.eviction.make_room(wanted.node, wanted.bytes)
+        is_output = wanted.rdd is None and wanted.writer != DRIVER
+        self.replicas.make_room(wanted.node, wanted.bytes)
+        self.eviction.make_room(wanted.node, wanted.bytes, is_output)
         place = self._choose_place(wanted) if tries < MOST_TRIES else Place(None)
         if place.node is None:
             probe("the pool is full")
-            if wanted.rdd is not None and wanted.to_disk and not wanted.packs:
-                self.storage.book.spilled_bytes += wanted.bytes
+            self.short_bytes += wanted.bytes if wanted.rdd is not None else 0
             self._answer(wanted, None)
             return
+        self.short_bytes += sum(each.segment.bytes for each in place.evictions if not each.target)
         moves = [self._evict(each) for each in place.evictions]
         waiting = {move.id: None for move in moves if move is not None}
         if not waiting:
@@ -116,6 +144,7 @@ class Room:
             wanted.bytes,
             kept=wanted.rdd is not None,
             to_disk=wanted.to_disk,
+            cached=wanted.cached,
         )
         self.ledger.grant(wanted.writer, segment, wanted.packs)
         self._answer(wanted, place)
@@ -136,7 +165,7 @@ class Room:
         for each in waiting:
             pool = each.pool
             is_there = self.ledger.pools.get(pool.node) is pool and not pool.leaves
-            if is_there and pool.capacity_bytes - pool.used_bytes >= each.wanted.bytes:
+            if is_there and pool.free_bytes >= each.wanted.bytes:
                 pool.promised_bytes -= each.wanted.bytes
                 self.grant(each.wanted, pool.node)
             elif is_there and any(move in self.ledger.moves for move in each.moves):
@@ -162,6 +191,12 @@ class Room:
     def _evict(self, eviction: Eviction) -> Move | None:
         """Starts to move a segment; drops one that can neither move nor go to disk."""
         segment, target = eviction
+        if segment.name not in self.ledger.segments:
+            probe("a segment goes with another block of its partition")
+            return None
+        self.replicas.leave(segment.name)
+        if segment.name not in self.ledger.segments:
+            return None
         if target is not None:
             probe("a segment moves to another pool")
             return self._move(segment, target, "memory")
@@ -191,16 +226,25 @@ class Room:
         """Drops the kept partitions in a segment; they are recomputed when they are read."""
         probe("kept partitions are given up for others")
         self.storage.book.dropped_bytes += segment.kept_bytes
-        for partition, ref in self.storage.kept.drop_segment(segment.name):
-            self.storage.release([ref], partition.rdd)
+        for partition, refs in self.storage.kept.drop_segment(segment.name):
+            self.storage.release(refs, partition.rdd)
 
     def on_moved(self, event: ev.SegmentMoved) -> None:
         move = self.ledger.moves.get(event.move)
         if move is None:
-            # Its node was lost meanwhile.
+            # Its node was lost meanwhile, and is back perhaps.
             probe("a segment arrives that nobody waits for")
+            late = self.ledger.late_moves.pop(event.move, None)
+            if late is not None and late[0] in self.ledger.pools:
+                self.storage.drop([late])
+            return
+        if move.is_copy:
+            self.replicas.on_copied(move)
             return
         source, target = move.source, move.target
+        if self.flush.has_begun(move.id):
+            self.flush.on_moved(move)
+            return
         if target.in_memory:
             self.storage.book.moved_bytes += source.kept_bytes
         else:
@@ -211,6 +255,13 @@ class Room:
     def on_not_moved(self, event: ev.SegmentNotMoved) -> None:
         move = self.ledger.moves.get(event.move)
         if move is None:
+            self.ledger.late_moves.pop(event.move, None)
+            return
+        if move.is_copy:
+            self.replicas.on_not_copied(move)
+            return
+        if self.flush.has_begun(move.id):
+            self.flush.stop(move)
             return
         probe("a segment can't be moved")
         source = move.source
@@ -221,26 +272,52 @@ class Room:
 
     # Nodes that leave
 
-    def on_leaves(self, event: ev.NodeLeaves) -> None:
-        pool = self.ledger.pools.get(event.node)
-        if pool is not None and pool.storage_only and not pool.leaves:
-            pool.leaves, pool.lends = True, False
-            self._leaving[event.node] = None
+    @property
+    def leaving(self) -> list[NodeId]:
+        """The nodes that were asked to leave."""
+        return list(self._leaving)
+
+    @property
+    def is_clearing(self) -> bool:
+        return bool(self._leaving)
+
+    def clear(self, node: NodeId) -> None:
+        """Moves kept blocks off the node from now on."""
+        self._leaving[node] = None
+
+    def stop_clearing(self, node: NodeId) -> None:
+        self._leaving.pop(node, None)
 
     def _clear_leaving(self) -> None:
-        """Moves segments off leaving nodes, and releases nodes that are empty."""
-        for node in list(self._leaving):
+        """Moves segments off leaving nodes."""
+        for node in self._leaving:
             for segment in self.segments_on(node):
                 if segment.movable:
                     self._move_away(segment)
-                elif not segment.in_memory and not segment.readers:
+                elif not segment.in_memory and not segment.readers and segment.kept_bytes:
                     self.give_up(segment)
-            if not self.segments_on(node):
-                del self._leaving[node]
-                self.turn.add(ReleaseNode(node))
+
+    def release_if_clear(self, node: NodeId, lost: Mapping[str, int]) -> None:
+        """Lets a leaving node go that holds only copies, and what is lost: so many blocks in each
+        segment."""
+        held = self.segments_on(node)
+        is_storage_only = self.ledger.pools[node].storage_only
+        if not any(is_storage_only or self._is_needed(each, lost) for each in held):
+            del self._leaving[node]
+            self.turn.add(ReleaseNode(node))
+
+    def _is_needed(self, segment: Segment, lost: Mapping[str, int]) -> bool:
+        if segment.moving or segment.readers > 0:
+            return True
+        # Results for the driver may be in the same segment as outputs that are lost.
+        if segment.name in lost and segment.live <= lost[segment.name]:
+            return False
+        # Prefetched segments are copies, and so are replicas and cached input.
+        return not segment.fetched and not segment.cached
 
     def lose_node(self, node: NodeId) -> None:
         self._leaving.pop(node, None)
+        self.flush.lose_node(node)
 
     def segments_on(self, node: NodeId) -> list[Segment]:
         return [each for each in self.ledger.segments.values() if each.place == node]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
+from math import inf
 
 from pyrite.schedule.health import ExclusionRule
 from pyrite.schedule.queue import PoolShare
@@ -18,10 +20,56 @@ class SpeculationRule:
 
 
 @dataclass(frozen=True, slots=True)
+class LafRule:
+    """How tasks whose input has keys are placed (EclipseMR)."""
+
+    # The weight of the last keys against all before them; 0 leaves the ranges as they are.
+    alpha: float = 0.001
+    # How long other executors wait before they take a task out of its range.
+    wait_s: float = 0.0
+    # Whether input that a neighbour has in memory is taken from there.
+    migrates: bool = False
+    # The ranges move after so many tasks.
+    window: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionRule:
+    """How the groups of collections are sized, and how long replicas stay."""
+
+    # Whether groups are sized at each materialisation, or only when the user asks.
+    report: bool = True
+    # How many of the latest kept RDDs count; 0: all.
+    last_rdds: int = 0
+    most_group_bytes: int = 64 << 20
+    least_group_bytes: int = 8 << 20
+    replica_idle_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationRule:
+    """How many executors there should be (Spark's dynamic allocation)."""
+
+    least: int = 0
+    most: int = sys.maxsize
+    # How many there are at the start, if that is more than the least.
+    initial: int = 0
+    # How long tasks wait before the first executors are added, and before further ones are.
+    backlog_s: float = 1.0
+    sustained_s: float = 1.0
+    # How long a node may be without a task, and how long one that holds kept partitions.
+    idle_s: float = 60.0
+    cached_idle_s: float = inf
+    # How many executors a task is worth.
+    ratio: float = 1.0
+    # How many executors come with a node; nodes of Ray differ, and count as 1 here.
+    node_executors: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """The scheduler's settings, fixed at its start."""
 
-    executors: int = 0
     max_failures: int = 1
     max_deaths: int = 4
     max_fetch_failures: int = 4
@@ -49,3 +97,14 @@ class Rules:
     output_copies: int = 1
     # Reducers that read more than this, and much more than others, are divided; 0: none.
     divide_bytes: int = 0
+    # How long recovering from the loss of a node may take, 0 for any time; how many times as much
+    # as needed may be written, to checkpoint later RDDs; and how they are chosen, CUT or EDGE.
+    recovery_bound_s: float = 0.0
+    recovery_relax: float = 3.0
+    recovery_algorithm: str = "CUT"
+    laf: LafRule | None = field(default_factory=LafRule)
+    collections: CollectionRule = field(default_factory=CollectionRule)
+    # The most bytes of input files that a node's pool keeps; 0: none.
+    input_cache_bytes: int = 0
+    # None: the nodes are those that come by themselves.
+    allocation: AllocationRule | None = None

@@ -7,8 +7,11 @@ from typing import Any, assert_never
 
 from pyrite.place.policy import Policy
 from pyrite.schedule import events as ev
+from pyrite.schedule.allocation import Allocation
 from pyrite.schedule.attempts import Attempts
+from pyrite.schedule.collections import Collections
 from pyrite.schedule.commands import Command, DropBroadcast
+from pyrite.schedule.departures import Departures
 from pyrite.schedule.divider import Divider
 from pyrite.schedule.events import Event
 from pyrite.schedule.fetches import Fetches
@@ -17,19 +20,25 @@ from pyrite.schedule.grouping import Grouping
 from pyrite.schedule.health import Health
 from pyrite.schedule.invariants import check
 from pyrite.schedule.jobs import Jobs
+from pyrite.schedule.keyranges import KeyRanges
 from pyrite.schedule.launcher import Launcher
 from pyrite.schedule.locality import Locality, default_policies
 from pyrite.schedule.outcomes import Outcomes
 from pyrite.schedule.outputs import Outputs
 from pyrite.schedule.prefetch.admission import Admission
+from pyrite.schedule.prefetch.diskpace import DiskPace
 from pyrite.schedule.prefetch.eviction import PrefetchEviction
+from pyrite.schedule.prefetch.flush import OutputFlush
 from pyrite.schedule.prefetch.forecasts import Forecasts
 from pyrite.schedule.prefetch.planner import ReducePlanner
 from pyrite.schedule.prefetch.plans import Plans
 from pyrite.schedule.prefetch.prefetcher import Prefetcher
+from pyrite.schedule.prefetch.prefetchroom import PrefetchRoom
 from pyrite.schedule.prefetch.segments import PrefetchedSegments
 from pyrite.schedule.queue import StageQueue
 from pyrite.schedule.recovery import Recovery
+from pyrite.schedule.recoverybound import RecoveryBound
+from pyrite.schedule.replicas import Replicas
 from pyrite.schedule.replication import Replication
 from pyrite.schedule.room import Room
 from pyrite.schedule.rules import Rules
@@ -37,7 +46,14 @@ from pyrite.schedule.speculation import Speculation
 from pyrite.schedule.stages import StageRun, Stages
 from pyrite.schedule.starts import Starts
 from pyrite.schedule.storage import Storage
-from pyrite.schedule.timer import CancelGrace, LocalityWait, SpeculationCheck
+from pyrite.schedule.timer import (
+    AllocationCheck,
+    CancelGrace,
+    LeaveBy,
+    LocalityWait,
+    ReplicaCheck,
+    SpeculationCheck,
+)
 from pyrite.schedule.turn import Turn
 from pyrite.schedule.view import ClusterView
 
@@ -56,8 +72,12 @@ class Scheduler:
         self.starts = Starts(turn)
         self.health = Health(rules.exclusion)
         self.storage = Storage(turn)
+        self.ranges = KeyRanges(rules.laf, self.fleet, self.storage.inputs)
         self.outputs = Outputs(turn, self.storage)
         self.stages = Stages(self.outputs)
+        self.collections = Collections(turn, rules, self.fleet, self.storage)
+        self.replicas = Replicas(turn, rules, self.fleet, self.storage, self.collections)
+        self.bound = RecoveryBound(turn, rules, self.fleet, self.storage, self.outputs)
         self.queue: StageQueue[StageRun] = StageQueue(rules.fair, rules.shares)
         self.attempts = Attempts(turn, rules)
         self.speculation = Speculation(turn, rules, self.stages, self.queue)
@@ -67,8 +87,22 @@ class Scheduler:
         self.plans = Plans(rules.fair)
         self.segments = PrefetchedSegments()
         self.eviction = PrefetchEviction(self.storage, self.plans, self.segments)
-        self.admission = Admission(self.fleet, self.storage, self.outputs, self.plans)
-        self.forecasts = Forecasts(self.outputs, self.storage.kept)
+        disks = DiskPace()
+        self.prefetch_room = PrefetchRoom(
+            self.fleet, self.stages, self.storage, self.outputs, self.plans, disks
+        )
+        self.flush = OutputFlush(
+            turn,
+            rules,
+            self.storage,
+            self.outputs,
+            self.plans,
+            self.segments,
+            self.prefetch_room,
+            disks,
+        )
+        self.admission = Admission(self.storage, self.plans, self.prefetch_room, self.flush)
+        self.forecasts = Forecasts(self.outputs, self.storage.kept, self.stages, self.fleet)
         self.prefetcher = Prefetcher(
             turn,
             rules,
@@ -80,12 +114,30 @@ class Scheduler:
             self.segments,
             self.eviction,
             self.admission,
+            self.prefetch_room,
+            self.flush,
         )
-        self.room = Room(turn, rules, self.fleet, self.stages, self.storage, self.eviction)
+        self.room = Room(
+            turn,
+            rules,
+            self.fleet,
+            self.stages,
+            self.storage,
+            self.replicas,
+            self.eviction,
+            self.flush,
+        )
         # Placement.
-        view = ClusterView(self.fleet, self.storage.kept, self.stages, self.segments)
+        view = ClusterView(
+            self.fleet,
+            self.storage.kept,
+            self.stages,
+            self.segments,
+            self.ranges,
+            self.collections,
+        )
         policies = default_policies(rules) if policies is None else policies
-        self.locality = Locality(self.fleet, view, policies)
+        self.locality = Locality(self.fleet, self.collections, view, policies)
         self.planner = ReducePlanner(
             turn,
             rules,
@@ -124,6 +176,8 @@ class Scheduler:
             self.outputs,
             self.storage,
             self.attempts,
+            self.collections,
+            self.bound,
             self.locality,
             self.planner,
             self.prefetcher,
@@ -144,7 +198,10 @@ class Scheduler:
             self.prefetcher,
             self.divider,
             self.grouping,
+            self.collections,
+            self.replicas,
             self.jobs,
+            self.ranges,
         )
         self.outcomes = Outcomes(
             turn,
@@ -156,6 +213,7 @@ class Scheduler:
             self.queue,
             self.outputs,
             self.storage,
+            self.bound,
             self.room,
             self.attempts,
             self.planner,
@@ -173,6 +231,7 @@ class Scheduler:
             self.stages,
             self.outputs,
             self.storage,
+            self.collections,
             self.room,
             self.attempts,
             self.plans,
@@ -182,6 +241,28 @@ class Scheduler:
             self.divider,
             self.jobs,
             self.outcomes,
+        )
+        self.departures = Departures(
+            turn,
+            self.fleet,
+            self.storage,
+            self.outputs,
+            self.room,
+            self.replication,
+            self.jobs,
+            self.recovery,
+        )
+        self.allocation = Allocation(
+            turn,
+            rules,
+            self.fleet,
+            self.queue,
+            self.outputs,
+            self.storage,
+            self.attempts,
+            self.room,
+            self.jobs,
+            self.departures,
         )
         self.handlers = self._handlers()
 
@@ -197,22 +278,28 @@ class Scheduler:
             ev.BarrierReached: self.outcomes.on_barrier_reached,
             ev.NodeJoined: self.recovery.on_node_joined,
             ev.NodeLost: self.recovery.on_node_lost,
+            ev.NodeWithdrawn: self.recovery.on_withdrawn,
             ev.ExecutorJoined: self.recovery.on_joined,
             ev.StartFailed: self.recovery.on_start_failed,
             ev.ExecutorLost: self.recovery.on_lost,
             ev.SpaceWanted: self.room.on_wanted,
             ev.SegmentMoved: self.room.on_moved,
             ev.SegmentNotMoved: self.room.on_not_moved,
-            ev.NodeLeaves: self.room.on_leaves,
+            ev.NodeLeaves: self.departures.on_leaves,
             ev.PartsFetched: self._on_fetch_ended,
             ev.PartsNotFetched: self._on_fetch_ended,
             ev.BlockLost: self.storage.on_block_lost,
             ev.BlockPut: self.storage.on_put,
             ev.BlocksReleased: self.storage.on_released,
-            ev.RddPersisted: self.storage.on_persisted,
-            ev.RddForgotten: self.storage.on_forgotten,
+            ev.RddPersisted: self.collections.on_persisted,
+            ev.RddForgotten: self._on_rdd_forgotten,
+            ev.NamespaceMade: self.collections.on_made,
+            ev.NamespaceDropped: self.collections.on_dropped,
+            ev.RddReported: self.collections.on_reported,
+            ev.CheckpointEnded: self.bound.on_ended,
+            ev.CollectionsAsked: self.collections.on_asked,
             ev.MemoryAsked: self.storage.on_asked,
-            ev.ShuffleForgotten: self.outputs.on_forgotten,
+            ev.ShuffleForgotten: self._on_shuffle_forgotten,
             ev.BroadcastForgotten: self._on_broadcast_forgotten,
             ev.TimerFired: self._on_timer,
         }
@@ -223,9 +310,14 @@ class Scheduler:
         turn.begin(now_s)
         self.handlers[type(event)](event)
         self.room.settle()
+        if self.room.is_clearing:
+            self.departures.settle()
         self.launcher.launch()
+        self.allocation.settle()
         self.prefetcher.order()
         self.replication.order()
+        self.replicas.settle()
+        self.bound.settle()
         return turn.commands
 
     def _on_fetch_ended(self, event: ev.PartsFetched | ev.PartsNotFetched) -> None:
@@ -237,6 +329,15 @@ class Scheduler:
         else:
             self.prefetcher.on_not_fetched(event)
 
+    def _on_rdd_forgotten(self, event: ev.RddForgotten) -> None:
+        self.collections.on_forgotten(event)
+        self.allocation.on_rdd_forgotten()
+        self.bound.forget_unneeded()
+
+    def _on_shuffle_forgotten(self, event: ev.ShuffleForgotten) -> None:
+        self.outputs.on_forgotten(event)
+        self.bound.forget_unneeded()
+
     def _on_broadcast_forgotten(self, event: ev.BroadcastForgotten) -> None:
         self.turn.add(DropBroadcast(event.broadcast))
 
@@ -246,6 +347,12 @@ class Scheduler:
                 self.attempts.on_grace_over(event.timer)
             case LocalityWait():
                 self.launcher.on_wait_over(event.timer)
+            case LeaveBy():
+                self.departures.on_deadline(event.timer)
+            case ReplicaCheck():
+                self.replicas.look()
+            case AllocationCheck():
+                self.allocation.on_wake()
             case SpeculationCheck():
                 self.speculation.look(event.timer)
             case _:

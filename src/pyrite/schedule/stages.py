@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pyrite.ids import AttemptId, JobId, Partition, ShuffleId, StageId, TaskKey
@@ -44,6 +44,8 @@ class StageRun:
     # Divided reducers, and the number of pieces so far.
     divisions: dict[int, DividedReducer] = field(default_factory=dict)
     pieces: int = 0
+    # The groups of a collection's partitions, as they were when the stage started.
+    groups: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     # The outputs of a barrier stage's tasks, until all have succeeded.
     together: dict[TaskKey, TaskOutput] = field(default_factory=dict)
 

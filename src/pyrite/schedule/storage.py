@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from pyrite.blocks.ledger import Drop, Ledger
-from pyrite.ids import DRIVER, BlockRef, ExecutorId, NodeId, Partition, RddId
+from pyrite.blocks.pool import Segment
+from pyrite.ids import DRIVER, BlockRef, ExecutorId, NodeId, RddId
+from pyrite.memory import MemoryReport
 from pyrite.probe import probe
 from pyrite.schedule import events as ev
+from pyrite.schedule.cachedinputs import CachedInputs
 from pyrite.schedule.commands import DropRdd, DropSegments, TellMemory
 from pyrite.schedule.kept import Kept
 from pyrite.schedule.memorycounts import MemoryCounts
@@ -21,6 +24,8 @@ class Storage:
         self.turn = turn
         self.ledger = Ledger()
         self.kept = Kept()
+        self.inputs = CachedInputs()
+        self.ledger.on_evicted = self._on_input_evicted
         self.book = MemoryCounts()
         self._persisted: set[RddId] = set()
         # Whether a segment was removed since prefetching last looked for room.
@@ -73,9 +78,13 @@ class Storage:
         self.turn.add(DropRdd(rdd))
 
     def on_block_lost(self, event: ev.BlockLost) -> None:
-        if self.kept.drop_block(event.partition, event.ref):
+        partition = event.partition
+        if event.ref in self.kept.blocks(partition):
             probe("a kept block is lost")
-            self.release([event.ref], event.partition.rdd)
+            self.release(self.kept.drop_blocks(partition), partition.rdd)
+        elif event.ref in self.kept.blocks_near(partition, event.ref.node):
+            probe("a replica is lost")
+            self.release(self.kept.drop_replica(partition, event.ref.node), partition.rdd)
 
     def learn(self, executor: ExecutorId, news: ev.KeptNews) -> None:
         """Records what a task reported about kept partitions."""
@@ -83,28 +92,51 @@ class Storage:
         for partition in news.dropped:
             self.kept.drop_live(partition, executor)
         for stored in news.stored:
-            self._keep(stored.partition, stored.ref, executor)
+            self._keep(stored, executor)
+        for each in news.inputs:
+            self._learn_input(executor, each)
         # Only now: a segment that the task filled may hold blocks that it reports here.
         self.drop(self.ledger.settle(executor))
 
-    def _keep(self, partition: Partition, ref: BlockRef | None, executor: ExecutorId) -> None:
-        if ref is not None:
-            if not self.ledger.holds(ref):
-                probe("a kept block is lost before it was told of")
-                return
+    def _keep(self, stored: ev.Stored, executor: ExecutorId) -> None:
+        partition, refs, size, _ = stored
+        there = [ref for ref in refs if self.ledger.holds(ref)]
+        for ref in there:
             self.ledger.pin(ref, executor, partition.rdd)
+        if len(there) < len(refs):
+            probe("a kept block is lost before it was told of")
+            self.release(there, partition.rdd)
+            return
         if partition.rdd not in self._persisted:
             # The RDD was unpersisted while the task ran.
             probe("a partition is kept of an RDD that was forgotten")
             self.turn.add(DropRdd(partition.rdd))
-        elif ref is None:
-            self.kept.add_live(partition, executor)
+        elif not refs:
+            self.kept.add_live(partition, executor, size)
+        elif self.kept.set_blocks(partition, refs):
             return
-        elif self.kept.set_block(partition, ref):
-            return
-        if ref is not None:
+        if refs:
             probe("a kept block is of no use")
-            self.release([ref], partition.rdd)
+            self.release(refs, partition.rdd)
+
+    # Cached input
+
+    def _learn_input(self, executor: ExecutorId, news: ev.InputNews) -> None:
+        key, ref, is_lost = news
+        if is_lost:
+            if self.inputs.find(key, ref.node) == ref:
+                probe("cached input is lost")
+                self.inputs.forget(ref.segment)
+                self.release([ref])
+        elif self.ledger.holds(ref):
+            self.ledger.pin(ref, executor)
+            if not self.inputs.add(key, ref):
+                probe("two tasks cache the same input")
+                self.release([ref])
+
+    def _on_input_evicted(self, segment: Segment) -> None:
+        self.inputs.forget(segment.name)
+        self.drop([(segment.place, segment.name)])
 
     # Other blocks, and memory reports
 
@@ -115,4 +147,8 @@ class Storage:
         self.release(event.refs)
 
     def on_asked(self, event: ev.MemoryAsked) -> None:
-        self.turn.add(TellMemory(event.question, self.book.report(self.ledger)))
+        self.turn.add(TellMemory(event.question, self.report()))
+
+    def report(self) -> MemoryReport:
+        """What is in the pools now."""
+        return self.book.report(self.ledger)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Sequence
+from math import inf
 
 from pyrite.ids import ExecutorId, PieceId, TaskKey
 from pyrite.place.policy import Preferences
+from pyrite.schedule.rangedtasks import RangedTasks
 
 
 class TaskQueue:
@@ -22,6 +24,7 @@ class TaskQueue:
         self.slots = max(1, slots)
         self._wait_s = preferences.wait_s
         self._local_at_s = now_s
+        self._oldest_first = bool(preferences.groups)
         # Pending tasks that any executor may take.
         self._anywhere: dict[TaskKey, None] = {}
         self._preferences: dict[TaskKey, Sequence[ExecutorId]] = {}
@@ -31,6 +34,12 @@ class TaskQueue:
         # Home slots that differ from what the index gives.
         self._assigned_homes = preferences.homes
         self._homes: dict[int, deque[TaskKey]] = {}
+        # Tasks that go by ranges of keys; whether other executors wait before they take them.
+        self.ranged: RangedTasks | None = None
+        if preferences.ranges is not None and preferences.keys:
+            self.ranged = RangedTasks(preferences.keys, preferences.ranges)
+        self._ranged_wait = preferences.keys_wait
+        self._taken: set[TaskKey] = set()
         # Executors released up to this release have no own task here except among `unasked`; None
         # before the first round, when all tasks are unasked.
         self.asked: int | None = None
@@ -58,12 +67,18 @@ class TaskQueue:
             for executor in preferred:
                 self._by_executor.setdefault(executor, deque()).append(task)
         else:
-            self._add_anywhere(task)
+            self._add_unpreferring(task)
 
-    def _add_anywhere(self, task: TaskKey) -> None:
+    def _add_unpreferring(self, task: TaskKey) -> None:
         self._offered = 0
         self.unasked.append(task)
-        self._anywhere[task] = None
+        is_ranged = self.ranged is not None and self.ranged.has_key(task)
+        # One that was tried may be refused where its range is.
+        if not is_ranged or not self._ranged_wait or task in self._taken:
+            self._anywhere[task] = None
+        if self.ranged is not None and is_ranged:
+            self.ranged.add(task)
+            return
         home = self._home(task)
         if home in self._homes:
             self._homes[home].append(task)
@@ -80,6 +95,9 @@ class TaskQueue:
         """Removes a task from the queue."""
         del self.pending[task]
         self._anywhere.pop(task, None)
+        if self.ranged is not None:
+            self.ranged.discard(task)
+            self._taken.add(task)
         return task
 
     def forget_executor(self, executor: ExecutorId) -> None:
@@ -93,7 +111,7 @@ class TaskQueue:
             else:
                 del self._preferences[task]
                 if task in self.pending:
-                    self._add_anywhere(task)
+                    self._add_unpreferring(task)
 
     # Tasks of an executor's own
 
@@ -105,6 +123,11 @@ class TaskQueue:
         if found is not None:
             self._local_at_s = now_s
             return found
+        if self.ranged is not None:
+            found = self.ranged.within(executor, refused)
+            if found is not None:
+                self._local_at_s = now_s
+                return self.take(found)
         return self._pop(self._homes.get(slot % self.slots), refused)
 
     def _pop(self, queue: deque[TaskKey] | None, refused: Container[TaskKey]) -> TaskKey | None:
@@ -128,6 +151,8 @@ class TaskQueue:
         preferred = self._preferences.get(task)
         if preferred:
             yield from preferred
+        elif self.ranged is not None and task in self.ranged:
+            yield from self.ranged.owners(task)
         else:
             for slot in range(self._home(task), len(slots), self.slots):
                 if (executor := slots[slot]) is not None:
@@ -142,6 +167,11 @@ class TaskQueue:
         """Offers all tasks again, after executors are no longer excluded."""
         self.asked = self._offered = 0
 
+    def follow_ranges(self) -> None:
+        """Offers tasks to the executors that have their ranges now."""
+        if self.ranged is not None and self.ranged.have_moved() and self.asked is not None:
+            self.ask_all_again()
+
     # Tasks that any executor may take
 
     def is_for_any(self, task: TaskKey) -> bool:
@@ -151,12 +181,26 @@ class TaskQueue:
         """Whether there is a task that any executor may take."""
         return bool(self._anywhere) or (bool(self.pending) and self._waited(now_s))
 
-    def take_any(self, now_s: float, refused: Container[TaskKey] = ()) -> TaskKey | None:
+    def take_any(
+        self, executor: ExecutorId, now_s: float, refused: Container[TaskKey] = ()
+    ) -> TaskKey | None:
         """Takes a task for an executor that is not among its preferred ones."""
-        found = self._take_last(self._anywhere, refused)
+        if self.ranged and (not self._ranged_wait or self._waited(now_s)):
+            near = self.ranged.nearest(executor, refused)
+            if near is not None:
+                return self.take(near)
+        take = self._take_oldest if self._oldest_first else self._take_last
+        found = take(self._anywhere, refused)
         if found is None and self._waited(now_s):
-            found = self._take_last(self.pending, refused)
+            found = take(self.pending, refused)
         return found
+
+    def _take_oldest(
+        self, queue: dict[TaskKey, None], refused: Container[TaskKey]
+    ) -> TaskKey | None:
+        """Takes the task that waited longest."""
+        found = next((task for task in queue if task not in refused), None)
+        return None if found is None else self.take(found)
 
     def _take_last(self, queue: dict[TaskKey, None], refused: Container[TaskKey]) -> TaskKey | None:
         """Takes from the end that the task's own executor would reach last."""
@@ -173,6 +217,8 @@ class TaskQueue:
         if found is not None:
             self.pending.pop(found, None)
             self._anywhere.pop(found, None)
+            if self.ranged is not None:
+                self.ranged.discard(found)
         return found
 
     def _waited(self, now_s: float) -> bool:
@@ -181,7 +227,7 @@ class TaskQueue:
 
     def waits_until_s(self) -> float | None:
         """Returns when the locality wait ends; None where no task waits for an executor."""
-        if len(self.pending) == len(self._anywhere):
+        if len(self.pending) == len(self._anywhere) or self._wait_s == inf:
             return None
         return self._local_at_s + self._wait_s
 
@@ -200,6 +246,11 @@ class TaskQueue:
         self._offered = 0
 
     # Groups
+
+    def take_partition(self, task: int) -> int:
+        """Removes a partition's task from the queue, to run it with others."""
+        self.take(task)
+        return task
 
     def take_more(
         self, slot: int | None, most: int, takes: Callable[[TaskKey], bool]

@@ -129,7 +129,7 @@ class TaskSet:
         self, executor: ExecutorId, now_s: float, refused: Container[TaskKey] = ()
     ) -> TaskKey | None:
         """Takes a pending task that any executor may take, or a slow one to copy."""
-        found = self.queue.take_any(now_s, refused)
+        found = self.queue.take_any(executor, now_s, refused)
         return found if found is not None else self._take_slow(executor, refused)
 
     def _take_slow(self, executor: ExecutorId, refused: Container[TaskKey]) -> TaskKey | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyrite.ids import AttemptId, StageId
+from pyrite.ids import AttemptId, NodeId, StageId
 
 
 # Classes, not named tuples: timers of different kinds must not be equal.
@@ -27,4 +27,21 @@ class SpeculationCheck:
     """When it fires, the scheduler looks for slow tasks."""
 
 
-Timer = CancelGrace | LocalityWait | SpeculationCheck
+@dataclass(frozen=True, slots=True)
+class LeaveBy:
+    """When it fires, a node that was asked to leave goes, whatever it still holds."""
+
+    node: NodeId
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaCheck:
+    """When it fires, replicas that nobody has used for a while are dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationCheck:
+    """When it fires, executors may be added, and nodes have been idle for long enough."""
+
+
+Timer = CancelGrace | LocalityWait | SpeculationCheck | LeaveBy | ReplicaCheck | AllocationCheck

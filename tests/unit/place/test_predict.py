@@ -62,27 +62,34 @@ class TestObservation:
         assert not is_enough(0, 10, share=0)
 
     def test_sizes_are_scaled_to_all_maps_and_holdings_are_not(self) -> None:
-        outputs = [
-            SeenOutput(A, encode([10, 0])),
-            SeenOutput(B, encode([2, 4])),
-            SeenOutput(A, encode([3, 2])),
-        ]
+        outputs = {
+            0: SeenOutput(A, encode([10, 0])),
+            1: SeenOutput(B, encode([2, 4])),
+            4: SeenOutput(A, encode([3, 2])),
+        }
         assert observe(outputs, maps=6, reducers=2) == [
             Reducer(30, {A: 13, B: 2}),
             Reducer(12, {A: 2, B: 4}),
         ]
 
+    def test_sizes_are_scaled_by_the_input_of_the_maps(self) -> None:
+        outputs = {0: SeenOutput(A, encode([10, 2])), 2: SeenOutput(B, encode([5, 1]))}
+        # Half of the maps, but three quarters of the input.
+        found = observe(outputs, 4, 2, weights=[20, 4, 10, 6])
+        assert sizes(found) == [20, 4]
+        assert sizes(observe(outputs, 4, 2, weights=[0, 4, 0, 6])) == [30, 6]
+
     def test_nothing_seen_predicts_nothing(self) -> None:
-        assert observe([], maps=6, reducers=2) == [Reducer(0, {}), Reducer(0, {})]
+        assert observe({}, maps=6, reducers=2) == [Reducer(0, {}), Reducer(0, {})]
 
     def test_on_very_many_nodes_nobody_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(predict, "MOST_HOLDINGS", 3)
-        outputs = [SeenOutput(A, encode([10, 0])), SeenOutput(B, encode([2, 4]))]
+        outputs = {0: SeenOutput(A, encode([10, 0])), 1: SeenOutput(B, encode([2, 4]))}
         assert observe(outputs, maps=4, reducers=2) == [Reducer(24, {}), Reducer(8, {})]
 
     @given(st.lists(st.lists(st.integers(0, 20), min_size=3, max_size=3), min_size=1, max_size=8))
     def test_all_maps_seen_is_the_truth(self, maps: list[list[int]]) -> None:
-        outputs = [SeenOutput((A, B)[index % 2], encode(each)) for index, each in enumerate(maps)]
+        outputs = {n: SeenOutput((A, B)[n % 2], encode(each)) for n, each in enumerate(maps)}
         found = observe(outputs, len(maps), 3)
         assert sizes(found) == [sum(column) for column in zip(*maps, strict=True)]
         assert all(sum(each.held_bytes.values()) == each.size_bytes for each in found)
@@ -178,7 +185,7 @@ class TestSamplesWithOutputs:
             number: SeenOutput((A, B)[number % 2], encode(each)) for number, each in enumerate(maps)
         }
         wrong = [Sample(1000, 1, [(0, 1)])] * len(maps)
-        assert sampled(wrong, outputs, 3) == observe(list(outputs.values()), len(maps), 3)
+        assert sampled(wrong, outputs, 3) == observe(outputs, len(maps), 3)
 
     def test_sorted_input_deceives_observation_but_not_samples(self) -> None:
         """The paper's figure 7b: each map's rows belong to few ranges, and maps differ in size."""
@@ -191,7 +198,7 @@ class TestSamplesWithOutputs:
         die = Random(7)
         samples = [sample(len(each), die.sample(each, 60)) for each in rows]
         assert error_of(sizes(sampled(samples, seen, 20)), true).mean < 0.05
-        assert error_of(sizes(observe(list(seen.values()), 20, 20)), true).mean > 0.9
+        assert error_of(sizes(observe(seen, 20, 20)), true).mean > 0.9
 
 
 class TestErrors:
@@ -203,3 +210,17 @@ class TestErrors:
 
     def test_no_input_has_no_error(self) -> None:
         assert error_of([1, 2], [0, 0]) == PredictionError(0, 0, 0, 0)
+
+
+def test_maps_count_as_held_where_they_run() -> None:
+    samples = [sample(2, [0, 1]), sample(4, [1, 1]), sample(4, [0])]
+    outputs = {2: SeenOutput(A, encode([8, 0]))}
+    found = sampled(samples, outputs, 2, {0: B, 1: B})
+    assert found == [Reducer(8 + 2, {A: 8, B: 2}), Reducer(2 + 8, {A: 0, B: 10})]
+
+
+def test_on_very_many_nodes_places_of_maps_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predict, "MOST_HOLDINGS", 3)
+    samples = [sample(2, [0, 1]), sample(4, [0])]
+    outputs = {1: SeenOutput(A, encode([8, 0]))}
+    assert [each.held_bytes for each in sampled(samples, outputs, 2, {0: B})] == [{A: 8}, {A: 0}]

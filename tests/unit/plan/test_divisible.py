@@ -57,7 +57,7 @@ def test_what_is_made_of_joined_rows_one_by_one_is_done_by_the_pieces(pairs: Any
     program = program_of(pairs.join(pairs).mapValues(sum).filter(bool).mapPartitions(list))
     found = divide(program)
     assert found is not None
-    assert [op.name for op in program.ops(found.place)] == ["mapValues", "filter"]
+    assert [op.name for op in program.ops(found.place)] == ["join", "mapValues", "filter"]
     assert [op.name for op in program.ops(found.place + 1)] == ["mapPartitions"]
     assert program.steps[-1].inputs == (NarrowInput(found.place, SAME),)
 

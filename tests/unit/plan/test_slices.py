@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -93,9 +94,10 @@ def test_a_task_is_sent_as_much_whatever_their_number(
 def test_a_task_of_a_union_loads_one_parent(sc: SparkContext, count: int) -> None:
     rows = sc.union([sc.parallelize([i, -i], 2).map(str) for i in range(count)]).map(repr)
     program = program_of(rows)
-    operators = Operators(program.layout, program.links, program.slices(2 * count - 1))
+    slices = pickle.dumps(program.slices(2 * count - 1))
+    operators = Operators(program.layout, program.links, slices, lambda: 0.0)
     evaluator = Evaluator(operators, {}, {}, *[None] * 3)  # type: ignore[arg-type]
-    assert list(evaluator.compute(2 * count - 1)) == [repr(str(1 - count))]
+    assert list(evaluator.compute(2 * count - 1).run()) == [repr(str(1 - count))]
     # The source, the map over it, the union, and what is done with it.
     assert len(operators.loaded) == 4
     assert len(program.links) == 2 * count + 2

@@ -58,7 +58,8 @@ class Talk:
         self.now_s = 0.0
         self.running: dict[AttemptId, do.LaunchTask] = {}
         self.log: list[do.Command] = []
-        self.tell(ev.NodeJoined(NODE, pool_bytes))
+        if executors or not rules.get("allocation"):
+            self.tell(ev.NodeJoined(NODE, pool_bytes))
         for id in range(executors):
             self.tell(ev.ExecutorJoined(ExecutorId(id), NODE))
 
@@ -116,7 +117,8 @@ def launched(answer: list[do.Command]) -> list[tuple[int, int, int]]:
 def stored(rdd: int, index: int, ref: BlockRef | None = None) -> ev.KeptNews:
     """News of one partition that is kept: as a block, or as live rows."""
     size = 100 if ref is None else ref.length
-    return ev.KeptNews((ev.Stored(Partition(RddId(rdd), index), ref, size),))
+    blocks = () if ref is None else (ref,)
+    return ev.KeptNews((ev.Stored(Partition(RddId(rdd), index), blocks, size),))
 
 
 def of_type(answer: list[do.Command], kind: type) -> list[Any]:

@@ -80,6 +80,13 @@ class Fetching:
         files.sizes[order.node, order.segment] = order.bytes
         return ev.PartsFetched(fetch)
 
+    def move(self, move: do.MoveSegment) -> None:
+        """Map outputs lie in the copy of their segment too."""
+        for ref, output in list(self.made.items()):
+            if (ref.node, ref.segment) == (move.node, move.segment):
+                copy = ref._replace(node=move.target, segment=move.new_segment, medium=move.medium)
+                self.made[copy] = output
+
     def end_node(self, node: NodeId) -> None:
         """Nothing of the node is left; what it said last may come late."""
         for fetch in [id for id, order in self.on_way.items() if order.node == node]:

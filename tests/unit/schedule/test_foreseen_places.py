@@ -42,7 +42,7 @@ def keep(talk: Nodes, node: NodeId, partitions: int) -> None:
     for index in range(partitions):
         segment = f"e{writer}-{100 + index}"
         talk.tell(ev.SpaceWanted(node, writer, segment, 100, rdd=KEPT))
-        stored.append(ev.Stored(Partition(KEPT, index), BlockRef(node, segment, 0, 100), 100))
+        stored.append(ev.Stored(Partition(KEPT, index), (BlockRef(node, segment, 0, 100),), 100))
     talk.tell(ev.TaskSucceeded(attempt, (ev.TaskOutput(b"r"),), ev.KeptNews(tuple(stored), ())))
 
 

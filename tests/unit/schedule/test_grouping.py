@@ -122,13 +122,31 @@ def test_what_takes_long_is_computed_alone() -> None:
     assert talk.ended() == {0: None} and len(talk.reduce_launches()) == 40
 
 
-def test_a_group_takes_no_longer_than_a_moment() -> None:
-    talk = begun(400)
+@pytest.mark.parametrize(
+    ("reducers", "each_s", "together"),
+    # A tenth of a second; a sixteenth of 6 s; a second, as there are 50 s left.
+    [(40, 0.03, 3), (400, 0.03, 12), (1000, 0.1, 10)],
+)
+def test_a_group_takes_no_longer_than_a_moment_or_a_share_of_what_is_left(
+    reducers: int, each_s: float, together: int
+) -> None:
+    talk = begun(reducers)
     attempt = next(iter(talk.running))
     talk.running.pop(attempt)
-    answer = talk.tell(ev.TaskSucceeded(attempt, (ev.TaskOutput(b"r"),)), at_s=talk.now_s + 0.03)
+    answer = talk.tell(ev.TaskSucceeded(attempt, (ev.TaskOutput(b"r"),)), at_s=talk.now_s + each_s)
     [launch] = of_type(answer, do.LaunchTask)
-    assert len(launch.partitions) == 3
+    assert len(launch.partitions) == together
+
+
+@pytest.mark.parametrize("maps", [64, 256, 1024])
+def test_beyond_256_maps_a_group_may_read_as_much_more(maps: int) -> None:
+    talk = Quick(2, tiny_reducers_bytes=65)
+    talk.submit(result_stage(1, 400, map_stage(0, maps)))
+    talk.succeed_all()
+    assert talk.ended() == {0: None}
+    # An output has ten bytes: with 256 maps, a reducer reads 6.4.
+    most = max(len(each.partitions) for each in talk.reduce_launches())
+    assert most == (40 if maps == 64 else 10)
 
 
 def test_few_reducers_are_not_grouped() -> None:
@@ -320,9 +338,7 @@ def test_what_a_group_made_for_nobody_is_released() -> None:
     group = talk.running.pop(talk.group().attempt)
     talk.tell(ev.CancelRequested("enough"))
     refs = [BlockRef(NODE, f"late-{each}", 0, 10, "disk") for each in group.partitions]
-    late = ev.TaskSucceeded(
-        group.attempt, (ev.TaskOutput(refs[0]), *(ev.TaskOutput(ref) for ref in refs[1:]))
-    )
+    late = ev.TaskSucceeded(group.attempt, tuple(ev.TaskOutput((ref,)) for ref in refs))
     dropped = of_type(talk.tell(late), do.DropSegments)
     assert [name for each in dropped for name in each.segments] == [ref.segment for ref in refs]
 

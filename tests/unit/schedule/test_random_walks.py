@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from random import Random
 
 import pytest
@@ -19,14 +20,21 @@ from pyrite.ids import (
     RddId,
     ShuffleId,
 )
+from pyrite.place.laf import KEYS
 from pyrite.place.sizes import encode
+from pyrite.plan.program import Shape
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.health import ExclusionRule
-from pyrite.schedule.rules import Rules, SpeculationRule
+from pyrite.schedule.rules import LafRule, Rules, SpeculationRule
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.timer import Timer
+
+RANGES = [
+    LafRule(alpha, wait_s, migrates=alpha > 0.01, window=window)
+    for alpha, wait_s, window in [(0.1, 0.0, 3), (1.0, 0.0, 1), (0.001, inf, 3), (0.0, 5.0, 64)]
+]
 
 
 class Walk(World):
@@ -35,19 +43,24 @@ class Walk(World):
     def __init__(self, seed: int) -> None:
         super().__init__(Random(seed))
         dice = self.dice
+        excludes = dice.random() < 0.2
+        # Who is excluded never takes the tasks of its range.
+        ranges = [each for each in RANGES if each.wait_s < inf or not excludes]
         self.scheduler = Scheduler(
             Rules(
                 max_failures=dice.choice([1, 4]),
                 max_deaths=dice.choice([2, 4]),
                 fair=dice.random() < 0.5,
                 speculation=SpeculationRule(1.5, 0.5, 0.1) if dice.random() < 0.5 else None,
-                exclusion=ExclusionRule(dice.random() < 0.2),
+                exclusion=ExclusionRule(excludes),
                 lookahead=dice.random() < 0.8,
                 reserve=dice.random() < 0.5,
                 small_shuffle_bytes=dice.choice([0, 0, 1 << 20]),
                 prefetch=dice.random() < 0.8,
                 observed_share=dice.choice([0.05, 0.5]),
                 fetch_bytes=dice.choice([64, 400, 48 << 20]),
+                laf=dice.choice([None, *ranges]),
+                input_cache_bytes=dice.choice([0, 30, 100, 1000]),
             )
         )
         self.now_s = 0.0
@@ -81,6 +94,8 @@ class Walk(World):
                     )
                 for _, ref in command.blocks:
                     assert ref in self.files, "a task was promised a kept block that is gone"
+                for _, ref in command.cached:
+                    assert ref is None or ref in self.files, "cached input was promised and is gone"
                 self.fetching.check_launch(
                     command, self.nodes[command.executor], self.files, self.alike
                 )
@@ -96,8 +111,8 @@ class Walk(World):
                 assert command.job not in self.ended
                 assert command.partition not in self.results[command.job], "delivered twice"
                 self.results[command.job].append(command.partition)
-                if isinstance(command.result, BlockRef):
-                    self.delivered.append(command.result)
+                if isinstance(command.result, tuple):
+                    self.delivered += command.result
             case do.SetTimer():
                 self.timers[command.timer] = command.at_s
             case do.GrantSpace():
@@ -123,6 +138,7 @@ class Walk(World):
             parents = dice.sample(stages, min(len(stages), dice.randint(0, 2)))
             spec = map_stage(id, dice.choice([0, 1, 2, 3, 4, 6, 9]), *parents)
             spec = replace(spec, replayable=dice.random() < 0.7, barrier=dice.random() < 0.1)
+            spec = self.with_keys(spec)
             self.specs[id] = spec
             if spec.replayable and not spec.barrier:
                 self.alike.add(ShuffleId(id))
@@ -136,6 +152,7 @@ class Walk(World):
             again = dice.choice(self.asked)
             spec = replace(again, id=spec.id, barrier=False)
             width = spec.partitions
+        spec = self.with_keys(spec)
         self.asked.append(spec)
         wanted = tuple(i for i in range(width) if dice.random() < 0.8)
         self.results[job] = []
@@ -145,11 +162,24 @@ class Walk(World):
         pool = dice.choice(["default", "other"])
         self.tell(ev.JobSubmitted(JobSpec(JobId(job), spec, wanted, group, pool=pool)))
 
+    def with_keys(self, spec: StageSpec) -> StageSpec:
+        """The stage, or the same where some partitions read what has a key, often the same one."""
+        dice = self.dice
+        if dice.random() < 0.6:
+            return spec
+        choices = [None, 1, KEYS // 2, KEYS - 1, dice.randrange(KEYS)]
+        keys = tuple(dice.choice(choices) for _ in range(spec.partitions))
+        first, *others = spec.shape.steps
+        return replace(spec, shape=Shape([first._replace(keys=keys), *others]))
+
     def ask(self, attempt: AttemptId) -> None:
         """A running task wants room: for a partition to keep, or for what it makes."""
         launch = self.running[attempt]
         run = self.scheduler.stages._runs.get(launch.stage)
         rdds = [] if run is None else [node.rdd for node in run.spec.shape.steps]
+        if launch.cached and self.dice.random() < 0.5:
+            self.tell(self.want(launch.executor, None, cached=True))
+            return
         kept = [rdd for rdd in rdds if rdd in self.scheduler.storage.persisted]
         rdd = self.dice.choice(kept) if kept and self.dice.random() < 0.8 else None
         self.tell(self.want(launch.executor, rdd))
@@ -189,22 +219,45 @@ class Walk(World):
             return ev.TaskOutput(
                 output=output, sizes=encode(self.dice.choices([0, 1, 2, 20], k=PARTS))
             )
-        return ev.TaskOutput(b"r" if self.dice.random() < 0.5 else self.output(launch.executor))
+        if self.dice.random() < 0.5:
+            return ev.TaskOutput(b"r")
+        count = self.dice.choice((1, 1, 3))
+        return ev.TaskOutput(tuple(self.output(launch.executor) for _ in range(count)))
 
     def news(self, launch: do.LaunchTask) -> ev.KeptNews:
         """What the task has kept: in the room that it was given, on disk, and as live rows."""
+        everything = self.written(launch.executor)
+        written = [each for each in everything if each.rdd is not None and self.dice.random() < 0.8]
+        inputs = [
+            ev.InputNews(self.dice.choice([1, KEYS // 2]), each.ref(0))
+            for each in everything
+            if each.cached and self.dice.random() < 0.8
+        ]
+        inputs += [
+            ev.InputNews(key, ref, True)
+            for key, ref in launch.cached
+            if ref is not None and self.dice.random() < 0.1
+        ]
+        blocks: dict[RddId, list[BlockRef]] = {}
+        for each in written:
+            blocks.setdefault(each.rdd, []).append(each.ref(0))
+            if self.dice.random() < 0.2:
+                blocks[each.rdd].append(self.on_disk(launch.executor))
         stored = [
-            ev.Stored(Partition(each.rdd, launch.partitions[0]), each.ref(0), each.bytes)
-            for each in self.written(launch.executor)
-            if each.rdd is not None and self.dice.random() < 0.8
+            ev.Stored(
+                Partition(rdd, launch.partitions[0]), tuple(refs), sum(ref.length for ref in refs)
+            )
+            for rdd, refs in blocks.items()
         ]
         run = self.scheduler.stages._runs.get(launch.stage)
         if run is not None and self.dice.random() < 0.5:
             rdd = self.dice.choice(run.spec.shape.steps).rdd
-            ref = self.on_disk(launch.executor) if self.dice.random() < 0.5 else None
-            stored.append(ev.Stored(Partition(rdd, launch.partitions[0]), ref, 10))
+            refs = (self.on_disk(launch.executor),) if self.dice.random() < 0.5 else ()
+            stored.append(ev.Stored(Partition(rdd, launch.partitions[0]), refs, 10))
         computed = tuple(each.partition for each in stored)
-        return ev.KeptNews(tuple(stored), found=(1, 0, 0, 0), computed=computed)
+        return ev.KeptNews(
+            tuple(stored), found=(1, 0, 0, 0), computed=computed, inputs=tuple(inputs)
+        )
 
     def lose(self, executor: ExecutorId) -> None:
         self.end_executor(executor)
@@ -351,8 +404,12 @@ def run_walk(seed: int, walk: Walk) -> None:
     assert not state.jobs and not state.stages and not list(state.attempts), f"seed {seed}"
     assert not state.room.waiting and not walk.asking, f"seed {seed}: somebody waits for room"
     walk.end_all()
-    assert not walk.files.sizes, f"seed {seed}: {sorted(walk.files.sizes)} are never dropped"
-    assert not state.storage.ledger.segments and not state.storage.ledger.moves, f"seed {seed}"
+    # Cached input stays until something needs its room.
+    cached = {(ref.node, ref.segment) for ref in state.storage.inputs}
+    left = {*walk.files.sizes} - cached
+    assert not left, f"seed {seed}: {sorted(left)} are never dropped"
+    assert {*state.storage.ledger.segments} == {name for _, name in cached}, f"seed {seed}"
+    assert not state.storage.ledger.moves, f"seed {seed}"
     assert not state.room._leaving, f"seed {seed}: {state.room._leaving} are never released"
     assert state.storage.book.fetched_bytes == walk.fetching.fetched_bytes, f"seed {seed}"
     assert not state.segments and not state.plans, f"seed {seed}"

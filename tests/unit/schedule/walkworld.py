@@ -28,9 +28,11 @@ class Granted(NamedTuple):
     segment: str
     rdd: RddId | None
     bytes: int
+    cached: bool = False
 
-    def ref(self, offset: int) -> BlockRef:
-        return BlockRef(self.place, self.segment, offset, min(BLOCK_BYTES, self.bytes))
+    def ref(self, number: int) -> BlockRef:
+        # Numbers rather than offsets: a segment is never full here.
+        return BlockRef(self.place, self.segment, 1000 + number, min(BLOCK_BYTES, self.bytes))
 
 
 class Files:
@@ -107,10 +109,17 @@ class World:
 
     # Writing
 
-    def want(self, executor: ExecutorId, rdd: RddId | None) -> ev.SpaceWanted:
+    def want(self, executor: ExecutorId, rdd: RddId | None, cached: bool = False) -> ev.SpaceWanted:
         dice = self.dice
         node = self.nodes[executor]
         self.count += 1
+        if cached:
+            size = dice.choice([10, 40])
+            wanted = ev.SpaceWanted(
+                node, executor, f"e{executor}-{self.count}", size, False, cached=True
+            )
+            self.asking[executor] = wanted
+            return wanted
         packs = rdd is None or dice.random() < 0.3
         size = dice.choice([10, 30, 60, 60, 90])
         wanted = ev.SpaceWanted(
@@ -128,9 +137,9 @@ class World:
             return
         assert command.place in self.files.capacities, "room on a node that is not there"
         assert wanted.rdd is not None or command.place == wanted.node, "a map output elsewhere"
-        granted = Granted(command.place, command.segment, wanted.rdd, wanted.bytes)
+        granted = Granted(command.place, command.segment, wanted.rdd, wanted.bytes, wanted.cached)
         self.files.sizes[command.place, command.segment] = wanted.bytes
-        if wanted.rdd is None:
+        if wanted.rdd is None and not wanted.cached:
             self.open[command.writer] = granted
         else:
             self.granted.setdefault(command.writer, []).append(granted)
@@ -172,6 +181,7 @@ class World:
             self.void.remove(move.move)
         elif not fails:
             self.files.sizes[move.target, move.new_segment] = move.bytes
+            self.fetching.move(move)
             if move.medium == "disk":
                 self.files.on_disk.add(move.new_segment)
         return ev.SegmentNotMoved(move.move, "no space") if fails else ev.SegmentMoved(move.move)
@@ -179,6 +189,7 @@ class World:
     def drop(self, node: NodeId, segments: Iterable[str]) -> None:
         read = {(ref.node, ref.segment) for each in self.running.values() for _, ref in each.blocks}
         for launch in self.running.values():
+            read |= {(ref.node, ref.segment) for _, ref in launch.cached if ref is not None}
             where = self.nodes[launch.executor]
             read |= {(where, name) for each in launch.prefetched for name in each.segments}
         for segment in segments:

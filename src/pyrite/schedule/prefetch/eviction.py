@@ -26,6 +26,7 @@ class PrefetchEviction:
         """Drops a unit's segments: a part of them would speed up no reducer."""
         unit.admitted = False
         unit.seen.clear()
+        unit.landed.clear()
         for segment in unit.segments:
             self.drop(segment)
 
@@ -51,23 +52,28 @@ class PrefetchEviction:
             segment.unwanted = True
             self.storage.drop([(segment.node, segment.segment.name)])
 
-    def make_room(self, node: NodeId, wanted_bytes: int) -> None:
+    def make_room(self, node: NodeId, wanted_bytes: int, for_output: bool) -> None:
         """Evicts units until the node has the wanted room, or no units with segments there are
-        left."""
+        left.
+
+        Where outputs are flushed, a further one does not evict what was fetched of the others: it
+        goes to disk itself.
+        """
         pool = self.ledger.pools.get(node)
         if pool is None or pool.unused_bytes >= wanted_bytes or not self.segments:
             return
-        for unit in self._least_urgent():
+        for unit in self._least_urgent(for_output):
             if pool.unused_bytes >= wanted_bytes:
                 return
             if unit.frees(node):
                 probe("what was fetched ahead makes room")
                 self.give_up_unit(unit)
 
-    def _least_urgent(self) -> Iterator[Unit]:
+    def _least_urgent(self, for_output: bool) -> Iterator[Unit]:
         """Returns units in the order of their eviction: incomplete ones first, then later reducers
         first."""
-        units = [unit for _, plan in self.plans.by_priority() for unit in plan.units]
+        plans = [plan for _, plan in self.plans.by_priority()]
+        units = [unit for plan in plans if not (plan.flushes and for_output) for unit in plan.units]
         units.reverse()
         yield from (unit for unit in units if unit.missing_bytes())
         yield from (unit for unit in units if not unit.missing_bytes())

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from pyrite.ids import ShuffleId
+from pyrite.ids import NodeId, ShuffleId, partition_of
+from pyrite.place.alikeness import observed_is_better
 from pyrite.place.predict import SeenOutput, observe, sampled
+from pyrite.place.sizes import add_up
 from pyrite.plan.stages import StageSpec
+from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.kept import Kept
 from pyrite.schedule.outputs import Outputs, ShuffleOutputs
 from pyrite.schedule.prefetch.plan import Forecast, Part
+from pyrite.schedule.stages import Stages
 
 # With more cells (maps times parts), summing costs more than good placement saves.
 MOST_CELLS = 4_000_000
@@ -18,9 +22,11 @@ MOST_CELLS = 4_000_000
 class Forecasts:
     """Predicts what the tasks of a stage read of its shuffles, for their placement."""
 
-    def __init__(self, outputs: Outputs, kept: Kept) -> None:
+    def __init__(self, outputs: Outputs, kept: Kept, stages: Stages, fleet: Fleet) -> None:
         self.outputs = outputs
         self.kept = kept
+        self.stages = stages
+        self.fleet = fleet
 
     def reads(self, spec: StageSpec, partitions: Iterable[int]) -> dict[int, list[Part]]:
         """Returns the parts of shuffles that each partition reads."""
@@ -44,13 +50,57 @@ class Forecasts:
         seen = seen_outputs(outputs)
         if len(seen) < maps - outputs.absent:
             return None
-        if stage.samples is not None and not outputs.complete:
-            how, expected = "sampled", sampled(stage.samples, seen, parts)
+        samples = stage.samples
+        if outputs.complete:
+            how, expected = "known", observe(seen, maps, parts)
+        elif samples is None:
+            how, expected = "observed", observe(seen, maps, parts, self._input_sizes(stage))
+        elif observed_is_better(samples, seen, parts):
+            weights = [each.weight for each in samples]
+            how, expected = "observed", observe(seen, maps, parts, weights)
         else:
-            how = "known" if outputs.complete else "observed"
-            expected = observe(seen.values(), maps, parts)
+            how, expected = "sampled", sampled(samples, seen, parts, self._map_places(stage))
         total = sum(each.size_bytes for each in expected)
         return Forecast(how, len(seen), expected, total, maps, outputs.in_memory())
+
+    def _map_places(self, stage: StageSpec) -> dict[int, NodeId]:
+        """Returns the nodes where unfinished maps run, or are to run."""
+        run = self.stages.get(stage.id)
+        if run is None or run.tasks is None:
+            return {}
+        places = {} if run.plan is None else dict(run.plan.places)
+        slots = self.fleet.slots
+        for task in run.tasks.pending:
+            owner = next(run.tasks.queue.owners(task, slots), None)
+            executor = None if owner is None else self.fleet.get(owner)
+            if executor is not None:
+                places[partition_of(task)] = executor.node
+        for attempt in run.tasks.running():
+            executor = self.fleet.get(attempt.executor)
+            if executor is not None:
+                places.update(dict.fromkeys(map(partition_of, attempt.keys), executor.node))
+        return places
+
+    def _input_sizes(self, stage: StageSpec) -> list[int] | None:
+        """Returns how much each map reads of shuffles; None where it is not known of all."""
+        sizes: dict[ShuffleId, list[int]] = {}
+        for shuffle in stage.shape.shuffles:
+            outputs = self.outputs.get(shuffle)
+            if outputs is None or not outputs.complete or None in outputs.sizes:
+                return None
+            codes = [code for code in outputs.sizes if code is not None]
+            if parts_of(outputs) * len(codes) > MOST_CELLS:
+                return None
+            sizes[shuffle] = add_up(codes, parts_of(outputs))
+        if not sizes:
+            return None
+        reads = self.reads(stage, range(stage.partitions)).values()
+        return [sum(size_of(sizes[shuffle], part) for shuffle, part in parts) for parts in reads]
+
+
+def size_of(sizes: Sequence[int], part: int) -> int:
+    """Returns the size of a part; 0 where there are fewer."""
+    return sizes[part] if part < len(sizes) else 0
 
 
 def parts_of(outputs: ShuffleOutputs) -> int:

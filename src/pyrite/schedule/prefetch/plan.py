@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pyrite.ids import NodeId, ShuffleId
 from pyrite.place.accumulate import together
+from pyrite.place.heavyfirst import heavy_first
 from pyrite.place.reducers import Reducer
 from pyrite.schedule.prefetch.unit import Unit
 
@@ -30,6 +31,9 @@ class Forecast(NamedTuple):
     def sizes(self) -> list[int]:
         return [part.size_bytes for part in self.parts]
 
+    def size_of(self, parts: Iterable[int]) -> int:
+        return sum(self.parts[part].size_bytes for part in parts)
+
     def to_bring(self, parts: Iterable[int], node: NodeId) -> int:
         """Estimates how many bytes of these parts are not in the node's own memory."""
         in_memory = self.in_memory.get(node, 0.0)
@@ -47,8 +51,15 @@ class ReducePlan:
         self.places: dict[int, NodeId] = {}
         self.units: list[Unit] = []
         self.unit_of: dict[int, Unit] = {}
+        # Whether outputs leave memory once their parts have arrived; then parts of a node's own
+        # outputs are fetched too.
+        self.flushes = False
         # Pairs of source and target between which a fetch has failed: none is ordered again.
         self.refused: dict[tuple[NodeId, NodeId], None] = {}
+        # The nodes that were ordered to fetch for it, and whether no more is ordered since that is
+        # not worth it.
+        self.ordered: dict[NodeId, None] = {}
+        self.is_stopped = False
 
     def reducers(self) -> dict[int, Reducer]:
         """Returns what each reducer will read of the shuffles that have forecasts."""
@@ -67,7 +78,7 @@ class ReducePlan:
         fetch order.
         """
         moved: dict[NodeId, list[int]] = {}
-        for index in sorted(places):
+        for index in self.in_order(sorted(places)):
             node = places[index]
             if self.places.get(index) != node:
                 self._leave(index)
@@ -79,6 +90,11 @@ class ReducePlan:
             for position, index in enumerate(indices):
                 self._join(units + position // (executors[node] * rounds), node, index)
         self.weigh()
+
+    def in_order(self, indices: Iterable[int]) -> list[int]:
+        """Returns reducers in the order in which they should run."""
+        sizes = {index: each.size_bytes for index, each in self.reducers().items()}
+        return heavy_first(indices, sizes)
 
     def _rounds_together(
         self,
@@ -114,9 +130,31 @@ class ReducePlan:
             unit.expected_bytes.clear()
             for node, indices in unit.reducers.items():
                 for shuffle, parts in self.parts_of(indices).items():
-                    unit.expected_bytes[shuffle, node] = self.forecasts[shuffle].to_bring(
-                        parts, node
+                    forecast = self.forecasts[shuffle]
+                    unit.expected_bytes[shuffle, node] = (
+                        forecast.size_of(parts) if self.flushes else forecast.to_bring(parts, node)
                     )
+
+    def flush(self) -> None:
+        """Has outputs leave memory once their parts have arrived."""
+        if not self.flushes:
+            self.flushes = True
+            self.weigh()
+
+    def split(self, unit: Unit, most: Mapping[NodeId, int]) -> None:
+        """Leaves a unit at most so many reducers on each node; the others become the next unit."""
+        rest = Unit(unit.number)
+        for node, indices in unit.reducers.items():
+            for index in list(indices)[most.get(node, len(indices)) :]:
+                del indices[index]
+                del unit.unfinished[index]
+                rest.reducers.setdefault(node, {})[index] = None
+                rest.unfinished[index] = None
+                self.unit_of[index] = rest
+        self.units.insert(self.units.index(unit) + 1, rest)
+        for number, each in enumerate(self.units):
+            each.number = number
+        self.weigh()
 
     def parts_of(self, indices: Iterable[int]) -> dict[ShuffleId, tuple[int, ...]]:
         """Returns the parts that these reducers read of the shuffles that have forecasts."""
@@ -151,6 +189,15 @@ class ReducePlan:
     def prefetched(self) -> dict[int, NodeId]:
         """Returns the nodes of reducers whose unit has prefetched segments."""
         return {index: self.places[index] for index, unit in self.unit_of.items() if unit.on_node}
+
+    def fetched_bytes(self) -> dict[int, float]:
+        """Estimates how much was fetched for each reducer, as its share of its unit on its node."""
+        found: dict[int, float] = {}
+        for unit in self.units:
+            for node, size in unit.fetched_bytes.items():
+                reducers = unit.reducers.get(node, {})
+                found.update(dict.fromkeys(reducers, size / max(1, len(reducers))))
+        return found
 
     def read_bytes(self) -> int:
         """Returns how much all reducers read of the shuffles that have forecasts."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.place.accumulate import Gathered, accumulate
 from pyrite.place.predict import error_of, is_enough
-from pyrite.place.reducers import ReducerNode, place, weigh
+from pyrite.place.reducers import Balance, ReducerNode, place, weigh
 from pyrite.plan.stages import StageSpec
 from pyrite.probe import probe
 from pyrite.schedule.commands import ReducersPlaced, ShuffleLeftAlone, SizesForeseen
@@ -32,6 +32,8 @@ MOST_FETCHING = 200
 CUSTOM_SHARE = 0.25
 # Reducers are placed again if that makes the most loaded node lighter by this factor.
 WRONG = 1.25
+# Or if that saves this fraction of the bytes on the network, without what was fetched already.
+LEAST_SAVED = 0.2
 NOT_PLACED = Gathered(NodeId(""), 0)
 
 
@@ -74,7 +76,11 @@ class ReducePlanner:
             outputs.foreseen = self._is_enough(stage, outputs)
             if is_first or outputs.foreseen:
                 for run in self.stages.waiting_for(outputs.shuffle):
-                    if run.tasks is None and (outputs.foreseen or self._has_places(run)):
+                    if run.tasks is not None:
+                        continue
+                    if outputs.foreseen and self._is_proactive(run):
+                        self._look_again(run, outputs.shuffle)
+                    if outputs.foreseen or self._is_proactive(run) or self._has_places(run):
                         self._plan(run, [outputs.shuffle])
         if self.plans.fetch(outputs.shuffle):
             # After the last output, whatever remains is worth an order.
@@ -100,6 +106,25 @@ class ReducePlanner:
         """Whether all reducers have places that do not depend on sizes."""
         partitions = self.stages.unfinished(run)
         return len(self.locality.fixed_places(run.spec, partitions)) == len(partitions)
+
+    def _is_proactive(self, run: StageRun) -> bool:
+        """Whether the reducers have places before the maps start, as those of maps with keys do
+        (EclipseMR, II-D)."""
+        if self.rules.laf is None:
+            return False
+        return any(each.shape.has_keys for each in run.spec.parents.values())
+
+    def _look_again(self, run: StageRun, shuffle: ShuffleId) -> None:
+        """Takes a forecast of several outputs in place of that of the first one, and moves reducers
+        whose places were far from what it says."""
+        plan = run.plan
+        if plan is None or plan.forecasts.pop(shuffle, None) is None or not plan.places:
+            return
+        forecast = self.forecasts.forecast(run.spec.parents[shuffle], shuffle)
+        if forecast is not None:
+            plan.forecasts[shuffle] = forecast
+            plan.weigh()
+            self._place_again_if_wrong(run, plan)
 
     def _plan(self, run: StageRun, shuffles: Collection[ShuffleId]) -> None:
         """Places a stage's reducers by forecasts of these shuffles and of all that are complete.
@@ -151,11 +176,17 @@ class ReducePlanner:
                 for index, each in before.reducers().items()
             ]
             nodes = accumulate(hosts, list(reducers.values()), gathered)
+        elif self._is_proactive(run) and not self._is_foreseen(run, fresh):
+            nodes = evenly(hosts, len(reducers))
         else:
             nodes = place(hosts, list(reducers.values()))
         places = dict(zip(reducers, nodes, strict=True))
         places.update(self.locality.fixed_places(run.spec, list(reducers)))
         self._take_places(run, plan, hosts, places)
+
+    def _is_foreseen(self, run: StageRun, plan: ReducePlan) -> bool:
+        """Whether enough is known of what the reducers read to place them by it."""
+        return all(self.outputs.of(run.spec.parents[each]).foreseen for each in plan.forecasts)
 
     def _take_places(
         self, run: StageRun, plan: ReducePlan, hosts: list[ReducerNode], places: dict[int, NodeId]
@@ -210,6 +241,12 @@ class ReducePlanner:
         if run in self.plans:
             self.plans.want(None, None)
 
+    def in_order(self, run: StageRun, partitions: list[int]) -> list[int]:
+        """Returns the partitions of a stage that starts in the order in which they should run."""
+        if run.plan is None or not run.plan.places or run.spec.barrier:
+            return partitions
+        return run.plan.in_order(partitions)
+
     def _record_left_alone(self, run: StageRun) -> None:
         """Records in the story that a shuffle is too small for placement and prefetching."""
         if run.plan is not None and not run.plan.places:
@@ -255,9 +292,32 @@ class ReducePlanner:
         after = dict(zip(reducers, place(hosts, sizes), strict=True))
         after.update(self.locality.fixed_places(run.spec, list(reducers)))
         best = weigh(hosts, sizes, list(after.values()))
-        if weigh(hosts, sizes, before).heaviest_bytes > WRONG * best.heaviest_bytes:
+        found = weigh(hosts, sizes, before)
+        if found.heaviest_bytes > WRONG * best.heaviest_bytes:
             probe("reducers are placed anew since their sizes were foreseen wrongly")
             self._take_places(run, plan, hosts, after)
+        elif self._saves_bytes(plan, found, best, after):
+            probe("reducers are placed anew since their input is elsewhere")
+            self._take_places(run, plan, hosts, after)
+
+    def _saves_bytes(
+        self, plan: ReducePlan, found: Balance, best: Balance, after: dict[int, NodeId]
+    ) -> bool:
+        """Whether fewer bytes are still to travel with the other places, of which nothing is
+        fetched that moves."""
+        fetched = plan.fetched_bytes()
+        stays = sum(size for index, size in fetched.items() if plan.places[index] == after[index])
+        left_here = max(0.0, found.network_bytes - sum(fetched.values()))
+        left_there = max(0.0, best.network_bytes - stays)
+        is_even = best.heaviest_bytes <= WRONG * found.heaviest_bytes
+        saved = left_here - left_there
+        return is_even and saved > LEAST_SAVED * found.network_bytes
 
     def _reducer_hosts(self) -> list[ReducerNode]:
         return [ReducerNode(node, count) for node, count in self.fleet.counts.items()]
+
+
+def evenly(hosts: Sequence[ReducerNode], count: int) -> list[NodeId]:
+    """The nodes of reducers whose keys lie evenly on the circle, in the order of their keys."""
+    servers = [host.node for host in hosts for _ in range(host.executors)]
+    return [servers[index * len(servers) // count] for index in range(count)]

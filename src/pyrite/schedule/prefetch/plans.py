@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from pyrite.ids import NodeId, ShuffleId, StageId
@@ -60,6 +60,6 @@ class Plans:
         if self._runs:
             self._wishes[source, target] = None
 
-    def take_wishes(self) -> Iterable[Wish]:
+    def take_wishes(self) -> Collection[Wish]:
         wishes, self._wishes = self._wishes, {}
         return wishes

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from pyrite.blocks.fetched import fetched_bytes
 from pyrite.ids import BlockRef, NodeId
 from pyrite.place.sizes import most
 from pyrite.probe import probe
 from pyrite.schedule import events as ev
-from pyrite.schedule.commands import Prefetched
+from pyrite.schedule.commands import FetchingStopped, Prefetched
 from pyrite.schedule.fetches import Fetches
-from pyrite.schedule.outputs import Outputs, ShuffleOutputs
+from pyrite.schedule.outputs import OutputPlace, Outputs, ShuffleOutputs
 from pyrite.schedule.prefetch.admission import Admission
 from pyrite.schedule.prefetch.eviction import PrefetchEviction
+from pyrite.schedule.prefetch.flush import OutputFlush
 from pyrite.schedule.prefetch.plan import ReducePlan
-from pyrite.schedule.prefetch.plans import Plans
+from pyrite.schedule.prefetch.plans import Plans, Wish
+from pyrite.schedule.prefetch.prefetchroom import PrefetchRoom
 from pyrite.schedule.prefetch.segments import PrefetchedSegments
 from pyrite.schedule.prefetch.unit import PrefetchedSegment, Route, Unit
+from pyrite.schedule.prefetch.worth import FetchWorth
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.stages import StageRun, Stages
 from pyrite.schedule.storage import Storage
@@ -44,6 +47,8 @@ class Prefetcher:
         segments: PrefetchedSegments,
         eviction: PrefetchEviction,
         admission: Admission,
+        room: PrefetchRoom,
+        flush: OutputFlush,
     ) -> None:
         self.turn = turn
         self.rules = rules
@@ -56,6 +61,11 @@ class Prefetcher:
         self.segments = segments
         self.eviction = eviction
         self.admission = admission
+        self.room = room
+        self.flush = flush
+        self.worth = FetchWorth()
+        # Nodes that orders wait for, until they have so much room.
+        self._full: dict[NodeId, int] = {}
 
     # Orders
 
@@ -65,12 +75,30 @@ class Prefetcher:
             return
         if self.storage.has_freed_room:
             self.admission.admit()
+        if self._full:
+            self._try_full_nodes()
         wishes = self.plans.take_wishes()
-        if not wishes:
-            return
+        if wishes:
+            self._order_wishes(wishes)
+        self.flush.flush()
+
+    def _try_full_nodes(self) -> None:
+        for node, wanted in list(self._full.items()):
+            pool = self.ledger.pools.get(node)
+            if pool is None or pool.unused_bytes >= wanted:
+                del self._full[node]
+                self.plans.want(None, node)
+
+    def _order_wishes(self, wishes: Collection[Wish]) -> None:
         planned = self.plans.by_priority()
         nodes = list(self.ledger.pools)
+        if (None, None) in wishes:
+            # Less may be reserved for maps now.
+            self._full.clear()
         for source, target in wishes:
+            if source is not None and source in self._full:
+                # It has a new output, which may have to make room.
+                self.flush.look_at(source, self._full[source])
             for to in nodes if target is None else [target]:
                 # Each target begins with another source, so that all links are used from the start.
                 for by in rotated(nodes, to) if source is None else [source]:
@@ -81,41 +109,92 @@ class Prefetcher:
         self, planned: list[tuple[StageRun, ReducePlan]], source: NodeId, target: NodeId
     ) -> None:
         """Issues the most urgent order from one node to another, if any."""
-        if self.in_flight_left(source, target) <= 0:
+        if target in self._full or self.in_flight_left(source, target) <= 0:
             return
         for run, plan in planned:
-            if (source, target) in plan.refused:
+            if (source, target) in plan.refused or not self._is_allowed(run, plan, target):
                 continue
-            for unit in plan.units:
-                for route in routes(plan, source, target):
+            listed = self._listed(plan, source, target)
+            for unit in plan.units if listed else ():
+                for route, count in listed.items():
                     # _order evicts the unit where there is no room for the order.
-                    if unit.admitted and self._order(run, plan, unit, route):
+                    if (
+                        unit.admitted
+                        and unit.seen.get(route, 0) < count
+                        and self._order(run, plan, unit, route)
+                    ):
                         return
+
+    def _is_allowed(self, run: StageRun, plan: ReducePlan, target: NodeId) -> bool:
+        """Whether fetching ahead saves time; a node's first order of each plan finds out anew."""
+        if target not in plan.ordered or self.worth.is_worth:
+            return True
+        if not plan.is_stopped:
+            probe("fetching ahead takes more processor time than it saves")
+            plan.is_stopped = True
+            worth = self.worth
+            self.turn.add(
+                FetchingStopped(run.spec.id, worth.link_bytes_per_s, worth.taken_s_per_byte)
+            )
+        return False
+
+    def _listed(self, plan: ReducePlan, source: NodeId, target: NodeId) -> dict[Route, int]:
+        """Returns how many outputs have appeared where routes from one node to another begin."""
+        found: dict[Route, int] = {}
+        for route in routes(plan, source, target):
+            outputs = self.outputs.get(route.shuffle)
+            if outputs is not None and (came := outputs.came.get(route.place)):
+                found[route] = len(came)
+        return found
 
     def _order(self, run: StageRun, plan: ReducePlan, unit: Unit, route: Route) -> bool:
         """Orders the outputs on this route that the unit has not fetched, if they are worth an
-        order."""
+        order; returns whether no other is to be tried now."""
         outputs = self.outputs.get(route.shuffle)
         if outputs is None or not self._is_worth(unit, outputs, route):
             return False
         parts = plan.parts_of(self._awaited(run, unit, route.target)).get(route.shuffle)
         if not parts:
             return False
-        blocks, size = self._collect(unit, outputs, route, parts)
+        seen = unit.seen.get(route, 0)
+        reserved = self.room.reserved(route.target) if plan.flushes else 0
+        most_bytes = self.in_flight_left(route.source, route.target)
+        if plan.flushes:
+            most_bytes = min(most_bytes, self._room(route.target) - reserved)
+        blocks, size = self._collect(unit, outputs, route, parts, most_bytes)
         if not blocks:
-            return False
+            # Nothing is in flight between the two nodes: what was considered has come, or is
+            # fetched from elsewhere.
+            unit.landed[route] = unit.seen[route]
+            return unit.seen[route] < len(outputs.came[route.place])
         needed = fetched_bytes(len(blocks), len(parts), size)
-        if not self._has_room(route.target, needed):
+        if self._room(route.target) < needed + reserved:
+            if plan.flushes:
+                probe("a fetch waits until map outputs have left memory")
+                unit.seen[route] = seen
+                self._full[route.target] = needed + reserved
+                self.flush.look_at(route.target, needed + reserved)
+                return True
             probe("a unit of reducers has no room for all of its input")
             self.eviction.give_up_unit(unit)
             return False
         fetch, segment = self.fetches.order(
             route.source, route.target, "memory", needed, parts, blocks
         )
+        plan.ordered[route.target] = None
         maps, at_s = tuple(blocks), self.turn.now_s
         self.segments.begin(
             PrefetchedSegment(
-                fetch, segment, route.source, route.shuffle, frozenset(parts), maps, unit, at_s
+                fetch,
+                segment,
+                route.source,
+                route.shuffle,
+                frozenset(parts),
+                maps,
+                unit,
+                route,
+                unit.seen[route],
+                at_s,
             )
         )
         return True
@@ -137,7 +216,12 @@ class Prefetcher:
         return expected * fresh / len(outputs.refs) >= least_order(self.rules)
 
     def _collect(
-        self, unit: Unit, outputs: ShuffleOutputs, route: Route, parts: tuple[int, ...]
+        self,
+        unit: Unit,
+        outputs: ShuffleOutputs,
+        route: Route,
+        parts: tuple[int, ...],
+        most_bytes: int,
     ) -> tuple[dict[int, BlockRef], int]:
         """Chooses the outputs of an order; returns them by map, and an upper bound of their parts'
         size.
@@ -145,33 +229,44 @@ class Prefetcher:
         An output that was recomputed after its parts were fetched is not fetched again.
         """
         appeared = outputs.came[route.place]
-        fetched = unit.maps_of(route.shuffle, route.target, parts) if outputs.epoch else {}
-        limit = self.in_flight_left(route.source, route.target)
         # Small parts are mostly headers.
         header = fetched_bytes(1, len(parts), 0)
         blocks: dict[int, BlockRef] = {}
         total = 0
         last = unit.seen.get(route, 0)
         while last < len(appeared):
-            block = outputs.sized(appeared[last])
-            # It may have been lost since, and recomputed elsewhere.
-            if (
-                block is not None
-                and block[0].node == route.source
-                and appeared[last] not in fetched
-            ):
+            number = appeared[last]
+            block = outputs.sized(number)
+            if block is not None and self._is_wanted(unit, outputs, route, number, parts):
                 size = most(block[1], parts)
-                room = limit - header * (len(blocks) + 1)
+                room = most_bytes - header * (len(blocks) + 1)
                 if total + size > room and (blocks or self.segments.bytes_to(route.target)):
                     break
-                blocks[appeared[last]] = block[0]
-                total += size
-                if outputs.epoch:
-                    # An output that was recomputed here is listed twice.
-                    fetched[appeared[last]] = None
+                # An output that was recomputed here is listed twice.
+                total += 0 if number in blocks else size
+                blocks[number] = block[0]
             last += 1
         unit.seen[route] = last
         return blocks, total
+
+    def _is_wanted(
+        self,
+        unit: Unit,
+        outputs: ShuffleOutputs,
+        route: Route,
+        number: int,
+        parts: tuple[int, ...],
+    ) -> bool:
+        """Whether an output is where the route begins, stays there, and is not fetched."""
+        ref = outputs.refs[number]
+        # It may have been lost since, and recomputed elsewhere, or may leave memory.
+        if ref is None or OutputPlace(ref.node, ref.medium) != route.place:
+            return False
+        if self.flush.is_leaving(ref):
+            return False
+        if not outputs.listed_again:
+            return True
+        return not unit.has_fetched(route.target, route.shuffle, number, parts)
 
     def _is_full(self, source: NodeId, target: NodeId) -> tuple[bool, bool]:
         """Whether bytes in flight hold back orders from the source, and to the target."""
@@ -185,9 +280,9 @@ class Prefetcher:
         in_flight = self.segments.bytes_to(target), self.segments.bytes_from(source)
         return min(most_bytes // MOST_SHARE, most_bytes - max(in_flight))
 
-    def _has_room(self, node: NodeId, size: int) -> bool:
+    def _room(self, node: NodeId) -> int:
         pool = self.ledger.pools.get(node)
-        return pool is not None and pool.unused_bytes >= size
+        return 0 if pool is None else pool.unused_bytes
 
     # Ended fetches
 
@@ -200,8 +295,12 @@ class Prefetcher:
         source_was_full, node_was_full = self._is_full(segment.source, segment.node)
         self.segments.land(segment)
         self.segments.learn_pace(segment, self.turn.now_s)
+        self.worth.learn(segment.segment.bytes, event.link_s, event.taken_s)
         segment.is_here = True
         segment.segment.sealed = True
+        if not segment.unwanted:
+            segment.unit.landed[segment.route] = segment.last
+            self.flush.landed(segment.source)
         self.storage.book.fetched_bytes += segment.segment.bytes
         self.plans.want(segment.source, segment.node)
         # Other orders wait only where the limit was reached; large ones wait until nothing is in
@@ -310,8 +409,8 @@ def least_order(rules: Rules) -> float:
 def routes(plan: ReducePlan, source: NodeId, target: NodeId) -> Iterator[Route]:
     """Returns the routes of a stage's shuffles from one node to another."""
     for shuffle in plan.forecasts:
-        # Outputs in the target's own memory need no fetch.
-        if source != target:
+        # Outputs in the target's own memory need no fetch, unless they are to leave it.
+        if source != target or plan.flushes:
             yield Route(shuffle, source, "memory", target)
         yield Route(shuffle, source, "disk", target)
 

@@ -40,12 +40,16 @@ class PrefetchedSegments:
     def bytes_from(self, node: NodeId) -> int:
         return self._from_node.get(node, 0)
 
+    def in_flight_from(self, node: NodeId) -> Iterator[PrefetchedSegment]:
+        for target in self._to_node:
+            fetch = self._busy.get((node, target))
+            if fetch is not None:
+                yield self._by_fetch[fetch]
+
     def begin(self, segment: PrefetchedSegment) -> None:
         self._by_fetch[segment.fetch] = segment
-        segment.unit.on_node.setdefault(segment.node, {})[segment.fetch] = segment
+        segment.unit.add(segment)
         size = segment.segment.bytes
-        fetched = segment.unit.fetched_bytes
-        fetched[segment.node] = fetched.get(segment.node, 0) + size
         self._busy[segment.source, segment.node] = segment.fetch
         self._to_node[segment.node] = self._to_node.get(segment.node, 0) + size
         self._from_node[segment.source] = self._from_node.get(segment.source, 0) + size
@@ -61,11 +65,7 @@ class PrefetchedSegments:
     def forget(self, segment: PrefetchedSegment) -> None:
         self.land(segment)
         if self._by_fetch.pop(segment.fetch, None) is not None:
-            on_node = segment.unit.on_node[segment.node]
-            del on_node[segment.fetch]
-            if not on_node:
-                del segment.unit.on_node[segment.node]
-            segment.unit.fetched_bytes[segment.node] -= segment.segment.bytes
+            segment.unit.remove(segment)
 
     # Throughput
 

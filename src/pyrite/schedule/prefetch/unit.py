@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -36,6 +36,9 @@ class PrefetchedSegment:
     # The maps that wrote them.
     maps: tuple[int, ...]
     unit: Unit
+    # How many of the route's outputs the unit has considered with this order.
+    route: Route
+    last: int
     began_s: float
     is_here: bool = False
     # Its node was ordered to drop it, and has not reported the end of the fetch.
@@ -64,8 +67,14 @@ class Unit:
     given_up: int = 0
     fetched_bytes: dict[NodeId, int] = field(default_factory=dict)
     on_node: dict[NodeId, dict[int, PrefetchedSegment]] = field(default_factory=dict)
-    # How many of a route's outputs have been considered for orders.
+    # The segments on a node with parts of a map's output.
+    of_map: dict[tuple[NodeId, ShuffleId, int], list[PrefetchedSegment]] = field(
+        default_factory=dict
+    )
+    # How many of a route's outputs have been considered for orders, and how many of them have
+    # arrived.
     seen: dict[Route, int] = field(default_factory=dict)
+    landed: dict[Route, int] = field(default_factory=dict)
 
     @property
     def segments(self) -> list[PrefetchedSegment]:
@@ -78,22 +87,53 @@ class Unit:
         expected: dict[NodeId, int] = {}
         for (_, node), size in self.expected_bytes.items():
             expected[node] = expected.get(node, 0) + size
-        found: dict[NodeId, int] = {}
-        for node, size in expected.items():
-            reducers, launched = len(self.reducers[node]), len(self.launched.get(node, ()))
-            left = (size - self.fetched_bytes.get(node, 0)) * (reducers - launched) // reducers
-            if left > 0:
-                found[node] = left
-        return found
+        found = {node: self._missing(node, size) for node, size in expected.items()}
+        return {node: size for node, size in found.items() if size > 0}
 
-    def maps_of(self, shuffle: ShuffleId, node: NodeId, parts: Sequence[int]) -> dict[int, None]:
-        """Returns the maps of which the node has one of these parts, or is fetching it."""
-        return {
-            number: None
-            for each in self._meant_for(node, shuffle)
-            if not (each.unwanted or each.parts.isdisjoint(parts))
-            for number in each.maps
-        }
+    def missing_on(self, node: NodeId, shuffles: Iterable[ShuffleId]) -> int:
+        """Estimates how many bytes of these shuffles the node still has to fetch."""
+        if node not in self.reducers:
+            return 0
+        return self._missing(node, sum(self.expected_bytes.get((s, node), 0) for s in shuffles))
+
+    def _missing(self, node: NodeId, expected: int) -> int:
+        reducers, launched = len(self.reducers[node]), len(self.launched.get(node, ()))
+        if not reducers:
+            return 0
+        return (
+            max(0, expected - self.fetched_bytes.get(node, 0)) * (reducers - launched) // reducers
+        )
+
+    def add(self, segment: PrefetchedSegment) -> None:
+        """Records a segment that is ordered."""
+        self.on_node.setdefault(segment.node, {})[segment.fetch] = segment
+        fetched = self.fetched_bytes.get(segment.node, 0)
+        self.fetched_bytes[segment.node] = fetched + segment.segment.bytes
+        for number in segment.maps:
+            key = segment.node, segment.shuffle, number
+            self.of_map.setdefault(key, []).append(segment)
+
+    def remove(self, segment: PrefetchedSegment) -> None:
+        """Forgets a segment that is dropped or lost."""
+        on_node = self.on_node[segment.node]
+        del on_node[segment.fetch]
+        if not on_node:
+            del self.on_node[segment.node]
+        self.fetched_bytes[segment.node] -= segment.segment.bytes
+        for number in segment.maps:
+            key = segment.node, segment.shuffle, number
+            self.of_map[key].remove(segment)
+            if not self.of_map[key]:
+                del self.of_map[key]
+
+    def has_fetched(
+        self, node: NodeId, shuffle: ShuffleId, number: int, parts: Sequence[int]
+    ) -> bool:
+        """Whether the node has one of these parts of a map's output, or is fetching it."""
+        return any(
+            not (each.unwanted or each.parts.isdisjoint(parts))
+            for each in self.of_map.get((node, shuffle, number), ())
+        )
 
     def frees(self, node: NodeId) -> bool:
         """Whether evicting the unit frees room on the node at once."""

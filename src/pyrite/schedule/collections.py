@@ -1,0 +1,219 @@
+"""Collections: the RDDs of each namespace, their groups, and who holds their partitions (Stark)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from pyrite.ids import ExecutorId, NamespaceId, NodeId, Partition, RddId
+from pyrite.place.collectionreport import CollectionReport, GroupReport
+from pyrite.place.colocate import RddCollection, divide_executors, holders
+from pyrite.place.grouptree import GroupTree
+from pyrite.plan.stages import StageSpec
+from pyrite.probe import probe
+from pyrite.schedule import events as ev
+from pyrite.schedule.commands import GroupsResized, TellCollections
+from pyrite.schedule.fleet import Fleet
+from pyrite.schedule.rules import Rules
+from pyrite.schedule.storage import Storage
+from pyrite.schedule.turn import Turn
+
+
+class Collections:
+    """Knows the namespaces, sizes their groups, and counts the collection partitions of each
+    executor."""
+
+    def __init__(self, turn: Turn, rules: Rules, fleet: Fleet, storage: Storage) -> None:
+        self.turn = turn
+        self.rules = rules
+        self.fleet = fleet
+        self.storage = storage
+        self.kept = storage.kept
+        self._collections: dict[NamespaceId, RddCollection] = {}
+        self._of_rdd: dict[RddId, NamespaceId] = {}
+        # The state of the kept partitions when each collection was last sized.
+        self._sized: dict[NamespaceId, int] = {}
+        # The number of unique collection partitions of each executor, as of a state of the kept.
+        self._counts: tuple[int, dict[ExecutorId, int]] | None = None
+
+    def __iter__(self) -> Iterator[RddCollection]:
+        return iter(self._collections.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._collections)
+
+    def get(self, namespace: NamespaceId | None) -> RddCollection | None:
+        return None if namespace is None else self._collections.get(namespace)
+
+    def of_rdd(self, rdd: RddId) -> RddCollection | None:
+        return self.get(self._of_rdd.get(rdd))
+
+    # Namespaces and their RDDs
+
+    def on_made(self, event: ev.NamespaceMade) -> None:
+        tree = GroupTree(event.partitions, event.groups)
+        self._collections[event.namespace] = RddCollection(
+            event.namespace, event.name, tree, event.extendable
+        )
+
+    def on_dropped(self, event: ev.NamespaceDropped) -> None:
+        collection = self._collections.pop(event.namespace, None)
+        if collection is not None:
+            for rdd in collection.members:
+                del self._of_rdd[rdd]
+            self._sized.pop(event.namespace, None)
+            self._counts = None
+
+    def on_persisted(self, event: ev.RddPersisted) -> None:
+        self.storage.on_persisted(event)
+        collection = self.get(event.namespace)
+        if collection is not None:
+            collection.members[event.rdd] = None
+            self._of_rdd[event.rdd] = collection.id
+
+    def on_forgotten(self, event: ev.RddForgotten) -> None:
+        self.storage.on_forgotten(event)
+        collection = self.of_rdd(event.rdd)
+        if collection is not None:
+            del collection.members[event.rdd], self._of_rdd[event.rdd]
+
+    def forget_executor(self, executor: ExecutorId) -> None:
+        self._counts = None
+        for collection in self:
+            collection.forget_executor(executor)
+
+    # Tasks
+
+    def start(self, stage: StageSpec, homes: Mapping[int, ExecutorId]) -> None:
+        """Records where partitions start that nobody holds."""
+        collection = self.get(stage.namespace)
+        if collection is not None:
+            for index, executor in homes.items():
+                collection.start(index, executor)
+
+    def launched(self, stage: StageSpec, partitions: Iterable[int], executor: ExecutorId) -> None:
+        """Records where partitions that nobody holds start in fact."""
+        collection = self.get(stage.namespace)
+        if collection is not None:
+            for index in partitions:
+                if index in collection.homes:
+                    collection.start(index, executor)
+
+    def contention(self) -> list[tuple[ExecutorId, int]]:
+        """Returns all executors in the order of their slots, with the number of collection
+        partitions that they hold or that start there."""
+        counts = dict(self.counts())
+        for collection in self:
+            for home in collection.homes.values():
+                counts[home] = counts.get(home, 0) + 1
+        return [(each, counts.get(each, 0)) for each in self.fleet.slots if each is not None]
+
+    def counts(self) -> dict[ExecutorId, int]:
+        """Returns the number of unique collection partitions that each executor holds."""
+        state = self.kept.changes
+        if self._counts is None or self._counts[0] != state:
+            self._counts = state, self._count()
+        return self._counts[1]
+
+    def _count(self) -> dict[ExecutorId, int]:
+        live: dict[ExecutorId, set[tuple[NamespaceId, int]]] = {}
+        on_node: dict[NodeId, set[tuple[NamespaceId, int]]] = {}
+        for rdd, namespace in self._of_rdd.items():
+            for index, executors in self.kept.live_of(rdd):
+                for executor in executors:
+                    live.setdefault(executor, set()).add((namespace, index))
+            for index, refs in self.kept.blocks_of(rdd):
+                for ref in refs:
+                    on_node.setdefault(ref.node, set()).add((namespace, index))
+        nothing: set[tuple[NamespaceId, int]] = set()
+        return {
+            each.id: len(live.get(each.id, nothing) | on_node.get(each.node, nothing))
+            for each in self.fleet
+        }
+
+    # Sizes
+
+    def on_reported(self, event: ev.RddReported) -> None:
+        collection = self.of_rdd(event.rdd)
+        if collection is not None:
+            self._resize(collection)
+
+    def materialised(self, stage: StageSpec) -> None:
+        """Sizes the groups again after a stage of the collection has kept or lost partitions."""
+        collection = self.get(stage.namespace)
+        if (
+            collection is not None
+            and self.rules.collections.report
+            and self._sized.get(collection.id) != self.kept.changes
+        ):
+            self._resize(collection)
+
+    def _resize(self, collection: RddCollection) -> None:
+        self._sized[collection.id] = self.kept.changes
+        self._settle_homes(collection)
+        if not collection.extendable:
+            return
+        rules = self.rules.collections
+        sizes = self.sizes(collection)
+        changes = collection.tree.resize(sizes, rules.most_group_bytes, rules.least_group_bytes)
+        for change in changes:
+            probe("a group splits" if len(change.after) == 2 else "groups merge")
+            divide_executors(collection, change, sizes, self)
+            self.turn.add(
+                GroupsResized(
+                    collection.name,
+                    collection.tree.version,
+                    tuple(tuple(each) for each in change.before),
+                    tuple(tuple(each) for each in change.after),
+                    change.bytes,
+                )
+            )
+
+    def _settle_homes(self, collection: RddCollection) -> None:
+        """Forgets where partitions start that somebody holds now."""
+        for index in list(collection.homes):
+            if holders(collection, index, self):
+                del collection.homes[index]
+
+    def sizes(self, collection: RddCollection) -> list[int]:
+        """Returns the bytes of each collection partition, over the last kept RDDs."""
+        kept = [rdd for rdd in collection.members if self.kept.count(rdd)]
+        last = self.rules.collections.last_rdds
+        sizes = [0] * collection.partitions
+        for rdd in kept[-last:] if last else kept:
+            for index, size in self.kept.sizes_by_index(rdd).items():
+                sizes[index] += size
+        return sizes
+
+    # Reports
+
+    def on_asked(self, event: ev.CollectionsAsked) -> None:
+        self.turn.add(TellCollections(event.question, tuple(map(self._report, self))))
+
+    def _report(self, collection: RddCollection) -> CollectionReport:
+        sizes = self.sizes(collection)
+        groups = []
+        for first, end in collection.tree.groups():
+            found = dict.fromkeys(
+                each for index in range(first, end) for each in holders(collection, index, self)
+            )
+            size = sum(sizes[first:end])
+            groups.append(GroupReport(first, end - 1, size, tuple(sorted(found))))
+        return CollectionReport(
+            collection.id,
+            collection.name,
+            tuple(collection.members),
+            collection.tree.version,
+            tuple(groups),
+            collection.tree.text(sizes),
+        )
+
+    # What policies see of kept partitions
+
+    def holders(self, partition: Partition) -> Sequence[ExecutorId]:
+        return self.kept.executors(partition)
+
+    def block_nodes(self, partition: Partition) -> Sequence[NodeId]:
+        return self.kept.block_nodes(partition)
+
+    def executors_on(self, node: NodeId) -> Sequence[ExecutorId]:
+        return [each.id for each in self.fleet.on(node)]

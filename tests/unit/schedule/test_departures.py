@@ -1,0 +1,81 @@
+"""Nodes with executors that leave: what they wait for, and who waits for them in vain."""
+
+from __future__ import annotations
+
+from conversation import map_stage, of_type, result_stage
+from threenodes import NODES, Nodes
+
+from pyrite.ids import BlockRef
+from pyrite.schedule import commands as do
+from pyrite.schedule import events as ev
+
+
+def barrier(talk: Nodes, tasks: int = 3) -> list[do.Command]:
+    return talk.submit(result_stage(7, tasks, barrier=True), id=7)
+
+
+def lose(talk: Nodes, number: int) -> list[do.Command]:
+    for attempt in [a for a, each in talk.running.items() if each.executor == number]:
+        del talk.running[attempt]
+    return talk.tell(ev.NodeLost(NODES[number], "gone"))
+
+
+def test_a_node_waits_for_results_beside_outputs_that_can_not_be_copied() -> None:
+    talk = Nodes(prefetch=False)
+    talk.submit(result_stage(1, 1, map_stage(0, 1)))
+    [(attempt, launch)] = talk.running.items()
+    where = NODES[launch.executor]
+    del talk.running[attempt]
+    # Without sizes it can't be copied; a large result lies beside it.
+    output = BlockRef(where, "e9-1", 0, 10, "disk")
+    talk.tell(ev.TaskSucceeded(attempt, (ev.TaskOutput(output=output),)))
+    result = BlockRef(where, "e9-1", 10, 10, "disk")
+    talk.submit(result_stage(5, 1), id=5)
+    attempt = next(a for a, each in talk.running.items() if each.stage == 5)
+    del talk.running[attempt]
+    talk.tell(ev.TaskSucceeded(attempt, (ev.TaskOutput((result,)),)))
+    [attempt] = talk.running
+    assert of_type(talk.tell(ev.NodeLeaves(where)), do.ReleaseNode) == []
+    talk.finish(attempt)
+    assert do.ReleaseNode(where) not in talk.log
+    assert do.ReleaseNode(where) in talk.tell(ev.BlocksReleased((result,)))
+
+
+def test_a_barrier_fails_when_a_node_has_left_that_it_needs() -> None:
+    talk = Nodes()
+    talk.submit(result_stage(1, 1))
+    assert of_type(barrier(talk), do.LaunchTask) == []
+    talk.tell(ev.NodeLeaves(NODES[2]))
+    assert "3 tasks that must run at once, but there are 2 executors" in str(talk.ended()[7])
+
+
+def test_a_barrier_waits_for_a_lost_node_until_it_is_gone_for_good() -> None:
+    talk = Nodes()
+    barrier(talk)
+    lose(talk, 1)
+    for attempt in list(talk.running):
+        del talk.running[attempt]
+        talk.tell(ev.TaskCancelled(attempt))
+    assert 7 not in talk.ended()
+    talk.tell(ev.NodeWithdrawn(NODES[1]))
+    assert "there are 2 executors" in str(talk.ended()[7])
+
+
+def test_a_barrier_that_starts_again_fails_if_a_node_has_left_meanwhile() -> None:
+    talk = Nodes(max_failures=4)
+    barrier(talk)
+    talk.tell(ev.NodeLeaves(NODES[2]))
+    assert 7 not in talk.ended()
+    attempt = next(a for a, each in talk.running.items() if each.executor == 0)
+    del talk.running[attempt]
+    talk.tell(ev.TaskRaised(attempt, ev.Failure("OSError", "bad")))
+    for attempt in list(talk.running):
+        del talk.running[attempt]
+        talk.tell(ev.TaskCancelled(attempt))
+    assert "there are 2 executors" in str(talk.ended()[7])
+
+
+def test_a_withdrawn_node_that_is_there_stays() -> None:
+    talk = Nodes()
+    talk.tell(ev.NodeWithdrawn(NODES[1]))
+    assert len(of_type(barrier(talk), do.LaunchTask)) == 3
