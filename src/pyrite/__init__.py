@@ -12,7 +12,13 @@ if TYPE_CHECKING:
     from pyrite.context import SparkContext
     from pyrite.profiler import BasicProfiler, Profiler
     from pyrite.rdd.barrier import RDDBarrier
+    from pyrite.rdd.partitioners import (
+        ExtendablePartitioner,
+        HashPartitioner,
+        StaticRangePartitioner,
+    )
     from pyrite.rdd.rdd import RDD
+    from pyrite.rdd.zorder import zOrder
     from pyrite.serializers import CPickleSerializer, MarshalSerializer
     from pyrite.sparkfiles import SparkFiles
     from pyrite.sql import Row
@@ -30,6 +36,8 @@ __all__ = [
     "BasicProfiler",
     "Broadcast",
     "CPickleSerializer",
+    "ExtendablePartitioner",
+    "HashPartitioner",
     "InheritableThread",
     "MarshalSerializer",
     "Profiler",
@@ -41,11 +49,13 @@ __all__ = [
     "SparkFiles",
     "SparkJobInfo",
     "SparkStageInfo",
+    "StaticRangePartitioner",
     "StatusTracker",
     "StorageLevel",
     "TaskContext",
     "__version__",
     "inheritable_thread_target",
+    "zOrder",
 ]
 
 HOMES = {
@@ -56,6 +66,8 @@ HOMES = {
     "BasicProfiler": "pyrite.profiler",
     "Broadcast": "pyrite.broadcast",
     "CPickleSerializer": "pyrite.serializers",
+    "ExtendablePartitioner": "pyrite.rdd.partitioners",
+    "HashPartitioner": "pyrite.rdd.partitioners",
     "InheritableThread": "pyrite.util",
     "MarshalSerializer": "pyrite.serializers",
     "Profiler": "pyrite.profiler",
@@ -68,10 +80,12 @@ HOMES = {
     "SparkFiles": "pyrite.sparkfiles",
     "SparkJobInfo": "pyrite.status",
     "SparkStageInfo": "pyrite.status",
+    "StaticRangePartitioner": "pyrite.rdd.partitioners",
     "StatusTracker": "pyrite.status",
     "StorageLevel": "pyrite.storagelevel",
     "TaskContext": "pyrite.taskcontext",
     "inheritable_thread_target": "pyrite.util",
+    "zOrder": "pyrite.rdd.zorder",
 }
 
 

@@ -3,48 +3,50 @@
 from __future__ import annotations
 
 import atexit
-import itertools
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, NoReturn, TypeVar
 
-from pyrite.accumulators import Accumulator, AccumulatorParam, param_for
-from pyrite.blocks.codec import encode
-from pyrite.blocks.pickling import Unpicklable
 from pyrite.bridge import Bridgeless
-from pyrite.broadcast import Broadcast
+from pyrite.capacity import Machine
 from pyrite.conf import SparkConf
+from pyrite.driver.api.collections import CollectionMethods
+from pyrite.driver.api.display import context_table
 from pyrite.driver.api.distributed import DistributedFiles
 from pyrite.driver.api.flags import Flags
 from pyrite.driver.api.jobcontrol import JobControl
 from pyrite.driver.api.jobs import JobMethods
 from pyrite.driver.api.profiles import Profiles
+from pyrite.driver.api.sharedvariables import SharedVariables
 from pyrite.driver.api.sources import SourceMethods
+from pyrite.driver.api.tags import TagMethods
 from pyrite.driver.api.taskfiles import TaskFiles
 from pyrite.driver.engine.checkpoints import Checkpoints
 from pyrite.driver.log.bars import Bars, NoBars, watch
-from pyrite.driver.log.progress import StageCounts
-from pyrite.driver.log.storyfile import StoryFile
+from pyrite.driver.log.chronicle import Chronicle
+from pyrite.driver.log.progress import Progress
 from pyrite.driver.start.excepthook import hide_our_frames
 from pyrite.driver.start.master import machine_of, parse_master
+from pyrite.driver.start.page import show_in_notebooks
 from pyrite.driver.start.start import start_engine
 from pyrite.errors import BadValue, ReferencedInTask
-from pyrite.execute.closures import dumps
 from pyrite.execute.keeper import KeepPlan
-from pyrite.ids import BroadcastId, NodeId, RddId
+from pyrite.ids import NodeId
 from pyrite.interrupts import Interruptible, Uninterrupted
 from pyrite.memory import MemoryReport
 from pyrite.profiler import BasicProfiler, Profiler
+from pyrite.quantities import parse_bytes
 from pyrite.rdd.base import require_context, require_rdds
 from pyrite.rdd.callsite import call_site
 from pyrite.rdd.dependency import ShuffleDependency
 from pyrite.rdd.frozen import Frozen
 from pyrite.rdd.partitioner import Router
 from pyrite.rdd.rdd import RDD
-from pyrite.schedule.events import BroadcastForgotten, ShuffleForgotten
-from pyrite.settings import LOG_LEVELS, Settings, parse_bytes
+from pyrite.rdd.streamed import Streamed
+from pyrite.schedule.events import ShuffleForgotten
+from pyrite.settings import LOG_LEVELS, Settings
 from pyrite.sparkfiles import SparkFiles
 from pyrite.status import StatusTracker
 from pyrite.storagelevel import StorageLevel
@@ -65,7 +67,17 @@ PYTHON_LEVELS: dict[str, int | str] = {
 }
 
 
-class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles, Profiles, Bridgeless):
+class SparkContext(
+    SourceMethods,
+    JobMethods,
+    JobControl,
+    CollectionMethods,
+    SharedVariables,
+    TaskFiles,
+    TagMethods,
+    Profiles,
+    Bridgeless,
+):
     """Starts executors, makes RDDs and runs their jobs; one at a time in a process.
 
     >>> from pyrite import SparkContext
@@ -75,7 +87,6 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles, Profiles, B
 
     _active_spark_context: ClassVar[SparkContext | None] = None
     _lock: ClassVar[threading.RLock] = threading.RLock()
-    _accumulator_ids: ClassVar[Iterator[int]] = itertools.count()
 
     def __init__(
         self,
@@ -130,9 +141,10 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles, Profiles, B
             self._conf.setSparkHome(home)
         for key, value in (environment or {}).items():
             self._conf.setExecutorEnv(key, str(value))
-        _, self._site = call_site()
+        self._site = call_site().short
         master = self._conf.get("spark.master") or "local[*]"
         parsed = parse_master(master, self._conf.get("pyrite.sim.world"))
+        show_in_notebooks(self._conf)
         self._settings = Settings(self._conf, machine_of(parsed))
         self._settings.check()
         warn_of_misspelled(self._settings)
@@ -140,16 +152,25 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles, Profiles, B
         self._conf.setIfMissing("spark.app.name", self._settings.str("spark.app.name"))
         self._executors = parsed.executors
         self.startTime = int(time.time() * 1000)
-        self._application_id = f"local-{self.startTime}"
+        # Contexts of other machines may start in the same millisecond.
+        self._application_id = f"local-{self.startTime}-{os.urandom(4).hex()}"
         self._conf.set("spark.app.id", self._application_id)
         self._flags = Flags()
         self._broadcast_ids = 0
         self._checkpoints = Checkpoints(self)
         self._bars: Bars | NoBars = NoBars()
-        self._story_file: StoryFile | None = None
+        self._progress = Progress()
+        simulated = parsed.world is not None
+        one_node = not simulated and parsed.memory_bytes is None and parsed.ray is None
+        self._chronicle = Chronicle(self._settings, self._progress, simulated, one_node)
         hide_our_frames()
-        self._engine = start_engine(parsed, self._settings)
+        self._engine = start_engine(parsed, self._settings, self._chronicle)
+        if parsed.ray is not None:
+            # Under dynamic allocation there may be none yet.
+            self._executors = max(1, self._engine.cluster.executor_count())
+            self._settings = self._settings.on(Machine.here(self._executors))
         try:
+            self._enter_ring(self._settings, parsed.nodes)
             self._equip()
             with Interruptible():
                 # An interrupt of the start comes here, and undoes it.
@@ -160,21 +181,18 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles, Profiles, B
 
     def _equip(self) -> None:
         """Gives the engine what watches it, and its files a place."""
-        if folder := self._settings.str("spark.checkpoint.dir"):
+        if folder := self._settings.str("spark.checkpoint.dir") or self._ring_folder():
             self._checkpoints.set_folder(folder)
-        self._files_added = DistributedFiles(self._engine.cluster.files_folder())
+        cluster = self._engine.cluster
+        self._files_added = DistributedFiles(cluster.files_folder(), cluster.share_files)
         self._python_paths = self._files_added.python_paths
         SparkFiles._root_directory = self._files_added.root
-        self._tally = StageCounts(self._engine.find_stage)
-        self._engine.story.listeners.append(self._tally.record)
-        if self._settings.bool("spark.eventLog.enabled"):
-            folder = self._settings.str("spark.eventLog.dir").removeprefix("file://")
-            self._story_file = StoryFile(folder, self._application_id)
-            self._engine.story.listeners.append(self._story_file.record)
+        self._engine.waiters.write_checkpoint = self._checkpoints.force_by_id
         if self._conf.contains("spark.log.level"):
             self.setLogLevel(self._settings.str("spark.log.level"))
         shown = self._settings.bool("spark.ui.showConsoleProgress")
-        self._bars = watch(self._tally, self._engine.story, shown)
+        self._bars = watch(self._progress, self._engine.story, shown)
+        self._chronicle.show_page()
         atexit.register(self.stop)
 
     def _add_files(self, python_files: Iterable[str | os.PathLike[str]] | None) -> None:
@@ -207,8 +225,8 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles, Profiles, B
     def _close(self) -> None:
         self._bars.stop()
         self._engine.stop()
-        if self._story_file is not None:
-            self._story_file.close()
+        self._chronicle.close(self._engine.cluster.now_s())
+        self._leave_ring()
         atexit.unregister(self.stop)
         SparkFiles._root_directory = None
         if SparkContext._active_spark_context is self:
@@ -236,7 +254,7 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles, Profiles, B
         return self._engine.ending()
 
     def _repr_html_(self) -> str:
-        return f"<p><b>Pyrite</b> {__version__}, master <code>{self.master}</code></p>"
+        return context_table(self)
 
     # What the context is
 
@@ -267,8 +285,8 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles, Profiles, B
 
     @property
     def uiWebUrl(self) -> str | None:
-        """None: there is no web page yet."""
-        return None
+        """The address of the page that shows this application, with its token, or None."""
+        return None if self._chronicle.page is None else self._chronicle.page.url
 
     @property
     def resources(self) -> dict[str, Any]:
@@ -320,7 +338,11 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles, Profiles, B
     def statusTracker(self) -> StatusTracker:
         """What runs at the moment."""
         executor_bytes = self._settings.bytes("spark.executor.memory")
-        return StatusTracker(self._tally, self.memory, executor_bytes)
+        return StatusTracker(self._progress, self.memory, executor_bytes)
+
+    def _said_by_machine(self) -> list[str]:
+        """What the row machine said about the functions of the last jobs."""
+        return self._progress.said_by_machine()
 
     def memory(self) -> MemoryReport:
         """What lies in the nodes' pools now, and where kept partitions have been found so far.
@@ -340,49 +362,11 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles, Profiles, B
 
     def removeStorageNode(self, node: str) -> None:
         """Lets a storage-only node go, as soon as what lies in its pool is elsewhere."""
+        self._engine.remove_node(NodeId(node), storage_only=True)
+
+    def removeNode(self, node: str) -> None:
+        """Lets a node go once its tasks have ended, its kept blocks and map outputs elsewhere."""
         self._engine.remove_node(NodeId(node))
-
-    # Shared variables
-
-    def broadcast(self, value: T) -> Broadcast[T]:
-        """Lays a value on every node, for tasks to read.
-
-        >>> sc.broadcast([1, 2, 3]).value
-        [1, 2, 3]
-        """
-        name = os.urandom(8).hex()
-        try:
-            buffers = encode([value, name])
-        except Unpicklable:
-            # This names what in the value is to blame.
-            dumps(value, "the value of a broadcast")
-            raise
-        with Uninterrupted():
-            ref = self._engine.put(buffers)
-            id = BroadcastId(self._broadcast_ids)
-            self._broadcast_ids += 1
-            broadcast = Broadcast(self, id, name, value, ref)
-            broadcast._free = self._engine.release_when_gone(broadcast, [ref])
-            self._engine.forget_when_gone(broadcast, BroadcastForgotten(id))
-        return broadcast
-
-    def _drop_broadcast(self, id: BroadcastId) -> None:
-        self._engine.post(BroadcastForgotten(id))
-
-    def accumulator(self, value: T, accum_param: AccumulatorParam[T] | None = None) -> Any:
-        """A variable that tasks add to and the driver reads.
-
-        >>> total = sc.accumulator(0)
-        >>> sc.parallelize([1, 2, 3]).foreach(lambda x: total.add(x))
-        >>> total.value
-        6
-        """
-        param = param_for(value) if accum_param is None else accum_param
-        id = next(SparkContext._accumulator_ids)
-        if TaskContext.get() is not None:
-            # Of a context inside a task: accumulators of the outer one have ids here too.
-            id += os.getpid() << 32
-        return Accumulator(id, value, param)
 
     # Jobs
 
@@ -400,13 +384,10 @@ class SparkContext(SourceMethods, JobMethods, JobControl, TaskFiles, Profiles, B
         """
         require_rdds(rdd)
         require_context(self, [rdd])
-        results = self._run(rdd, lambda _, rows: list(partitionFunc(rows)), partitions)
+        results = self._run_rows(rdd, lambda _, rows: Streamed(partitionFunc(rows)), partitions)
         return [each for result in results for each in result]
 
     # What RDDs ask of their context
-
-    def _new_rdd_id(self) -> RddId:
-        return RddId(next(self._engine.rdd_ids))
 
     def _freeze(self, rdd: RDD[Any]) -> Frozen:
         return self._engine.freezer.freeze(rdd)

@@ -90,6 +90,8 @@ class TaskFailed(Refused):
         self.partition = partition
         self.attempts = attempts
         self.traceback = traceback
+        # The message without values of the user's: types and places.
+        self.told = ""
         self.pickled: bytes | None = None
         self.original: BaseException | None = None
 

@@ -12,6 +12,7 @@ AttemptId = NewType("AttemptId", int)
 ExecutorId = NewType("ExecutorId", int)
 NodeId = NewType("NodeId", str)
 BroadcastId = NewType("BroadcastId", int)
+NamespaceId = NewType("NamespaceId", int)
 
 # The driver writes segments too, and runs no tasks.
 DRIVER = ExecutorId(-1)

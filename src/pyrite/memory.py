@@ -18,6 +18,10 @@ class NodeMemory(NamedTuple):
     borrowed_bytes: int
     # Kept partitions in this pool, by the id of their RDD.
     rdds: dict[int, int]
+    # Of the used bytes: blocks of a ring's files that tasks have read.
+    input_bytes: int = 0
+    # Whether it was asked to leave.
+    leaves: bool = False
 
 
 class Hits(NamedTuple):
@@ -35,6 +39,13 @@ class Hits(NamedTuple):
         return {name: count / total for name, count in self._asdict().items()} if total else {}
 
 
+class InputHits(NamedTuple):
+    """How many tasks found their block of a ring's file in memory, and how many read it."""
+
+    found: int = 0
+    read: int = 0
+
+
 class MemoryReport(NamedTuple):
     """All pools at one moment, and what has happened to kept partitions so far."""
 
@@ -46,6 +57,7 @@ class MemoryReport(NamedTuple):
     hits: Hits = Hits()
     # What reducers were to read, and was fetched to their nodes before they started.
     fetched_bytes: int = 0
+    inputs: InputHits = InputHits()
 
     def __str__(self) -> str:
         lines = [f"{'node':<12}{'size':>10}{'used':>10}{'lent':>10}{'borrowed':>10}  kept by RDD"]
@@ -61,6 +73,8 @@ class MemoryReport(NamedTuple):
         )
         shares = ", ".join(f"{name} {share:.0%}" for name, share in self.hits.ratios().items())
         lines.append(f"kept partitions were read: {shares or 'none yet'}")
+        if any(self.inputs):
+            lines.append(f"blocks of rings: {self.inputs.found} in memory, {self.inputs.read} read")
         return "\n".join(lines)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from typing import NamedTuple
 
-from pyrite.settings import parse_bytes
+from pyrite.quantities import parse_bytes
 from pyrite.taskcontext import ResourceInformation
 
 __all__ = [

@@ -1,27 +1,15 @@
 """Every setting: its name, type, default and meaning, and how its text is read."""
 
 import builtins
-import os
-import re
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, NoReturn
 
+from pyrite.capacity import Machine
 from pyrite.conf import EXECUTOR_ENV, SparkConf
 from pyrite.errors import BadValue
+from pyrite.quantities import parse_bool, parse_bytes, parse_seconds
 
 Kind = Literal["bool", "int", "float", "str", "bytes", "seconds"]
-
-
-class Machine(NamedTuple):
-    """What the defaults are computed from: a node's memory and the executors that share it."""
-
-    memory_bytes: int
-    executors: int
-
-    @classmethod
-    def here(cls, executors: int | None = None) -> "Machine":
-        """This machine, or the share of it that its container allows."""
-        return cls(_memory_here_bytes(), executors or usable_cores())
 
 
 class Setting(NamedTuple):
@@ -32,7 +20,8 @@ class Setting(NamedTuple):
     default: str | Callable[[Machine], str]
     meaning: str
     choices: tuple[str, ...] = ()
-    bare_unit: str = "b"
+    # The unit of a bare number: b where it is a size, and ms where it is a duration.
+    bare_unit: str = ""
     inherits: str = ""
 
 
@@ -54,6 +43,10 @@ def _pool_memory(machine: Machine) -> str:
     return f"{max(64 << 20, machine.memory_bytes // 4)}b"
 
 
+def _ring_cache(machine: Machine) -> str:
+    return f"{max(32 << 20, machine.memory_bytes // 8)}b"
+
+
 def _executors(machine: Machine) -> str:
     return str(machine.executors)
 
@@ -69,7 +62,8 @@ LOG_LEVELS = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
 # fmt: off
 TABLE: tuple[Setting, ...] = (
     Setting("spark.master", "str", "local[*]",
-            "Where to run: local, local[2], local[*], local-cluster[3,1,512m], sim[seed=7]."),
+            "Where to run: local, local[2], local[*], local-cluster[3,1,512m], ray, "
+            "ray[HOST:PORT], sim[seed=7]."),
     Setting("spark.app.name", "str", "pyrite", "The application's name, as reports show it."),
     Setting("spark.app.id", "str", "", "The application's id, which the context sets."),
     Setting("spark.home", "str", "", "Kept for PySpark's programs; not used."),
@@ -80,6 +74,35 @@ TABLE: tuple[Setting, ...] = (
             "Memory of one executor for cached rows, aggregation and sorting, beyond which it "
             "evicts and spills; by default half of the machine's, shared by its executors.",
             bare_unit="m"),
+    Setting("spark.executor.instances", "int", "0",
+            "How many executors to begin with, under spark.dynamicAllocation.enabled; without it "
+            "the master, or what Ray has, says how many there are."),
+    Setting("spark.dynamicAllocation.enabled", "bool", "false",
+            "Whether nodes are added while tasks wait, and leave when they are idle, on "
+            "local-cluster and on Ray. A node comes and goes with all of its executors."),
+    Setting("spark.dynamicAllocation.minExecutors", "int", "0",
+            "How many executors stay, however idle they are."),
+    Setting("spark.dynamicAllocation.maxExecutors", "int", "2147483647",
+            "How many executors there may be; by default any number, on local-cluster as many as "
+            "the master says."),
+    Setting("spark.dynamicAllocation.initialExecutors", "int", "",
+            "How many executors to begin with, if that is more than minExecutors and "
+            "spark.executor.instances.",
+            inherits="spark.dynamicAllocation.minExecutors"),
+    Setting("spark.dynamicAllocation.executorAllocationRatio", "float", "1",
+            "How many executors are wanted for each task that runs or waits, at most."),
+    Setting("spark.dynamicAllocation.schedulerBacklogTimeout", "seconds", "1s",
+            "How long tasks wait before executors are added: 1, then 2, 4 and so on.",
+            bare_unit="s"),
+    Setting("spark.dynamicAllocation.sustainedSchedulerBacklogTimeout", "seconds", "",
+            "How long they wait before further ones are added.", bare_unit="s",
+            inherits="spark.dynamicAllocation.schedulerBacklogTimeout"),
+    Setting("spark.dynamicAllocation.executorIdleTimeout", "seconds", "60s",
+            "How long no executor of a node has a task before it leaves; its map outputs go "
+            "elsewhere first.", bare_unit="s"),
+    Setting("spark.dynamicAllocation.cachedExecutorIdleTimeout", "seconds", "2147483647s",
+            "The same for a node that holds kept partitions: blocks move then, live rows are made "
+            "again. By default such a node stays.", bare_unit="s"),
     Setting("spark.executor.allowSparkContext", "bool", "false",
             "Whether a task may make a context of its own, with executors of its own."),
     Setting("spark.memory.storageFraction", "float", "0.5",
@@ -125,6 +148,10 @@ TABLE: tuple[Setting, ...] = (
     Setting("spark.network.timeout", "seconds", "120s",
             "How long to wait for a stopped executor, or for a process that does not answer, "
             "before it is given up."),
+    Setting("spark.ui.enabled", "bool", "false",
+            "Whether a page, sc.uiWebUrl, shows the application; on in shells and notebooks."),
+    Setting("spark.ui.port", "int", "4040",
+            "Where that page listens; one of the next 16 where the port is taken, any for 0."),
     Setting("spark.ui.showConsoleProgress", "bool", "true",
             "Whether running stages show a progress bar, on a terminal or in a notebook."),
     Setting("spark.checkpoint.dir", "str", "",
@@ -137,6 +164,9 @@ TABLE: tuple[Setting, ...] = (
             "and so does the end of the program."),
     Setting("spark.python.profile.dump", "str", "",
             "A folder into which profiles are written at the end of the program, not shown."),
+    Setting("pyrite.profile.hertz", "float", "0",
+            "How many times a second the stacks of tasks are sampled into the story, for "
+            "`pyrite story FILE --flame OUT`; 0 for never, 100 is a good number."),
     Setting("spark.archives", "str", "",
             "Archives that are unpacked for every executor, as path#name, separated by commas."),
     Setting("spark.submit.deployMode", "str", "client", "Where the driver runs, which is here."),
@@ -147,10 +177,25 @@ TABLE: tuple[Setting, ...] = (
     Setting("spark.eventLog.enabled", "bool", "false",
             "Whether the story of the application is written to spark.eventLog.dir."),
     Setting("spark.eventLog.dir", "str", "/tmp/spark-events", "The folder of written stories."),
+    Setting("spark.redaction.regex", "str", "(?i)secret|password|token|access[.]?key",
+            "Settings whose name or value this matches are blanked in stories."),
+    Setting("pyrite.story.file", "str", "",
+            "The file that the story is written to, in place of one in spark.eventLog.dir; the "
+            "story of a run that has ended is replaced."),
+    Setting("pyrite.story.values", "bool", "false",
+            "Whether errors in the story keep their messages, which may have values of rows in "
+            "them; otherwise they are told with types and places."),
+    Setting("pyrite.story.code", "bool", "false",
+            "Whether the story holds the functions of each stage, so that `pyrite replay` can run "
+            "its tasks again."),
+    Setting("pyrite.story.codeLimit", "bytes", "16m",
+            "The largest broadcast, added file or set of parallelized rows that a story with code "
+            "holds; larger ones are only named."),
     Setting("pyrite.shuffle.small", "bytes", "1m",
             "Smaller shuffles are not prefetched, nor their reducers placed by their input."),
     Setting("pyrite.shuffle.tiny", "bytes", "256k",
-            "Reducers that together read less run as one task; 0 runs each alone."),
+            "Reducers that together read less, or less than as much for each 256 maps, run as one "
+            "task; 0 runs each alone."),
     Setting("pyrite.shuffle.divide", "bytes", "32m",
             "A reducer that reads more, and much more than others, is divided over several tasks "
             "where its operator allows it; 0 divides none."),
@@ -168,6 +213,36 @@ TABLE: tuple[Setting, ...] = (
             "rows once more. 0 draws none: sizes are predicted after a quarter of the maps."),
     Setting("pyrite.shuffle.inFlight", "bytes", "48m",
             "The most bytes that may be on their way to one node to be prefetched."),
+    Setting("pyrite.collections.report", "bool", "true",
+            "Whether the groups of a namespace split and merge whenever an RDD of it has been "
+            "computed and kept, or only when sc.reportRDD says so."),
+    Setting("pyrite.collections.lastRdds", "int", "0",
+            "How many of the latest kept RDDs of a namespace count for the size of its groups; "
+            "0 counts all."),
+    Setting("pyrite.collections.maxGroupBytes", "bytes", "64m",
+            "A group of partitions that is larger splits in halves."),
+    Setting("pyrite.collections.minGroupBytes", "bytes", "8m",
+            "Two sibling groups that are smaller together merge; at most half of the maximum."),
+    Setting("pyrite.collections.replicaIdle", "seconds", "60s",
+            "How long a replica of a partition of a namespace may be unused before it is dropped."),
+    Setting("spark.driver.port", "int", "0",
+            "The port at which the driver waits for its nodes, on Ray; 0 is one that the kernel "
+            "chooses."),
+    Setting("spark.blockManager.port", "int", "0",
+            "The port of each node's block server, on Ray; 0 is one that the kernel chooses."),
+    Setting("pyrite.node.timeout", "seconds", "5s",
+            "A node of a Ray cluster that is silent for so long is given up; it ends itself if it "
+            "does not hear from its driver for as long."),
+    Setting("pyrite.recovery.bound", "seconds", "0s",
+            "How long recovering from the loss of one node may take, without noticing it: kept "
+            "RDDs are checkpointed in the background so that it does not take longer. 0 for any "
+            "time; needs spark.checkpoint.dir."),
+    Setting("pyrite.recovery.relax", "float", "3",
+            "How many times as much as needed may be written to checkpoint later RDDs, from which "
+            "it takes longer until the next checkpoint."),
+    Setting("pyrite.recovery.algorithm", "str", "cut",
+            "Which RDDs are checkpointed: the cheapest that cut all long recoveries, or edge, all "
+            "of the latest ones.", choices=("CUT", "EDGE")),
     Setting("pyrite.network.bytesPerSecond", "bytes", "0",
             "The most that each node's block server sends in a second, to try a slow network on "
             "one machine; 0 for no limit."),
@@ -181,6 +256,11 @@ TABLE: tuple[Setting, ...] = (
             "blocks, beyond which they go to disk; by default a quarter of the machine's."),
     Setting("pyrite.cache.liveRows", "bool", "true",
             "Whether cached partitions are kept as live rows rather than encoded."),
+    Setting("pyrite.machine", "str", "true",
+            "Whether functions on numbers and text that the row machine understands run in C; "
+            "eager, from the first row on, and doubting, with every third row given back, are for "
+            "tests.",
+            choices=("TRUE", "FALSE", "EAGER", "DOUBTING")),
     Setting("pyrite.inline.bytes", "bytes", "32k",
             "The largest result that travels in a message; a larger one becomes a block."),
     Setting("pyrite.sim.world", "str", "",
@@ -189,6 +269,25 @@ TABLE: tuple[Setting, ...] = (
     Setting("pyrite.journal.dir", "str", "",
             "The folder in which the driver logs its scheduler's state, so that a restarted driver "
             "could go on; no master restarts one yet. Empty: no log."),
+    Setting("pyrite.ring", "str", "",
+            "The application's ring, for tags and, if spark.checkpoint.dir is not set, for "
+            "checkpoints; own starts a member for each node, which ends with the application."),
+    Setting("pyrite.ring.cache", "bytes", _ring_cache,
+            "The most bytes of a node's pool for blocks of rings that tasks have read, which give "
+            "way to everything else; by default an eighth of the machine's memory. 0 keeps none."),
+    Setting("pyrite.laf", "str", "true",
+            "Whether tasks whose input has keys, as that of a ring has, go to the node that has "
+            "the range of the key; delay: with static ranges, which others wait 5 seconds for.",
+            choices=("TRUE", "FALSE", "DELAY")),
+    Setting("pyrite.laf.alpha", "float", "0.001",
+            "The weight of the last keys against all before them, from 0 to 1, by which the "
+            "ranges move; 0 leaves them as they are."),
+    Setting("pyrite.laf.strict", "bool", "false",
+            "Whether tasks wait for the node that has their range for as long as it takes, rather "
+            "than go to an idle one; with excludeOnFailure, for spark.locality.wait."),
+    Setting("pyrite.laf.migrate", "bool", "false",
+            "Whether a block that a neighbour on the ring has in memory is read from there rather "
+            "than from disk."),
     Setting("pyrite.cancel.grace", "seconds", "2s",
             "How long a cancelled task may take to stop before its executor is ended."),
 )
@@ -223,6 +322,10 @@ class Settings:
     def __init__(self, conf: SparkConf, machine: Machine | None = None) -> None:
         self._conf = conf
         self._machine = machine
+
+    def on(self, machine: Machine) -> "Settings":
+        """The same settings, with defaults from another machine."""
+        return Settings(self._conf, machine)
 
     def bool(self, name: str) -> "builtins.bool":
         """A yes or no."""
@@ -262,6 +365,10 @@ class Settings:
             for key, text in pairs
             if key.startswith(EXECUTOR_ENV)
         }
+
+    def given(self) -> "dict[builtins.str, builtins.str]":
+        """All settings that the program, its options or its environment have given."""
+        return dict(self._conf.getAll())
 
     def check(self) -> None:
         """Refuse values that can't be read and `pyrite.` names that don't exist."""
@@ -325,47 +432,13 @@ def _parse(setting: Setting, text: str) -> Any:
     return value.upper() if setting.choices and setting.kind == "str" else value
 
 
-_SIZE_FACTORS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50}
-_TIME_FACTORS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
-
-
-def parse_bytes(text: str, bare_unit: str = "b") -> int:
-    """The bytes of a size such as ``512m``; a bare number is in the given unit.
-
-    >>> parse_bytes("512m"), parse_bytes("1.5kb"), parse_bytes("64")
-    (536870912, 1536, 64)
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(b|[kmgtp](?:i?b)?)?", text.strip().lower())
-    if match is None:
-        raise ValueError(f"{text!r} is no size: write it as 512m, 2g or 64k")
-    return int(float(match[1]) * _SIZE_FACTORS[(match[2] or bare_unit)[0]])
-
-
-def parse_seconds(text: str) -> float:
-    """The seconds of a duration such as ``100ms``; a bare number is in milliseconds, as in Spark.
-
-    >>> parse_seconds("3s"), parse_seconds("100ms"), parse_seconds("2min"), parse_seconds("500")
-    (3.0, 0.1, 120.0, 0.5)
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(us|ms|s|min|m|h|d)?", text.strip().lower())
-    if match is None:
-        raise ValueError(f"{text!r} is no duration: write it as 100ms, 3s or 5min")
-    return float(match[1]) * _TIME_FACTORS[match[2] or "ms"]
-
-
-def _parse_bool(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError(text)
-    return text.lower() == "true"
-
-
 _PARSERS: dict[Kind, Callable[[str, str], Any]] = {
-    "bool": lambda text, _: _parse_bool(text),
+    "bool": lambda text, _: parse_bool(text),
     "int": lambda text, _: int(text),
     "float": lambda text, _: float(text),
     "str": lambda text, _: text,
-    "bytes": parse_bytes,
-    "seconds": lambda text, _: parse_seconds(text),
+    "bytes": lambda text, unit: parse_bytes(text, unit or "b"),
+    "seconds": lambda text, unit: parse_seconds(text, unit or "ms"),
 }
 _EXAMPLES: dict[Kind, str] = {
     "bool": "true or false",
@@ -375,22 +448,3 @@ _EXAMPLES: dict[Kind, str] = {
     "bytes": "a size, such as 512m or 2g",
     "seconds": "a duration, such as 100ms, 3s or 5min",
 }
-
-
-def usable_cores() -> int:
-    """The cores this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _memory_here_bytes() -> int:
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    # A container's limit: cgroup version 2, then 1; where there is none the file says "max".
-    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
-            with open(path) as file:
-                limits.append(int(file.read()))
-        except (OSError, ValueError):
-            continue
-    return min(limits)

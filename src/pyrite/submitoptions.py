@@ -23,7 +23,8 @@ OPTIONS = (
         "--master",
         "spark.master",
         "URL",
-        "local, local[4], local[*] (the default), local-cluster[3,1,512m], sim[seed=7]",
+        "local, local[4], local[*] (the default), local-cluster[3,1,512m], ray, "
+        "ray[10.0.0.5:6379], sim[seed=7]",
     ),
     SubmitOption("--name", "spark.app.name", "NAME", "the application's name"),
     SubmitOption(
@@ -47,11 +48,22 @@ OPTIONS = (
         "SIZE",
         "memory of one executor, such as 512m or 2g",
     ),
+    SubmitOption(
+        "--story",
+        "pyrite.story.file",
+        "FILE",
+        "write the story of the run to this file; `pyrite story FILE` tells it",
+    ),
     SubmitOption("--deploy-mode", "spark.submit.deployMode", "MODE", "client, the only one"),
     SubmitOption("--driver-memory", "spark.driver.memory", "SIZE", IGNORED),
     SubmitOption("--driver-cores", "spark.driver.cores", "N", IGNORED),
     SubmitOption("--executor-cores", "spark.executor.cores", "N", IGNORED),
-    SubmitOption("--num-executors", "spark.executor.instances", "N", IGNORED),
+    SubmitOption(
+        "--num-executors",
+        "spark.executor.instances",
+        "N",
+        "how many executors to begin with, under spark.dynamicAllocation.enabled",
+    ),
     SubmitOption("--total-executor-cores", "spark.cores.max", "N", IGNORED),
     SubmitOption("--queue", "spark.yarn.queue", "NAME", IGNORED),
     SubmitOption("--principal", "spark.kerberos.principal", "NAME", IGNORED),

@@ -2,13 +2,15 @@
 
 A frame is a 16-byte header (tag, crc32, payload length), the payload, and zeros up to a multiple
 of 8 bytes, so that frames can be laid one after another. The payload is a pickle (protocol 5) with
-large buffers kept beside it, each aligned to 64 bytes from the start of the frame.
+large buffers kept beside it, each aligned to 64 bytes from the start of the frame; or it is rows of
+numbers and texts as the row machine packs them: the length of their layout, the layout, and their
+words, in columns of narrower ints where that saves room; where there are texts, the length of the
+words before them, and the texts' heap behind.
 """
 
 import pickle
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any, TypeAlias
 from zlib import crc32
 
@@ -19,21 +21,27 @@ from pyrite.blocks.pickling import (
     pickle_by_value,
     pickle_plain,
 )
+from pyrite.blocks.weight import WeighedRows
+from pyrite.machine.packed import BadLayout, PackedRows, widened
 
 Buffer: TypeAlias = bytes | memoryview
 
 # Limits of a frame's rows; the first frame of a stream is small, to learn how large rows are.
 MOST_ROWS = 4096
 FIRST_ROWS = 4
+MOST_BYTES = 128 << 20
 _SMALL_BYTES = 256 * 1024
 _LARGE_BYTES = 1024 * 1024
 _FASTEST_GROWTH = 8
 
 _PICKLE = b"p"
+_PACKED = b"w"
+_NARROWED = b"n"
 
 _HEADER = struct.Struct("<c3xIQ")
 _SEALED = struct.Struct("<cQ")
 _PICKLE_HEAD = struct.Struct("<QQ")
+_PACKED_HEAD = struct.Struct("<Q")
 _FRAME_ALIGNMENT = 8
 _BUFFER_ALIGNMENT = 64
 
@@ -47,6 +55,17 @@ class CorruptBlock(Exception):
 def encode(rows: list[Any]) -> list[Buffer]:
     """Encodes one frame, as buffers to write in sequence; the rows must not change until then."""
     return _frame(pickle_plain(rows) or pickle_by_reference(rows) or pickle_by_value(rows))
+
+
+def encode_packed(rows: PackedRows) -> list[Buffer]:
+    """Encodes packed rows as one frame."""
+    layout = rows.layout.encode()
+    head = _PACKED_HEAD.pack(len(layout)) + layout + bytes(-len(layout) % _FRAME_ALIGNMENT)
+    narrowed = rows.narrowed()
+    tag, words = (_PACKED, rows.words) if narrowed is None else (_NARROWED, narrowed)
+    if not rows.has_text:
+        return _seal(tag, [head, words])
+    return _seal(tag, [head + _PACKED_HEAD.pack(len(words)), words, rows.heap])
 
 
 def encode_all(rows: Iterable[Any]) -> list[Buffer]:
@@ -81,13 +100,30 @@ def frame_size(buffers: Sequence[Buffer]) -> int:
     )
 
 
-def decode(frame: memoryview | bytes | bytearray) -> list[Any]:
-    """Decodes one frame; the rows' large buffers are views into it."""
+def decode(frame: memoryview | bytes | bytearray, writable: bool = False) -> list[Any]:
+    """Decodes one frame; the rows' large buffers are views into it, or copies where they must be
+    `writable`."""
     view = _bytes_view(frame)
     end = _frame_end(view, 0)
     if end != len(view):
         raise CorruptBlock(f"a frame of {end} bytes lies in a block of {len(view)} bytes")
-    return _decode_frame(view)
+    return _unpacked(_open_frame(view, writable))
+
+
+def split_frames(data: memoryview | bytes) -> Iterator[memoryview]:
+    """Returns consecutive frames, one at a time."""
+    view = _bytes_view(data)
+    start = 0
+    while start < len(view):
+        end = _frame_end(view, start)
+        yield view[start:end]
+        start = end
+
+
+def frame_checksum(frame: memoryview) -> int:
+    """Returns the checksum that a frame was written with."""
+    checksum: int = _HEADER.unpack_from(frame)[1]
+    return checksum
 
 
 def decode_frames(data: memoryview | bytes, writable: bool = False) -> Iterator[list[Any]]:
@@ -95,22 +131,21 @@ def decode_frames(data: memoryview | bytes, writable: bool = False) -> Iterator[
 
     Large buffers are views into the data, or copies where they must be `writable`.
     """
-    view = _bytes_view(data)
-    start = 0
-    while start < len(view):
-        end = _frame_end(view, start)
-        yield _decode_frame(view[start:end], writable)
-        start = end
+    return map(_unpacked, open_frames(data, writable))
+
+
+def open_frames(
+    data: memoryview | bytes, writable: bool = False
+) -> Iterator[list[Any] | PackedRows]:
+    """As `decode_frames`, but packed rows stay packed, as views into the data."""
+    for frame in split_frames(data):
+        yield _open_frame(frame, writable)
 
 
 def check_frames(data: memoryview | bytes) -> None:
     """Raises CorruptBlock where one of these frames is corrupt."""
-    view = _bytes_view(data)
-    start = 0
-    while start < len(view):
-        end = _frame_end(view, start)
-        _check_frame(view[start:end])
-        start = end
+    for frame in split_frames(data):
+        _check_frame(frame)
 
 
 def read_frames(read: Callable[[int], bytes], size: int) -> Iterator[list[Any]]:
@@ -150,15 +185,20 @@ class Encoder:
         self.batch: list[Any] = []
 
     def batches(
-        self, rows: Iterator[Any], first_rows: int = FIRST_ROWS, most_rows: int = MOST_ROWS
+        self,
+        rows: Iterator[Any],
+        first_rows: int = FIRST_ROWS,
+        most_rows: int = MOST_ROWS,
+        most_bytes: int = MOST_BYTES,
     ) -> Iterator[tuple[list[Any], list[Buffer]]]:
         """Splits rows into batches and encodes each; the size of the last frame determines the next
-        batch."""
+        batch, whose rows take at most `most_bytes` of memory."""
+        weighed = WeighedRows(rows, most_bytes)
         count = min(first_rows, most_rows)
-        while batch := list(islice(rows, count)):
+        while batch := weighed.take(count):
             self.batch = batch
             frame = self.encode(batch)
-            count = fitting_rows(count, frame_size(frame), most_rows)
+            count = fitting_rows(len(batch), frame_size(frame), most_rows)
             yield batch, frame
 
     def encode(self, rows: list[Any]) -> list[Buffer]:
@@ -235,13 +275,42 @@ def _check_frame(view: memoryview) -> int:
     payload = view[_HEADER.size : _HEADER.size + size]
     if crc32(payload, crc32(_SEALED.pack(tag, size))) != checksum:
         raise CorruptBlock(f"wrong checksum over {size} bytes: they changed since written")
-    if tag != _PICKLE:
+    if tag not in (_PICKLE, _PACKED, _NARROWED):
         raise CorruptBlock(f"unknown frame tag {tag!r}: written by another version of Pyrite?")
     return int(size)
 
 
-def _decode_frame(view: memoryview, writable: bool = False) -> list[Any]:
-    return _load_pickle(view, _check_frame(view), writable)
+def _open_frame(view: memoryview, writable: bool) -> list[Any] | PackedRows:
+    size = _check_frame(view)
+    tag = bytes(view[:1])
+    if tag in (_PACKED, _NARROWED):
+        return _load_packed(view[_HEADER.size : _HEADER.size + size], tag == _NARROWED)
+    return _load_pickle(view, size, writable)
+
+
+def _load_packed(payload: memoryview, is_narrowed: bool) -> PackedRows:
+    try:
+        (length,) = _PACKED_HEAD.unpack_from(payload)
+        start = _PACKED_HEAD.size + length + -length % _FRAME_ALIGNMENT
+        layout = bytes(payload[_PACKED_HEAD.size : _PACKED_HEAD.size + length]).decode("ascii")
+        if "s" not in layout:
+            words = payload[start:]
+            return PackedRows(layout, widened(layout, words) if is_narrowed else words)
+        (size,) = _PACKED_HEAD.unpack(payload[start : start + _PACKED_HEAD.size])
+        start += _PACKED_HEAD.size
+        if size > len(payload) - start:
+            raise BadLayout(f"{size} bytes of words do not fit into the frame")
+        words = payload[start : start + size]
+        heap = payload[start + size :]
+        rows = PackedRows(layout, widened(layout, words) if is_narrowed else words, heap)
+        rows.check_texts()
+        return rows
+    except (struct.error, BadLayout, UnicodeDecodeError) as error:
+        raise CorruptBlock(f"a frame of packed rows can't be read: {error}") from error
+
+
+def _unpacked(rows: list[Any] | PackedRows) -> list[Any]:
+    return rows.rows() if isinstance(rows, PackedRows) else rows
 
 
 def _load_pickle(view: memoryview, size: int, writable: bool) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from pyrite.blocks.names import moved_name
@@ -28,6 +29,17 @@ class GrantedSegments:
         if last is not None:
             self.filled.append(last)
 
+    def close(self, segment: Segment) -> bool:
+        """Forgets a segment that is full and whose blocks are reported; False if it is not
+        listed."""
+        if self.open.get(segment.kept) is segment:
+            del self.open[segment.kept]
+            return True
+        if segment in self.filled:
+            self.filled.remove(segment)
+            return True
+        return False
+
     def lose(self, node: NodeId) -> None:
         """Marks the segments on a lost node as lost."""
         self.lost += [s for s in (*self.open.values(), *self.filled) if s.place == node]
@@ -42,6 +54,8 @@ class Move:
     id: int
     source: Segment
     target: Segment
+    # Whether the source stays when the target is complete.
+    is_copy: bool = False
 
 
 class Ledger:
@@ -56,8 +70,12 @@ class Ledger:
         self.writers: dict[ExecutorId, GrantedSegments] = {}
         self.moves: dict[int, Move] = {}
         self.next_move = 0
+        # What moves to lost nodes may still write there, if these come back.
+        self.late_moves: dict[int, Drop] = {}
         # Bytes that lost nodes, which may rejoin, have in other nodes' pools.
         self.absent: dict[NodeId, int] = {}
+        # Told of cached input that has given way.
+        self.on_evicted: Callable[[Segment], None] | None = None
 
     # Nodes
 
@@ -73,6 +91,8 @@ class Ledger:
         for move in list(self.moves.values()):
             if node in (move.source.place, move.target.place):
                 probe("a node goes while a segment moves")
+                if node == move.target.place:
+                    self.late_moves[move.id] = (node, move.target.name)
                 drops += self.fail(move)
         for segment in [each for each in self.segments.values() if each.place == node]:
             self._remove(segment)
@@ -120,7 +140,14 @@ class Ledger:
         for segment in filled:
             segment.sealed = True
             drops += self._drop_if_dead(segment)
+            self._rest(segment)
         return drops
+
+    def close(self, segment: Segment) -> None:
+        """Seals a segment whose last block is reported, before its writer's next task ends."""
+        granted = self.writers.get(segment.writer) if segment.writer is not None else None
+        if granted is not None and granted.close(segment):
+            segment.sealed = True
 
     def seal(self, writer: ExecutorId) -> list[Drop]:
         """Seals all segments of a dead writer; returns those to remove."""
@@ -180,6 +207,8 @@ class Ledger:
         segment = self.segments.get(name)
         if segment is not None:
             segment.readers += 1
+            if segment.cached:
+                self.pools[segment.place].begin_reading(segment)
             if segment.kept:
                 self.pools[segment.place].touch(segment)
 
@@ -188,7 +217,26 @@ class Ledger:
         if segment is None:
             return []
         segment.readers -= 1
+        self._rest(segment)
         return self._drop_if_dead(segment)
+
+    # Cached input
+
+    def evict_input(self, pool: Pool) -> bool:
+        """Drops the least recently used input that no task reads; returns whether there is one."""
+        victim = next(iter(pool.idle_inputs.values()), None)
+        if victim is None:
+            return False
+        self._remove(victim)
+        if self.on_evicted is not None:
+            self.on_evicted(victim)
+        return True
+
+    def _rest(self, segment: Segment) -> None:
+        """Lets cached input give way once nobody writes or reads it."""
+        is_used = segment.readers or not segment.live or not segment.sealed
+        if segment.cached and not is_used and segment.name in self.segments:
+            self.pools[segment.place].end_reading(segment)
 
     # Prefetched segments
 
@@ -225,6 +273,26 @@ class Ledger:
         self.moves[move.id] = move
         return move
 
+    def copy(self, source: Segment, node: NodeId) -> Move:
+        """Starts to copy a segment into the memory of another node, whose own the copy is."""
+        self.next_move += 1
+        name, size = moved_name(self.next_move), source.bytes
+        target = Segment(name, node, node, size, kept=True, to_disk=source.to_disk)
+        source.moving = True
+        self._add(target)
+        move = Move(self.next_move, source, target, is_copy=True)
+        self.moves[move.id] = move
+        return move
+
+    def copied(self, move: Move, blocks: Iterable[tuple[BlockRef, RddId]]) -> list[Drop]:
+        """Ends a successful copy, with those of its blocks that are needed; returns segments to
+        remove."""
+        self._end_move(move)
+        for ref, rdd in blocks:
+            self.pin(ref, None, rdd)
+        move.target.sealed = True
+        return self._drop_if_dead(move.source) + self._drop_if_dead(move.target)
+
     def arrive(self, move: Move) -> list[Drop]:
         """Ends a successful move: the target has the blocks now; returns segments to remove."""
         source, target = move.source, move.target
@@ -243,7 +311,8 @@ class Ledger:
     def _end_move(self, move: Move) -> None:
         del self.moves[move.id]
         move.source.moving = False
-        self.pools[move.source.place].outgoing_bytes -= move.source.bytes
+        if not move.is_copy:
+            self.pools[move.source.place].outgoing_bytes -= move.source.bytes
 
     def _drop_if_dead(self, segment: Segment) -> list[Drop]:
         if not segment.sealed or segment.live > 0 or segment.readers > 0 or segment.moving:
@@ -256,7 +325,10 @@ class Ledger:
     def _add(self, segment: Segment) -> None:
         self.segments[segment.name] = segment
         if segment.in_memory:
-            self.pools[segment.place].add(segment)
+            pool = self.pools[segment.place]
+            while pool.capacity_bytes - pool.used_bytes < segment.bytes and self.evict_input(pool):
+                probe("cached input gives way")
+            pool.add(segment)
             self._lend(segment, segment.bytes)
 
     def _remove(self, segment: Segment) -> None:
@@ -301,11 +373,19 @@ class Ledger:
             if s.in_memory and s.owner == pool.node and s.place != pool.node
         ]
         assert pool.used_bytes == sum(each.bytes for each in here), pool.node
-        assert pool.own_bytes == sum(s.bytes for s in here if s.owner == pool.node), pool.node
+        own = [s for s in here if s.owner == pool.node and not s.cached]
+        assert pool.own_bytes == sum(s.bytes for s in own), pool.node
+        cached = [s for s in here if s.cached]
+        assert pool.input_bytes == sum(s.bytes for s in cached), pool.node
+        idle = {s.name for s in cached if s.sealed and s.live and not s.readers}
+        assert pool.idle_inputs.keys() == idle, pool.node
+        unread = sum(s.bytes for s in pool.idle_inputs.values())
+        assert pool.free_bytes == pool.capacity_bytes - pool.used_bytes + unread, pool.node
         assert pool.borrowed_bytes == sum(each.bytes for each in away), pool.node
         listed = [name for kept in pool.kept.values() for name in kept]
         assert sorted(listed) == sorted(s.name for s in here if s.kept), pool.node
-        out = [move.source for move in self.moves.values() if move.source in here]
+        leaving = [move.source for move in self.moves.values() if not move.is_copy]
+        out = [source for source in leaving if source in here]
         assert pool.outgoing_bytes == sum(each.bytes for each in out), pool.node
         assert 0 <= pool.used_bytes <= pool.capacity_bytes, pool.node
         assert pool.promised_bytes >= 0, pool.node

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import gc
-import sys
-from collections.abc import Iterable
-from itertools import islice
 from typing import Any
 
 from pyrite.blocks.evict import LastUse, choose_victim
 from pyrite.ids import Partition, RddId
 from pyrite.storagelevel import StorageLevel
-
-SAMPLE_ROWS = 16
-DEEPEST = 6
 
 
 class LivePartition:
@@ -37,6 +31,8 @@ class LiveStore:
         self.rdds: dict[RddId, dict[int, LivePartition]] = {}
         self.uses: dict[RddId, LastUse] = {}
         self.clock = 0
+        # Partitions of which other executors hold a copy.
+        self.replicas: dict[Partition, None] = {}
 
     def get(self, partition: Partition) -> list[Any] | None:
         entry = self.rdds.get(partition.rdd, {}).get(partition.index)
@@ -65,10 +61,14 @@ class LiveStore:
 
     def victim(self, storing: RddId | None, priority: int) -> Partition | None:
         """Returns the partition to evict next for `storing`."""
+        for replica in self.replicas:
+            if replica.rdd != storing:
+                return replica
         rdd = choose_victim(self.uses, storing, priority)
         return None if rdd is None else Partition(rdd, next(reversed(self.rdds[rdd])))
 
     def remove(self, partition: Partition) -> LivePartition:
+        self.replicas.pop(partition, None)
         entries = self.rdds[partition.rdd]
         entry = entries.pop(partition.index)
         self.used_bytes -= entry.size_bytes
@@ -77,7 +77,21 @@ class LiveStore:
             del self.uses[partition.rdd]
         return entry
 
+    def rate(self, partition: Partition, is_replica: bool) -> None:
+        """Learns whether others hold a copy of a partition: then it is evicted first."""
+        self.replicas.pop(partition, None)
+        if is_replica and partition.index in self.rdds.get(partition.rdd, ()):
+            self.replicas[partition] = None
+
+    def drop(self, partition: Partition) -> None:
+        """Forgets a partition, if it is there still."""
+        if partition.index in self.rdds.get(partition.rdd, ()):
+            self.remove(partition)
+            self._unsettle()
+
     def forget(self, rdd: RddId) -> None:
+        for replica in [each for each in self.replicas if each.rdd == rdd]:
+            del self.replicas[replica]
         for entry in self.rdds.pop(rdd, {}).values():
             self.used_bytes -= entry.size_bytes
         if self.uses.pop(rdd, None) is not None:
@@ -93,41 +107,3 @@ class LiveStore:
     def _touch(self, rdd: RddId, priority: int) -> None:
         self.clock += 1
         self.uses[rdd] = LastUse(priority, self.clock)
-
-
-def estimate_bytes(rows: list[Any]) -> int:
-    """Estimates the rows' memory from a sample."""
-    count = len(rows)
-    if count == 0:
-        return 0
-    step = max(1, count // SAMPLE_ROWS)
-    sample = rows[::step]
-    return 8 * count + sum(map(deep_size, sample)) * count // len(sample)
-
-
-def deep_size(value: Any, depth: int = 0) -> int:
-    """Returns the size of a value and of what it holds, to some depth."""
-    size = sys.getsizeof(value, 64)
-    if depth == DEEPEST:
-        return size
-    kind = type(value)
-    if kind in (str, bytes, int, float, bool) or value is None:
-        return size
-    if kind is dict:
-        return size + sampled(value.keys(), depth) + sampled(value.values(), depth)
-    if kind in (tuple, list, set, frozenset) or isinstance(value, tuple):
-        return size + sampled(value, depth)
-    # sys.getsizeof ignores a buffer that an array does not own, such as a block.
-    buffered = getattr(value, "nbytes", 0)
-    if isinstance(buffered, int):
-        size = max(size, buffered)
-    attributes = getattr(value, "__dict__", None)
-    return size + (deep_size(attributes, depth + 1) if isinstance(attributes, dict) else 0)
-
-
-def sampled(values: Iterable[Any], depth: int) -> int:
-    count = len(values)  # type: ignore[arg-type]
-    if count <= SAMPLE_ROWS:
-        return sum(deep_size(each, depth + 1) for each in values)
-    sample = islice(values, SAMPLE_ROWS)
-    return sum(deep_size(each, depth + 1) for each in sample) * count // SAMPLE_ROWS

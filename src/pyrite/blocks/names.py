@@ -23,3 +23,8 @@ def fetched_name(fetch: int) -> str:
 def moved_name(move: int) -> str:
     """Returns the name of a moved segment at its target."""
     return f"moved-{move}"
+
+
+def shared_name(number: int) -> str:
+    """Returns the name of the segment that holds an archive of added files."""
+    return f"shared-{number}"

@@ -35,6 +35,8 @@ class Segment:
     # disk.
     kept: bool = False
     to_disk: bool = True
+    # Whether it holds a block of an input file, which can be read again.
+    cached: bool = False
     live: int = 0
     sealed: bool = False
     # Number of running tasks that read it: it is not moved under them.
@@ -76,6 +78,16 @@ class Pool:
         self.leaves = False
         # Segments of kept partitions by owner, the least recently used first.
         self.kept: dict[NodeId, dict[str, Segment]] = {}
+        # Cached blocks of input files, which belong to no owner; those that no task reads go
+        # before anything else, the least recently used first.
+        self.input_bytes = 0
+        self.idle_inputs: dict[str, Segment] = {}
+        self._idle_bytes = 0
+
+    @property
+    def free_bytes(self) -> int:
+        """The bytes that nothing needs: cached input gives way to everything."""
+        return self.capacity_bytes - self.used_bytes + self._idle_bytes
 
     @property
     def unused_bytes(self) -> int:
@@ -83,7 +95,7 @@ class Pool:
         if self.leaves:
             return 0
         meant = max(0, self.promised_bytes - self.outgoing_bytes)
-        return self.capacity_bytes - self.used_bytes - meant
+        return self.free_bytes - meant
 
     @property
     def footprint_bytes(self) -> int:
@@ -92,14 +104,19 @@ class Pool:
     def add(self, segment: Segment) -> None:
         """Adds a segment that this node stores."""
         self.used_bytes += segment.bytes
-        if segment.owner == self.node:
+        if segment.cached:
+            self.input_bytes += segment.bytes
+        elif segment.owner == self.node:
             self.own_bytes += segment.bytes
         if segment.kept:
             self.kept.setdefault(segment.owner, {})[segment.name] = segment
 
     def remove(self, segment: Segment) -> None:
         self.used_bytes -= segment.bytes
-        if segment.owner == self.node:
+        if segment.cached:
+            self.input_bytes -= segment.bytes
+            self.begin_reading(segment)
+        elif segment.owner == self.node:
             self.own_bytes -= segment.bytes
         if segment.kept:
             del self.kept[segment.owner][segment.name]
@@ -110,3 +127,14 @@ class Pool:
         """Marks the segment as its owner's most recently used."""
         order = self.kept[segment.owner]
         order[segment.name] = order.pop(segment.name)
+
+    def begin_reading(self, segment: Segment) -> None:
+        """Keeps cached input from giving way."""
+        if self.idle_inputs.pop(segment.name, None) is not None:
+            self._idle_bytes -= segment.bytes
+
+    def end_reading(self, segment: Segment) -> None:
+        """Lets cached input give way, as the most recently used."""
+        if segment.name not in self.idle_inputs:
+            self.idle_inputs[segment.name] = segment
+            self._idle_bytes += segment.bytes

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from pyrite.blocks.codec import decode_frames, read_frames
 from pyrite.blocks.names import name_prefix
 from pyrite.blocks.parts import LongPart, find_part
+from pyrite.blocks.together import PartsTogether
 from pyrite.blocks.undo import undo_saves
 from pyrite.ids import BlockRef, ExecutorId, Medium, NodeId
 from pyrite.probe import probe
@@ -83,20 +84,25 @@ class SegmentReader:
         finally:
             os.close(fd)
 
-    def parts(self, refs: Sequence[BlockRef], part: int) -> Iterator[memoryview | LongPart | None]:
+    def parts(
+        self, refs: Sequence[BlockRef], part: int, together: PartsTogether | None = None
+    ) -> Iterator[memoryview | LongPart | None]:
         """Returns one reducer's part of each of these map outputs; None where it is empty, a
         LongPart where it is too long for memory.
 
-        Raises at the first that can't be read: OSError where it is lost, CorruptBlock where its
-        bytes are corrupt.
+        Parts that are read `together` may come from other nodes by one request. Raises at the first
+        that can't be read: OSError where it is lost, CorruptBlock where its bytes are corrupt.
         """
         for ref in refs:
             yield find_part(self.view(ref), part)
 
-    def rows(self, ref: BlockRef) -> Iterator[list[Any]]:
-        """Returns the block's rows in batches; from disk, one batch is in memory at a time."""
+    def rows(self, ref: BlockRef, writable: bool = False) -> Iterator[list[Any]]:
+        """Returns the block's rows in batches; from disk, one batch is in memory at a time.
+
+        Large buffers are views into the block, or copies where they must be `writable`.
+        """
         if ref.medium == "memory":
-            yield from decode_frames(self.view(ref))
+            yield from decode_frames(self.view(ref), writable)
             return
         with open(self.folders.path(ref.segment, ref.medium), "rb", buffering=READ_BYTES) as file:
             file.seek(ref.offset)

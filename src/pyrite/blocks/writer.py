@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import mmap
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -42,6 +44,8 @@ class Want(NamedTuple):
     to_disk: bool = True
     # Whether it is a copy of what this node has, which should lie elsewhere if possible.
     is_copy: bool = False
+    # Whether it is for a block of an input file.
+    cached: bool = False
 
 
 # Returns the node that stores the segment, or None where no pool has room.
@@ -116,7 +120,7 @@ class SegmentWriter:
     def write_kept(
         self, rdd: RddId, buffers: Sequence[Any], size: int, to_disk: bool, is_copy: bool = False
     ) -> BlockRef | None:
-        """Writes a kept partition into some node's pool; else to disk, if it may go there."""
+        """Writes a whole kept partition into some node's pool; None where none has room."""
         segment = None
         try:
             segment = self._room_for(rdd, size, to_disk, is_copy)
@@ -129,7 +133,38 @@ class SegmentWriter:
         finally:
             if segment is not None and segment is not self.pack:
                 segment.close()
-        return self.write_to_disk(buffers) if to_disk else None
+        return None
+
+    def want_kept(self, rdd: RddId, size: int, to_disk: bool, is_copy: bool = False) -> Want:
+        """Returns a request for a segment that holds one block of a kept partition."""
+        return Want(self._new_name(), size, False, rdd, to_disk, is_copy)
+
+    def write_granted(self, want: Want, place: NodeId, buffers: Sequence[Any]) -> BlockRef:
+        """Writes a block into the segment that was granted for it."""
+        segment = self._make(want, place)
+        try:
+            return self._append(segment, buffers, want.bytes)
+        finally:
+            segment.close()
+
+    def open_input(self, size: int) -> tuple[BlockRef, memoryview] | None:
+        """Makes room for a block of an input file in the own pool, to be filled; None where there
+        is none."""
+        want = Want(self._new_name(), size, False, cached=True)
+        if self.lease(want) is None:
+            return None
+        path = self.folders.path(want.segment, "memory")
+        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            # Pages are allocated now: without them, writing to the map would end the process.
+            os.posix_fallocate(fd, 0, size)
+            view = memoryview(mmap.mmap(fd, size))
+        except OSError:
+            os.unlink(path)
+            return None
+        finally:
+            os.close(fd)
+        return BlockRef(self.folders.node, want.segment, 0, size, "memory"), view
 
     def _room_for(self, rdd: RddId, size: int, to_disk: bool, is_copy: bool) -> OpenSegment | None:
         """Returns a shared segment if the partition is small, else one of its own."""
@@ -141,13 +176,13 @@ class SegmentWriter:
                 self.pack = self._open(Want(name, self.pack_bytes, True, rdd, to_disk))
             if self.pack is not None:
                 return self.pack
-        name = self._new_name()
-        return self._open(Want(name, size, False, rdd, to_disk, is_copy))
+        return self._open(self.want_kept(rdd, size, to_disk, is_copy))
 
     def _open(self, want: Want) -> OpenSegment | None:
         place = self.lease(want)
-        if place is None:
-            return None
+        return None if place is None else self._make(want, place)
+
+    def _make(self, want: Want, place: NodeId) -> OpenSegment:
         segment = OpenSegment(place, want)
         if place == self.folders.node:
             segment.make(self.folders.path(want.segment, "memory"))
@@ -240,8 +275,10 @@ class DiskBlock:
             raise BlockNotWritten(self.folder, self.size, error.strerror) from error
 
     def remove(self) -> None:
+        """Removes the file, if a failed write has not done so."""
         self.close()
-        os.unlink(self.path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.path)
 
     def close(self) -> None:
         self.file.close()

@@ -6,7 +6,9 @@ import shutil
 import sys
 import textwrap
 
-from pyrite.settings import TABLE, Machine, Setting, parse_bytes
+from pyrite.capacity import Machine
+from pyrite.quantities import parse_bytes
+from pyrite.settings import TABLE, Setting
 from pyrite.submitoptions import suggestion
 
 INDENT = "    "

@@ -1,4 +1,4 @@
-"""Running a program as `python script.py` would, with pyspark being Pyrite."""
+"""Running a program as spark-submit would, with pyspark being Pyrite."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from pyrite.conf import SparkConf
 
 
 def run_script(path: str, arguments: Sequence[str]) -> int:
-    """Runs a program to its end; what it raises goes on to Python, which knows the exit codes."""
-    whole = os.path.abspath(path)
+    """Runs a program to its end; what it raises goes on to Python, which knows the exit codes.
+
+    Like spark-submit, it gives Python the whole path, and that of the file behind a link.
+    """
+    whole = os.path.realpath(path.removeprefix("file://").removeprefix("file:"))
     try:
         with open(whole, "rb") as file:
             source = file.read()
@@ -25,9 +28,9 @@ def run_script(path: str, arguments: Sequence[str]) -> int:
         return 2
     start_with_stable_hashes()
     alias.install()
-    sys.argv = [path, *arguments]
+    sys.argv = [whole, *arguments]
     if not sys.flags.safe_path:
-        sys.path[0] = os.path.dirname(os.path.realpath(whole))
+        sys.path[0] = os.path.dirname(whole)
     module = fresh_main(whole)
     try:
         exec(compile(source, whole, "exec", dont_inherit=True), module.__dict__)

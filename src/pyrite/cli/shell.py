@@ -12,6 +12,7 @@ from typing import Any
 
 from pyrite import alias
 from pyrite.cli.run import fresh_main
+from pyrite.ui.extra import missing_packages
 from pyrite.version import __version__
 
 HISTORY = "~/.pyrite_history"
@@ -29,6 +30,8 @@ def open_shell(plain: bool) -> int:
     from pyrite.sql import SparkSession
 
     conf = SparkConf().setIfMissing("spark.app.name", "pyrite shell")
+    if not missing_packages():
+        conf.setIfMissing("spark.ui.enabled", "true")
     with SparkSession.builder.config(conf=conf).getOrCreate() as spark:
         names.update(sc=spark.sparkContext, spark=spark)
         print(banner(spark))
@@ -41,10 +44,11 @@ def banner(spark: Any) -> str:
     context = spark.sparkContext
     executors = context._executors
     counted = f"{executors} executor{'' if executors == 1 else 's'}"
+    page = f"\npage: {context.uiWebUrl}" if context.uiWebUrl else ""
     return (
         f"Pyrite {__version__} on Python {platform.python_version()}\n"
         f"sc: the context, {context.master} with {counted}; spark: its session; "
-        "Ctrl-C cancels a job, Ctrl-D ends"
+        f"Ctrl-C cancels a job, Ctrl-D ends{page}"
     )
 
 

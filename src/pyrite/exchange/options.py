@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pyrite.blocks.writer import SEGMENT_BYTES
 from pyrite.errors import UserError
-from pyrite.settings import parse_bytes
+from pyrite.quantities import parse_bytes
 
 # A pool has about so many segments, unless they would be larger than the engine's.
 SEGMENTS = 64

@@ -5,20 +5,26 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, NamedTuple
 
-from pyrite.blocks.codec import CorruptBlock, Encoder, detached, frame_size
+from pyrite.blocks.codec import CorruptBlock, Encoder
 from pyrite.blocks.consumed import ConsumedValues
-from pyrite.blocks.live import LiveStore, estimate_bytes
+from pyrite.blocks.live import LiveStore
 from pyrite.blocks.segments import SegmentReader
+from pyrite.blocks.stream import KeptStream, RoomRequests
+from pyrite.blocks.weight import WeighedRows, estimate_bytes
 from pyrite.blocks.writer import SegmentWriter
-from pyrite.bounded.chunks import Chunks
 from pyrite.bounded.large import RowTooLarge
 from pyrite.bounded.space import Space
+from pyrite.execute.delays import Delays
+from pyrite.execute.limits import WorkerLimits
 from pyrite.ids import BlockRef, Partition, RddId
+from pyrite.metrics import COUNTS
 from pyrite.probe import probe
 from pyrite.storagelevel import StorageLevel
+
+Blocks = tuple[BlockRef, ...]
 
 ANY_PRIORITY = sys.maxsize
 # Where kept partitions are found, in the order in which they are counted.
@@ -44,39 +50,54 @@ class Keeper:
     """Finds and stores kept partitions for the tasks of one executor."""
 
     def __init__(
-        self, live: LiveStore, reader: SegmentReader, writer: SegmentWriter, batch_rows: int
+        self,
+        live: LiveStore,
+        reader: SegmentReader,
+        writer: SegmentWriter,
+        requests: RoomRequests,
+        limits: WorkerLimits,
     ) -> None:
         self.live = live
         self.reader = reader
         self.writer = writer
-        self.batch_rows = batch_rows
-        self.blocks: dict[Partition, BlockRef] = {}
-        self.stored: list[tuple[Partition, BlockRef | None, int]] = []
+        self.requests = requests
+        self.limits = limits
+        self.blocks: dict[Partition, Blocks] = {}
+        self.stored: list[tuple[Partition, Blocks, int]] = []
+        self.delays = Delays()
         self.dropped: list[Partition] = []
         self.lost: list[tuple[Partition, BlockRef]] = []
         self.found = [0, 0, 0, 0]
         self.computed: list[Partition] = []
+        self.spilled_bytes = 0
         self.filling: list[tuple[RddId, Iterator[list[Any]]]] = []
         self.storing: RddId | None = None
 
-    def start_task(self, blocks: dict[Partition, BlockRef]) -> None:
+    def start_task(self, blocks: dict[Partition, Blocks]) -> None:
         self.blocks = blocks
         self.filling.clear()
+        self.delays.start_partition()
 
-    def take_report(self) -> tuple[list[Any], ...]:
-        """Returns what was stored, dropped, found lost, read and computed since the last report.
+    def take_report(self) -> tuple[Any, ...]:
+        """Returns what was stored, dropped, found lost, read, computed and spilled since the last
+        report.
 
         As plain tuples, for the message to the driver.
         """
         report = (
-            [(tuple(where), ref and tuple(ref), size) for where, ref, size in self.stored],
+            [
+                (tuple(where), list(map(tuple, refs)), size, self.delays.take(where))
+                for where, refs, size in self.stored
+            ],
             [tuple(where) for where in self.dropped],
             [(tuple(where), tuple(ref)) for where, ref in self.lost],
             self.found,
             [tuple(where) for where in self.computed],
+            self.spilled_bytes,
         )
         self.stored, self.dropped, self.lost = [], [], []
-        self.found, self.computed = [0, 0, 0, 0], []
+        self.delays.end_task()
+        self.found, self.computed, self.spilled_bytes = [0, 0, 0, 0], [], 0
         return report
 
     def find(self, partition: Partition) -> Iterator[Any] | None:
@@ -84,35 +105,37 @@ class Keeper:
         rows = self.live.get(partition)
         if rows is not None:
             self.found[LIVE] += 1
+            COUNTS.rows_read += len(rows)
             return iter(rows)
-        ref = self.blocks.get(partition)
-        if ref is None:
+        refs = self.blocks.get(partition)
+        if refs is None:
             return None
+        batches = self._read(partition, refs)
         try:
-            frames = self.reader.rows(ref)
-            first = next(frames, [])
-        except (OSError, CorruptBlock):
+            first = next(batches, [])
+        except KeptBlockLost:
             probe("a kept block can't be read")
-            self.lost.append((partition, ref))
             return None
-        self.found[self._where(ref)] += 1
-        return chain(first, chain.from_iterable(self._rest(partition, ref, frames)))
+        self.found[max(map(self._where, refs))] += 1
+        return chain(first, chain.from_iterable(batches))
 
     def _where(self, ref: BlockRef) -> int:
         if ref.medium == "disk":
             return DISK
         return POOL if ref.node == self.reader.folders.node else REMOTE
 
-    def _rest(
-        self, partition: Partition, ref: BlockRef, frames: Iterator[list[Any]]
-    ) -> Iterator[list[Any]]:
-        """The other frames; rows were returned already, so a loss restarts the task."""
-        try:
-            yield from frames
-        except (OSError, CorruptBlock):
-            probe("a kept block ends in the middle")
-            self.lost.append((partition, ref))
-            raise KeptBlockLost from None
+    def _read(self, partition: Partition, refs: Blocks) -> Iterator[list[Any]]:
+        """The rows of a partition's blocks; where some were returned already, a loss restarts the
+        task."""
+        for ref in refs:
+            try:
+                for batch in self.reader.rows(ref):
+                    COUNTS.rows_read += len(batch)
+                    yield batch
+            except (OSError, CorruptBlock):
+                probe("a kept block ends in the middle")
+                self.lost.append((partition, ref))
+                raise KeptBlockLost from None
 
     def keep(
         self, partition: Partition, rows: Iterator[Any], plan: KeepPlan, space: Space
@@ -124,12 +147,19 @@ class Keeper:
             return self._keep_encoded(partition, rows, StorageLevel.DISK_ONLY)
         if level.useOffHeap or not plan.live:
             return self._keep_encoded(partition, rows, level)
+        with self.delays.of(partition):
+            return self._keep_live(partition, rows, plan, space)
+
+    def _keep_live(
+        self, partition: Partition, rows: Iterator[Any], plan: KeepPlan, space: Space
+    ) -> Iterator[Any]:
+        level = plan.level
         held: list[Any] = []
         consumed = ConsumedValues()
         size = 0
         before, self.storing = self.storing, partition.rdd
         try:
-            for chunk in Chunks(rows, space):
+            for chunk in space.weighed(rows).chunks(space.chunk_rows):
                 held += chunk
                 if consumed.find(chunk):
                     return self._keep_encoded(partition, chain(held, rows), level)
@@ -143,7 +173,7 @@ class Keeper:
         finally:
             self.storing = before
         self.live.put(partition, held, size, level, plan.priority)
-        self.stored.append((partition, None, size))
+        self.stored.append((partition, (), size))
         if level.replication > 1:
             self._encode_all(partition, held, level, is_copy=True)
         return iter(held)
@@ -194,6 +224,7 @@ class Keeper:
     ) -> Iterator[Any]:
         """Encodes the rows while they are read; with `tries`, a failure is no error."""
         chunks = self._encode(partition, rows, level, tries=tries)
+        chunks = self.delays.while_read(partition, chunks)
         self.filling.append((partition.rdd, chunks))
         return chain.from_iterable(chunks)
 
@@ -211,36 +242,33 @@ class Keeper:
         is_copy: bool = False,
         tries: bool = False,
     ) -> Iterator[list[Any]]:
-        """Encodes into a pool if the level has memory and there is room; else to disk."""
-        file = None if level.useMemory else self.writer.open_on_disk()
-        buffers: list[Any] = []
+        """Encodes into the pools if the level has memory and there is room; else to disk."""
+        limits = self.limits
+        stream = KeptStream(
+            self.writer, self.requests, partition.rdd, level, is_copy, limits.piece_bytes
+        )
         encoder = Encoder()
+        refs: Blocks = ()
         try:
-            for batch, frame in encoder.batches(rows, most_rows=self.batch_rows):
-                if file is None:
-                    buffers += detached(frame)
-                else:
-                    file.append(frame)
+            for batch, frame in encoder.batches(
+                rows, most_rows=limits.batch_rows, most_bytes=limits.chunk_bytes
+            ):
+                stream.append(frame)
                 yield batch
+                if stream.given_up:
+                    break
+            refs = stream.finish()
         except RowTooLarge:
-            if file is not None:
-                file.remove()
             if not tries:
                 raise
             # A group larger than memory is recomputed when needed.
             yield encoder.batch
-            while batch := list(islice(rows, self.batch_rows)):
-                yield batch
-            return
         finally:
-            if file is not None:
-                file.close()
-        if file is not None:
-            ref: BlockRef | None = file.finish()
-        else:
-            size = frame_size(buffers)
-            ref = self.writer.write_kept(partition.rdd, buffers, size, level.useDisk, is_copy)
-        if ref is not None:
-            self.stored.append((partition, ref, ref.length))
+            stream.close()
+        if refs:
+            self.spilled_bytes += stream.spilled_bytes
+            self.stored.append((partition, refs, sum(ref.length for ref in refs)))
             # The same task may read it again, as cartesian does.
-            self.blocks[partition] = ref
+            self.blocks[partition] = refs
+        else:
+            yield from WeighedRows(rows, limits.chunk_bytes).chunks(limits.batch_rows)

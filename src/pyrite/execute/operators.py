@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from pyrite.metrics import COUNTS
 from pyrite.plan.program import ProgramLayout, Slices
 from pyrite.rdd.op import Op, Sliced
 
@@ -14,10 +15,19 @@ class Operators:
     """Unpickles pipelines for one task on first use: it needs none below kept rows, and only one
     parent of a union."""
 
-    def __init__(self, layout: ProgramLayout, links: Sequence[bytes], slices: Slices) -> None:
+    def __init__(
+        self,
+        layout: ProgramLayout,
+        links: Sequence[bytes],
+        slices: bytes | None,
+        now_s: Callable[[], float],
+    ) -> None:
         self.layout = layout
         self.links = links
-        self.slices = slices
+        self.now_s = now_s
+        began_s = now_s()
+        self.slices: Slices = {} if slices is None else pickle.loads(slices)
+        COUNTS.deserialize_s += now_s() - began_s
         self.loaded: dict[int, tuple[Sequence[Op], Any]] = {}
 
     def of(self, place: int) -> Sequence[Op]:
@@ -32,9 +42,11 @@ class Operators:
     def _load(self, link: int) -> tuple[Sequence[Op], Any]:
         loaded = self.loaded.get(link)
         if loaded is None:
+            began_s = self.now_s()
             loaded = self.loaded[link] = pickle.loads(self.links[link])
             for number, slices in self.slices.get(link, {}).items():
                 op = loaded[0][number]
                 assert isinstance(op, Sliced)
                 op.slices = slices
+            COUNTS.deserialize_s += self.now_s() - began_s
         return loaded

@@ -8,6 +8,8 @@ from pyrite.blocks.live import LiveStore
 from pyrite.blocks.segments import Folders, SegmentReader
 from pyrite.blocks.writer import Lease, SegmentWriter
 from pyrite.bounded.space import Space
+from pyrite.execute.meter import ProcessClock, TaskClock
+from pyrite.execute.nodecopies import NodeCopies
 from pyrite.ids import ExecutorId, NodeId
 from pyrite.remote.errors import Address
 from pyrite.remote.neighbours import TIMEOUT_S, Neighbours
@@ -36,8 +38,24 @@ class Store:
             buffers = self.neighbours.client.buffers
             buffers.kept_bytes = min(buffers.kept_bytes, memory_bytes // WARM_PART)
 
+    @property
+    def is_one_of_many(self) -> bool:
+        """Whether there are other nodes, which may have what this one lacks."""
+        return self.neighbours.client is not None
+
+    def give_up(self, address: Address) -> None:
+        """Waits no longer for a node that was given up; called from a signal handler."""
+        self.neighbours.give_up(address)
+
+    def clock(self) -> TaskClock:
+        return ProcessClock()
+
     def reader(self) -> SegmentReader:
         return NodeReader(self.folders, self.neighbours)
+
+    def copies(self, reader: SegmentReader) -> NodeCopies:
+        """What is fetched once for all executors of the node."""
+        return NodeCopies(self.folders, reader.view)
 
     def writer(self, writer: ExecutorId, lease: Lease, segment_bytes: int) -> SegmentWriter:
         return NodeWriter(self.folders, writer, lease, self.neighbours, segment_bytes)

@@ -20,6 +20,12 @@ MOST_FRAMES = 1000
 BAD_PAIR = re.compile("unpack|subscriptable|index out of range")
 
 
+def is_ours(path: str, function: str) -> bool:
+    """Whether a frame is the engine's, or that of the interpreter that runs it."""
+    root = path == "<string>" and function == "<module>"
+    return root or path.startswith((*HIDDEN, "<frozen "))
+
+
 def user_traceback(error: BaseException) -> str:
     """The traceback of an exception, its causes and its sub-exceptions, without the engine's
     frames; empty if no frame is the user's."""
@@ -30,6 +36,35 @@ def user_traceback(error: BaseException) -> str:
             [frame for frame in part.stack if not frame.filename.startswith(HIDDEN)]
         )
     return "".join(trace.format()) if any(part.stack for part in parts) else ""
+
+
+def user_places(error: BaseException) -> str:
+    """The same traceback without values: the types of the exceptions, and the lines of code."""
+    trace = traceback.TracebackException.from_exception(error, limit=-MOST_FRAMES)
+    parts = list(linked(trace))
+    for part in parts:
+        part.stack = traceback.StackSummary.from_list(
+            [frame for frame in part.stack if not frame.filename.startswith(HIDDEN)]
+        )
+        hide_values(part)
+    return "".join(trace.format()) if any(part.stack for part in parts) else ""
+
+
+def hide_values(part: traceback.TracebackException) -> None:
+    """Leaves the type of an exception; its text, its notes and a wrong line may have values."""
+    name = type_name(part.exc_type)
+    part.exc_type = None  # type: ignore[assignment]
+    part.__notes__ = None
+    part.format_exception_only = lambda *_, **__: iter([f"{name}\n"])  # type: ignore[method-assign, assignment]
+
+
+def type_name(kind: type[BaseException] | None) -> str:
+    """The name of an exception's class, as tracebacks show it."""
+    if kind is None:
+        return "an exception"
+    if kind.__module__ in ("builtins", "__main__", pysparkerrors.__name__):
+        return kind.__qualname__
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def linked(trace: traceback.TracebackException) -> Iterator[traceback.TracebackException]:

@@ -4,36 +4,57 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import pickle
 import resource
 import sys
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 from pyrite import accumulators
-from pyrite.blocks.codec import MOST_ROWS, CorruptBlock, decode, encode, frame_size
+from pyrite.blocks.codec import CorruptBlock, Encoder, decode, encode
 from pyrite.blocks.pickling import Unpicklable
 from pyrite.blocks.segments import remove_segments
-from pyrite.blocks.writer import SEGMENT_BYTES, Want
+from pyrite.blocks.stream import ResultStream
+from pyrite.blocks.together import PartsTogether
 from pyrite.bounded.large import RowTooLarge
 from pyrite.bounded.space import Space
+from pyrite.bounded.traced import send_chain
 from pyrite.broadcast import Broadcast
+from pyrite.dht import blockcache
 from pyrite.errors import ClusterError
+from pyrite.execute.act import act
 from pyrite.execute.evaluate import Evaluator
+from pyrite.execute.inputcache import InputCache
 from pyrite.execute.keeper import Keeper, KeepPlan, KeptBlockLost
+from pyrite.execute.lacking import lacking
+from pyrite.execute.limits import WorkerLimits
+from pyrite.execute.meter import Meter
 from pyrite.execute.operators import Operators
+from pyrite.execute.requests import Channel, DriverRequests
 from pyrite.execute.store import Store
-from pyrite.execute.traces import hint, pickle_error, summary, user_traceback
-from pyrite.ids import BlockRef, ExecutorId, Medium, NodeId, Partition, RddId, ShuffleId
+from pyrite.execute.traces import (
+    hint,
+    pickle_error,
+    summary,
+    type_name,
+    user_places,
+    user_traceback,
+)
+from pyrite.ids import BlockRef, ExecutorId, Partition, RddId, ShuffleId
+from pyrite.machine.chain import Tracing
+from pyrite.metrics import COUNTS
 from pyrite.place.sizes import encode as encode_sizes
-from pyrite.plan.program import ProgramLayout
+from pyrite.plan.program import ProgramLayout, Shape
 from pyrite.probe import probe
 from pyrite.rdd.partitioner import Router, ToOne
 from pyrite.rdd.stops import stop_behind, stop_error
+from pyrite.rdd.streamed import Streamed
 from pyrite.remote.errors import PeerLost
 from pyrite.shuffle.read import MissingMapOutput
 from pyrite.shuffle.write import write_map_output
+from pyrite.sparkfiles import SparkFiles
 from pyrite.taskcontext import TaskContext, TaskInfo
 
 
@@ -45,36 +66,12 @@ class TaskInterrupted(BaseException):
     """The running attempt was cancelled."""
 
 
-class Channel(Protocol):
-    """An executor's connection to the driver."""
-
-    def send(self, message: tuple[Any, ...]) -> None: ...
-
-    def receive(self, interruptible: bool = False) -> tuple[Any, ...]: ...
-
-
-class WorkerLimits(NamedTuple):
-    """An executor's limits; above `spill_bytes` its tasks spill rows to disk."""
-
-    memory_bytes: int
-    spill_bytes: int
-    storage_bytes: int
-    protected_bytes: int
-    inline_bytes: int
-    # How many kept rows are encoded at a time.
-    batch_rows: int = MOST_ROWS
-    segment_bytes: int = SEGMENT_BYTES
-    # Map outputs of at least so many bytes report the sizes of their parts; None: none do.
-    size_report_bytes: int | None = None
-    # A block server that does not answer for so long is lost.
-    network_timeout_s: float = 120.0
-
-
 class Header(NamedTuple):
     """What all tasks of a stage share, apart from functions."""
 
     plans: dict[RddId, KeepPlan]
     properties: dict[str, str]
+    # Below the node's folder of added files.
     python_paths: tuple[str, ...]
     partitions: int
     barrier: bool
@@ -89,17 +86,11 @@ class MapWork(NamedTuple):
     parts: int
 
 
-class Frames(NamedTuple):
-    """A result that stays encoded in the pool; the driver receives its ref."""
-
-    buffers: list[Any]
-
-
 Action = Callable[[int, Iterator[Any]], Any]
 # A partition's result, its map output and the sizes of its parts, as sent to the driver.
 Output = tuple[Any, tuple[Any, ...] | None, bytes | None]
-# The same, with its accumulator updates.
-Made = tuple[Any, tuple[Any, ...] | None, bytes | None, bytes | None]
+# The same, with its accumulator updates and what was traced.
+Made = tuple[Any, tuple[Any, ...] | None, bytes | None, bytes | None, tuple[str, ...]]
 
 
 class Stage:
@@ -110,12 +101,27 @@ class Stage:
         self.links = links
         self.header: Header = pickle.loads(header)
 
-    def load(self, slices: bytes | None) -> Operators:
+    @cached_property
+    def shape(self) -> Shape:
+        return Shape(self.layout.steps)
+
+    def parts_together(self, partitions: Sequence[int]) -> dict[ShuffleId, PartsTogether]:
+        """The parts of shuffles that several partitions read; none for a single partition."""
+        if len(partitions) == 1:
+            return {}
+        found: dict[ShuffleId, list[int]] = {}
+        for index in partitions:
+            for shuffle, part in self.shape.shuffle_parts(index, (), lambda _: False):
+                found.setdefault(shuffle, []).append(part)
+        return {shuffle: PartsTogether(parts) for shuffle, parts in found.items()}
+
+    def load(self, slices: bytes | None, now_s: Callable[[], float]) -> Operators:
         """Unpickles the stage's functions for each task: tasks do not share changes in them."""
-        for path in self.header.python_paths:
+        for name in self.header.python_paths:
+            path = os.path.join(SparkFiles.getRootDirectory(), name).rstrip(os.sep)
             if path not in sys.path:
                 sys.path.insert(1, path)
-        return Operators(self.layout, self.links, {} if slices is None else pickle.loads(slices))
+        return Operators(self.layout, self.links, slices, now_s)
 
 
 class Task(NamedTuple):
@@ -126,11 +132,14 @@ class Task(NamedTuple):
     partitions: tuple[int, ...]
     number: int
     inputs: list[ShuffleId]
-    blocks: list[tuple[int, int, NodeId, str, int, int, Medium]]
+    # The blocks of kept partitions, by RDD and index.
+    blocks: list[tuple[int, int, list[tuple[Any, ...]]]]
     # The prefetched segments on this node, by shuffle.
     prefetched: list[tuple[ShuffleId, list[str]]]
     # Set for a piece of a heavy reducer, and for the reducer that merges its pieces.
     divided: tuple[int, ShuffleId, tuple[int, int] | None, list[Any]] | None
+    # The keys of blocks of a ring that it reads, and where a pool has them.
+    cached: list[tuple[int, tuple[Any, ...] | None]]
     # The pickled slices of each partition; None if no operator has slices.
     slices: list[bytes] | None
 
@@ -144,16 +153,25 @@ class Worker:
         self.channel = channel
         self.store = store
         self.limits = limits
+        self.meter = Meter(store.clock())
         self.reader = store.reader()
-        self.writer = store.writer(executor, self._lease, limits.segment_bytes)
+        self.copies = store.copies(self.reader)
+        self.requests = DriverRequests(channel, self.handle)
+        self.writer = store.writer(executor, self.requests.lease, limits.segment_bytes)
         self.live = store.live(limits.storage_bytes, limits.protected_bytes)
-        self.keeper = Keeper(self.live, self.reader, self.writer, limits.batch_rows)
+        self.keeper = Keeper(self.live, self.reader, self.writer, self.requests, limits)
+        self.inputs = InputCache(self.reader, self.writer)
         self.stages: dict[int, Stage] = {}
         self.snapshots: dict[ShuffleId, list[BlockRef]] = {}
+        # What the partitions of the running task read of other nodes together.
+        self.together: dict[ShuffleId, PartsTogether] = {}
+        # What the row machine said about the functions of the running task.
+        self.traced: list[str] = []
         self.running: int | None = None
         self.interrupted: int | None = None
         # Returns the attempt that the driver cancelled last.
         self.cancelled: Callable[[], int] = lambda: -1
+        self.task_started: Callable[[], None] = lambda: None
         Broadcast._load = self._load_broadcast
 
     def serve(self) -> None:
@@ -187,13 +205,19 @@ class Worker:
                 self.stages.pop(stage, None)
             case ("drop", rdd):
                 self.live.forget(rdd)
+            case ("drop_rows", rdd, index):
+                self.live.drop(Partition(rdd, index))
+            case ("rate_rows", rdd, index, is_replica):
+                self.live.rate(Partition(rdd, index), is_replica)
             case ("forget", segments):
                 self.reader.forget(segments)
+                self.copies.forget(segments)
             case ("broadcast", id):
                 Broadcast._loaded.pop(id, None)
-            case ("space" | "barrier", *_):
-                # The task that waited for this answer was cancelled.
-                probe("an answer comes after its question was given up")
+            case ("space" | "barrier" as kind, about, answer):
+                if not self.requests.accept(kind, about, answer):
+                    # The task that waited for this answer was cancelled.
+                    probe("an answer comes after its question was given up")
             case ("nodes", secret, addresses):
                 self.store.meet(secret, addresses, self.limits.memory_bytes)
             case ("stop",):
@@ -203,10 +227,18 @@ class Worker:
 
     def _run(self, task: Task) -> None:
         stage = self.stages[task.stage]
+        self.meter.start()
+        self.task_started()
         self.running = task.attempt
         try:
             # The signal may have arrived before the task.
             self.interrupt(self.cancelled())
+            self.together = stage.parts_together(task.partitions)
+            if task.cached:
+                self.inputs.start_task(
+                    [(key, None if ref is None else BlockRef(*ref)) for key, ref in task.cached]
+                )
+                blockcache.use(self.inputs)
             made = [self._make(task, stage, place) for place in range(len(task.partitions))]
             answer: tuple[Any, ...] = ("ok", task.attempt, made)
             self.running = None
@@ -227,6 +259,8 @@ class Worker:
             # A task's prints should appear when it ends, not when its executor does.
             flush_output()
             TaskContext._set(None)
+            self.together = {}
+            blockcache.use(None)
         if answer[0] == "ok":
             self.writer.take_disk_written()
         else:
@@ -235,7 +269,10 @@ class Worker:
 
     def _answer(self, answer: tuple[Any, ...]) -> None:
         self.writer.end_task()
-        self.channel.send((*answer, *self.keeper.take_report()))
+        self.requests.give_up()
+        inputs = self.inputs.take_report()
+        measured = tuple(self.meter.stop())
+        self.channel.send((*answer, *self.keeper.take_report(), inputs, measured))
 
     def _make(self, task: Task, stage: Stage, place: int) -> Made:
         """Computes one of the task's partitions, independently of the others."""
@@ -250,17 +287,20 @@ class Worker:
             header.partitions,
             header.properties,
             header.barrier,
-            lambda message: self._meet(task.attempt, message),
+            lambda message: self.requests.meet(task.attempt, message),
         )
         TaskContext._set(info)
         accumulators.start_task()
+        self.traced.clear()
         space = self.store.space(self.limits.spill_bytes, self.keeper.make_room)
         try:
-            compute = partial(self._compute, task, stage, partition, stage.load(slices), space)
+            operators = stage.load(slices, self.meter.now_s)
+            compute = partial(self._compute, task, stage, partition, operators, space)
             profile = None if header.profiler is None else pickle.loads(header.profiler).profile
             output: Output = compute() if profile is None else profile(compute)
-            return (*output, take_updates())
+            return (*output, take_updates(), tuple(self.traced))
         finally:
+            COUNTS.spilled_bytes += space.spilled_bytes
             space.close()
 
     def _compute(
@@ -270,12 +310,15 @@ class Worker:
         shuffles = {shuffle: self.snapshots[shuffle] for shuffle in task.inputs}
         self.keeper.start_task(
             {
-                Partition(RddId(rdd), index): BlockRef(node, segment, offset, length, medium)
-                for rdd, index, node, segment, offset, length, medium in task.blocks
+                Partition(RddId(rdd), index): tuple(BlockRef(*ref) for ref in refs)
+                for rdd, index, refs in task.blocks
             }
         )
         plans, prefetched = stage.header.plans, dict(task.prefetched)
-        evaluator = Evaluator(operators, plans, shuffles, self.keeper, space, prefetched)
+        tracing = Tracing(self.limits.machine, self.traced)
+        evaluator = Evaluator(
+            operators, plans, shuffles, self.keeper, space, prefetched, tracing, self.together
+        )
         if task.divided is not None:
             place, shuffle, maps, blocks = task.divided
             if maps is not None:
@@ -283,10 +326,11 @@ class Worker:
                 piece, _ = write_map_output(rows, partition, ToOne(), 1, space, self.writer)
                 return (None, tuple(piece), None)
             evaluator.take_pieces(place, shuffle, [BlockRef(*each) for each in blocks])
-        rows = evaluator.compute(partition)
+        chain = evaluator.compute(partition)
         if isinstance(work, MapWork):
+            rows = send_chain(chain, space) if work.router.packs else chain.last_rows()
             return self._write_output(work, partition, rows, space)
-        result = self._encode_result(work(partition, rows))
+        result = self._encode_result(act(work, partition, chain))
         self.keeper.finish_task()
         return (result, None, None)
 
@@ -301,20 +345,26 @@ class Worker:
         reports = least is not None and output.length >= least
         return (None, tuple(output), encode_sizes(sizes) if reports else None)
 
-    def _encode_result(self, result: Any) -> bytes | tuple[Any, ...]:
-        if isinstance(result, Frames):
-            return tuple(self.writer.write(result.buffers, frame_size(result.buffers)))
+    def _encode_result(self, result: Any) -> bytes | list[tuple[Any, ...]]:
+        """Returns the result's frames, or the blocks that hold them."""
+        stream = ResultStream(self.writer, self.limits.inline_bytes, self.limits.piece_bytes)
+        encoder = Encoder()
         try:
-            buffers = encode([result])
+            if isinstance(result, Streamed):
+                most_rows, most_bytes = self.limits.batch_rows, self.limits.chunk_bytes
+                rows = iter(result.rows)
+                for batch, frame in encoder.batches(
+                    rows, most_rows=most_rows, most_bytes=most_bytes
+                ):
+                    COUNTS.rows_written += len(batch)
+                    stream.append(frame)
+            else:
+                encoder.batch = [result]
+                stream.append(encode(encoder.batch))
         except Unpicklable as error:
-            raise UnsendableResult(
-                f"the task's result, of type {type(result).__name__}, can't be sent to the "
-                f"driver ({summary(error.reason)}): return plain data instead"
-            ) from error.reason
-        size = frame_size(buffers)
-        if size <= self.limits.inline_bytes:
-            return b"".join(buffers)
-        return tuple(self.writer.write(buffers, size))
+            raise unsendable(result, encoder.batch, error.reason) from error.reason
+        made = stream.finish()
+        return made if isinstance(made, bytes) else [tuple(ref) for ref in made]
 
     def _failure(self, task: Task, error: BaseException) -> tuple[Any, ...]:
         stop = stop_behind(error)
@@ -323,7 +373,10 @@ class Worker:
         if self._is_lost_memory_error(error):
             error = MemoryError().with_traceback(error.__traceback__)
         kind = type(error).__name__
-        message = summary(error) + hint(error)
+        lacks = lacking(error, self.store.folders.node) if self.store.is_one_of_many else ""
+        advice = hint(error) or lacks
+        message = summary(error) + advice
+        told = type_name(type(error)) + advice
         if isinstance(error, RowTooLarge):
             message = f"MemoryError: {error} (the executor has {self._memory_text()})"
         elif isinstance(error, MemoryError):
@@ -332,8 +385,11 @@ class Worker:
                 f"MemoryError: the task needed more than its executor may have "
                 f"({self._memory_text()}): use more partitions, or raise spark.executor.memory"
             )
-        trace = user_traceback(stop or error)
-        return ("failed", task.attempt, kind, message, trace, pickle_error(error))
+        if isinstance(error, MemoryError) and not isinstance(error, RowTooLarge):
+            # The engine's own words; those of a large row name its key.
+            told = message
+        trace, places = user_traceback(stop or error), user_places(stop or error)
+        return ("failed", task.attempt, kind, message, trace, pickle_error(error), told, places)
 
     def _is_lost_memory_error(self, error: BaseException) -> bool:
         """Whether CPython lost a MemoryError: it may raise SystemError instead."""
@@ -346,35 +402,18 @@ class Worker:
 
     def _remove_unreported(self) -> None:
         """Removes disk blocks of a failed attempt; those of kept partitions are reported."""
-        reported = {ref.segment for _, ref, _ in self.keeper.stored if ref is not None}
+        reported = {ref.segment for _, refs, _ in self.keeper.stored for ref in refs}
         remove_segments(
             self.store.folders, [n for n in self.writer.take_disk_written() if n not in reported]
         )
 
-    def _lease(self, want: Want) -> NodeId | None:
-        self.channel.send(("space", *want))
-        place: NodeId | None = self._wait_for("space", want.segment)
-        return place
-
-    def _meet(self, attempt: int, message: str) -> list[str]:
-        self.channel.send(("barrier", attempt, message))
-        return list(self._wait_for("barrier", attempt))
-
-    def _wait_for(self, kind: str, about: object) -> Any:
-        """Waits for the driver's answer to a request of the running task."""
-        while True:
-            message = self.channel.receive(interruptible=True)
-            if message[:2] == (kind, about):
-                return message[2]
-            self.handle(message)
-
     def _load_broadcast(self, ref: BlockRef) -> list[Any]:
         try:
             try:
-                return decode(self.reader.view(ref))
+                return decode(self.copies.view(ref))
             except PeerLost:
                 # The driver's block server may have been killed, and another started since.
-                return decode(self.reader.view(ref))
+                return decode(self.copies.view(ref))
         except (OSError, CorruptBlock) as error:
             raise ClusterError(
                 f"the value of a broadcast is lost ({summary(error)}): broadcast it again"
@@ -389,6 +428,15 @@ def flush_output() -> None:
 
 class UnsendableResult(TypeError):
     """A task's result can't be pickled."""
+
+
+def unsendable(result: Any, batch: list[Any], reason: Exception) -> UnsendableResult:
+    of = "rows include" if isinstance(result, Streamed) else "result is"
+    kinds = ", ".join(sorted({type(each).__name__ for each in batch}))
+    return UnsendableResult(
+        f"the task's {of} of type {kinds} and can't be sent to the driver ({summary(reason)}): "
+        "return plain data instead"
+    )
 
 
 def take_updates() -> bytes | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, cast
 
 from pyrite.io import filesystem
 from pyrite.io.errors import CodecUnknown, CorruptInput, PackageMissing
+from pyrite.metrics import COUNTS
 
 _HADOOP: Final = "org.apache.hadoop.io.compress."
 
@@ -158,6 +159,9 @@ class InputStream:
 
     def __exit__(self, *_: object) -> None:
         if self._stream is not self._raw:
+            with suppress(OSError, ValueError):
+                # Of a packed file: the packed bytes.
+                COUNTS.read_bytes += self._raw.tell()
             self._stream.close()
         self._raw.close()
 
@@ -167,7 +171,9 @@ class InputStream:
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes; none at the end of the file."""
         if self._stream is self._raw:
-            return self._raw.read(size)
+            data = self._raw.read(size)
+            COUNTS.read_bytes += len(data)
+            return data
         try:
             return self._stream.read(size)
         except (OSError, EOFError, ValueError, self._codec_error()) as error:
@@ -198,3 +204,5 @@ def output_stream(path: str, codec: Codec | None) -> Iterator[BinaryIO]:
         else:
             with codec.writer(raw) as packed:
                 yield packed
+        with suppress(OSError, ValueError):
+            COUNTS.written_bytes += raw.tell()

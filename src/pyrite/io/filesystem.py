@@ -20,6 +20,10 @@ class FileEntry:
     path: str
     size: int | None
     is_folder: bool
+    # Where the blocks of the file end, if its storage keeps it in blocks.
+    block_ends: tuple[int, ...] = ()
+    # Their keys, if its storage is a hash ring.
+    block_keys: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -32,6 +36,10 @@ class FileSystem(Protocol):
     def entry(self, path: str) -> FileEntry | None: ...
     def children(self, folder: str) -> list[FileEntry]: ...
     def may_read(self, path: str) -> bool: ...
+    def version(self, path: str) -> str | None:
+        """Changes whenever the file does; None where the storage does not tell."""
+        ...
+
     def address(self, path: str) -> str: ...
     def open_read(self, path: str) -> BinaryIO: ...
     def open_write(self, path: str) -> BinaryIO: ...
@@ -77,6 +85,10 @@ class LocalStorage:
 
     def may_read(self, path: str) -> bool:
         return os.access(path, os.R_OK)
+
+    def version(self, path: str) -> str | None:
+        facts = os.stat(path)
+        return f"{facts.st_size} {facts.st_mtime_ns} {facts.st_ino}"
 
     def address(self, path: str) -> str:
         return path
@@ -148,10 +160,18 @@ class RemoteStorage:
     @staticmethod
     def _entry(facts: dict[str, Any]) -> FileEntry:
         is_folder = facts["type"] == "directory"
-        return FileEntry(facts["name"], facts.get("size"), is_folder)
+        ends = tuple(facts.get("block_ends", ()))
+        keys = tuple(facts.get("block_keys", ()))
+        return FileEntry(facts["name"], facts.get("size"), is_folder, ends, keys)
 
     def may_read(self, path: str) -> bool:
         return True
+
+    def version(self, path: str) -> str | None:
+        facts = self._filesystem.info(path)
+        # A size alone says little.
+        dated = {"id", "mtime", "created", "LastModified", "last_modified", "etag", "ETag", "md5"}
+        return str(self._filesystem.ukey(path)) if dated & facts.keys() else None
 
     def address(self, path: str) -> str:
         return self._prefix + path

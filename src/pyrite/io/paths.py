@@ -27,6 +27,8 @@ class InputFile:
 
     path: str
     size: int | None
+    block_ends: tuple[int, ...] = ()
+    block_keys: tuple[int, ...] = ()
 
 
 def expand(path_argument: str, *, skip_folders: bool = False) -> list[InputFile]:
@@ -91,7 +93,7 @@ def _files_inside(storage: FileSystem, folder: FileEntry, skip_folders: bool) ->
 def _readable(storage: FileSystem, entry: FileEntry) -> InputFile:
     if not storage.may_read(entry.path):
         raise _unreadable(storage, entry)
-    return InputFile(storage.address(entry.path), entry.size)
+    return InputFile(storage.address(entry.path), entry.size, entry.block_ends, entry.block_keys)
 
 
 def _unreadable(storage: FileSystem, entry: FileEntry) -> InputUnreadable:

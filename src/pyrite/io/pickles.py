@@ -16,22 +16,32 @@ from pyrite.io.errors import CorruptInput
 from pyrite.io.filesystem import display
 from pyrite.io.records import read_exactly
 from pyrite.io.splits import Split
+from pyrite.metrics import COUNTS
 
 SIGNATURE: Final = b"PYRITE\x00\x01"
 _LENGTH: Final = struct.Struct("<Q")
+# The memory of a batch's rows: also a small executor has that much.
+_MOST_BATCH_BYTES: Final = 16 << 20
 
 
 def write_rows(path: str, rows: Iterable[Any], batch_rows: int = 10) -> None:
     """Write rows to a file, starting with batches of `batch_rows`, then of a fitting size."""
+    with output_stream(path, None) as output:
+        write_stream(output, rows, batch_rows)
+
+
+def write_stream(output: Any, rows: Iterable[Any], batch_rows: int = 10) -> None:
+    """As `write_rows`, to an open file."""
     from pyrite.blocks.codec import Encoder, frame_size
 
-    with output_stream(path, None) as output:
-        output.write(SIGNATURE)
-        for _, frame in Encoder().batches(iter(rows), max(1, batch_rows)):
-            output.write(_LENGTH.pack(frame_size(frame)))
-            for buffer in frame:
-                output.write(buffer)
-        output.write(_LENGTH.pack(0))
+    output.write(SIGNATURE)
+    first_rows = max(1, batch_rows)
+    for batch, frame in Encoder().batches(iter(rows), first_rows, most_bytes=_MOST_BATCH_BYTES):
+        COUNTS.rows_written += len(batch)
+        output.write(_LENGTH.pack(frame_size(frame)))
+        for buffer in frame:
+            output.write(buffer)
+    output.write(_LENGTH.pack(0))
 
 
 def read_rows(split: Split) -> Iterator[Any]:
@@ -54,7 +64,9 @@ def _batches(split: Split) -> Iterator[list[Any]]:
                 if len(frame) < size:
                     raise _damaged(split.path, position, "it ends within a frame")
                 try:
-                    yield from decode_frames(memoryview(frame), writable=True)
+                    for batch in decode_frames(memoryview(frame), writable=True):
+                        COUNTS.rows_read += len(batch)
+                        yield batch
                 except CorruptBlock as error:
                     raise _damaged(split.path, position, str(error)) from error
             position += _LENGTH.size + size

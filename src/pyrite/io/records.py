@@ -8,6 +8,7 @@ from typing import Final
 
 from pyrite.io.codecs import InputStream
 from pyrite.io.splits import Split
+from pyrite.metrics import COUNTS
 
 READ_BYTES: Final = 128 * 1024
 
@@ -27,6 +28,7 @@ def _batches(split: Split, record_length: int) -> Iterator[list[bytes]]:
             if len(data) % record_length or not data:
                 raise split.changed()
             left -= len(data)
+            COUNTS.rows_read += len(data) // record_length
             yield [data[i : i + record_length] for i in range(0, len(data), record_length)]
 
 

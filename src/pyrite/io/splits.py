@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pyrite.io.codecs import codec_of
@@ -30,6 +31,8 @@ class Split:
     whole: bool = False
     file_bytes: int | None = None
     """How large the file was, where that must not have become less."""
+    key: int | None = None
+    """The key of the block that it begins in, where its storage is a hash ring."""
 
     @property
     def end(self) -> int:
@@ -60,7 +63,7 @@ def text_splits(path_argument: str, min_partitions: int) -> list[list[Split]]:
         if file.size is None or (codec is not None and not codec.splittable):
             pieces = [_whole(file)] if file.size != 0 else []
         else:
-            pieces = _cut(file.path, file.size, max(1, min(goal, BLOCK_BYTES)))
+            pieces = _cut_file(file, max(1, goal))
             if codec is not None and len(pieces) == 1:
                 pieces = [_whole(file)]
         partitions += [[piece] for piece in pieces]
@@ -71,8 +74,8 @@ def pickle_splits(path_argument: str, min_partitions: int) -> list[list[Split]]:
     """The partitions of pickleFile."""
     files = expand(path_argument)
     goal = _goal_bytes(files, min_partitions)
-    size = max(PICKLE_MIN_BYTES, min(goal, BLOCK_BYTES))
-    return [[piece] for file in files for piece in _cut(file.path, file.size or 0, size)]
+    size = max(PICKLE_MIN_BYTES, goal)
+    return [[piece] for file in files for piece in _cut_file(file, size)]
 
 
 def whole_file_splits(path_argument: str, min_partitions: int) -> list[list[Split]]:
@@ -100,7 +103,7 @@ def record_splits(path_argument: str, record_length: int) -> list[list[Split]]:
     partitions = []
     for file in expand(path_argument):
         _check_records(file, record_length)
-        partitions += [[piece] for piece in _cut(file.path, file.size or 0, size)]
+        partitions += [[_keyed(file, piece)] for piece in _cut(file.path, file.size or 0, size)]
     return partitions
 
 
@@ -122,6 +125,28 @@ def _at_least_one(min_partitions: int) -> int:
     if min_partitions < 0:
         raise ValueError(f"minPartitions can't be negative: {min_partitions}")
     return min_partitions or 1
+
+
+def _cut_file(file: InputFile, goal_bytes: int) -> list[Split]:
+    """Pieces of a file; where its storage has blocks, each piece lies in one of them."""
+    size = file.size or 0
+    if not file.block_ends:
+        return _cut(file.path, size, min(goal_bytes, BLOCK_BYTES))
+    starts = (0, *file.block_ends)
+    keys = file.block_keys or (None,) * len(file.block_ends)
+    return [
+        replace(piece, start=start + piece.start, file_bytes=size, key=key)
+        for start, end, key in zip(starts, file.block_ends, keys, strict=False)
+        for piece in _cut(file.path, end - start, goal_bytes)
+    ]
+
+
+def _keyed(file: InputFile, piece: Split) -> Split:
+    """A piece with the key of the block that it begins in."""
+    if not file.block_keys:
+        return piece
+    block = min(bisect_right(file.block_ends, piece.start), len(file.block_keys) - 1)
+    return replace(piece, key=file.block_keys[block])
 
 
 def _cut(path: str, size: int, piece_bytes: int) -> list[Split]:
@@ -160,7 +185,8 @@ def whole_split(path: str) -> Split:
 
 
 def _whole(file: InputFile) -> Split:
-    return Split(file.path, 0, file.size or 0, whole=True)
+    key = file.block_keys[0] if file.block_keys else None
+    return Split(file.path, 0, file.size or 0, whole=True, key=key)
 
 
 def _size_now(path: str) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final, Literal, overload
 
 from pyrite.io import utf8
 from pyrite.io.codecs import InputStream, codec_of
 from pyrite.io.splits import Split
+from pyrite.machine.linerows import LineRows
+from pyrite.metrics import COUNTS
 
 # Small enough that a block and its lines stay in the processor's cache.
 READ_BYTES: Final = 64 * 1024
@@ -30,24 +32,43 @@ def read_lines(split: Split, use_unicode: bool = True) -> Iterator[str] | Iterat
 
     A line that starts exactly where two splits meet belongs to the first of them.
     """
-    # Rows come out of lists by C code: no Python runs per line.
     if use_unicode:
-        return chain.from_iterable(map(_text_lines, _blocks(split)))
+        return iter(line_rows((split,)))
+    # Rows come out of lists by C code: no Python runs per line.
     return chain.from_iterable(map(_byte_lines, _blocks(split)))
+
+
+def line_rows(splits: Sequence[Split]) -> LineRows:
+    """The lines of some splits, one after another."""
+    return LineRows(chain.from_iterable(map(_blocks, splits)), _text_lines, _plain_block)
+
+
+def _plain_block(block: bytes) -> bytes:
+    """The same lines as valid UTF-8, with line feeds between them."""
+    plain = utf8.repair(_with_line_feeds(block))
+    COUNTS.rows_read += plain.count(b"\n") + (plain != b"" and not plain.endswith(b"\n"))
+    return plain
+
+
+def _with_line_feeds(block: bytes) -> bytes:
+    if b"\r" in block:
+        return block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return block
 
 
 def _text_lines(block: bytes) -> list[str]:
     # str.splitlines would also split at form feeds and Unicode separators.
-    if b"\r" in block:
-        block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    lines = utf8.decode(block).split("\n")
+    lines = utf8.decode(_with_line_feeds(block)).split("\n")
     if not lines[-1]:
         lines.pop()
+    COUNTS.rows_read += len(lines)
     return lines
 
 
 def _byte_lines(block: bytes) -> list[bytes]:
-    return utf8.repair(block).splitlines()
+    lines = utf8.repair(block).splitlines()
+    COUNTS.rows_read += len(lines)
+    return lines
 
 
 def _blocks(split: Split) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyrite.io import utf8
 from pyrite.io.codecs import Codec, output_stream
+from pyrite.metrics import COUNTS
 
 
 def write_lines(path: str, rows: Iterable[Any], codec: Codec | None = None) -> None:
@@ -18,6 +19,7 @@ def write_lines(path: str, rows: Iterable[Any], codec: Codec | None = None) -> N
     count = FIRST_ROWS
     with output_stream(path, codec) as output:
         while batch := list(islice(iterator, count)):
+            COUNTS.rows_written += len(batch)
             lines = encode_lines(batch)
             output.write(lines)
             count = fitting_rows(count, len(lines))

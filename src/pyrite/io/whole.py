@@ -9,6 +9,7 @@ from pyrite.io import utf8
 from pyrite.io.codecs import InputStream
 from pyrite.io.filesystem import display
 from pyrite.io.splits import Split
+from pyrite.metrics import COUNTS
 
 NamedText: TypeAlias = tuple[str, str] | tuple[bytes, bytes]
 
@@ -29,5 +30,6 @@ def read_binary(split: Split) -> Iterator[tuple[str, bytes]]:
 
 
 def _read(split: Split, *, decompress: bool) -> bytes:
+    COUNTS.rows_read += 1
     with InputStream(split.path, decompress=decompress) as stream:
         return stream.read()

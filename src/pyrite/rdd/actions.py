@@ -18,6 +18,7 @@ from pyrite.rdd import functions
 from pyrite.rdd.arguments import require_int
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.dependency import ShuffleDependency
+from pyrite.rdd.narrow import FirstLocally
 from pyrite.rdd.stops import StopIsError
 from pyrite.storagelevel import StorageLevel
 
@@ -36,7 +37,7 @@ class Actions(Lineage[T]):
         >>> sc.parallelize([1, 2, 3], 2).collect()
         [1, 2, 3]
         """
-        parts = self.ctx._run(self._me(), functions.gather, frozen=True)
+        parts = self.ctx._run_rows(self._me(), functions.gather, frozen=True)
         return list(chain.from_iterable(parts))
 
     def collectWithJobGroup(
@@ -92,7 +93,7 @@ class Actions(Lineage[T]):
         while len(rows) < num and scanned < total:
             end = min(scanned + partitions_to_try(num, len(rows), scanned), total)
             function = partial(functions.take_rows, num - len(rows))
-            for part in self.ctx._run(self._me(), function, range(scanned, end)):
+            for part in self.ctx._run_rows(self._me(), function, range(scanned, end)):
                 rows += part
             scanned = end
         return rows[: max(num, 0)]
@@ -248,7 +249,7 @@ class Actions(Lineage[T]):
         [12, 10]
         """
         require_int("num", num)
-        parts = self.ctx._run(self._me(), partial(functions.largest_rows, num, key))
+        parts: list[Any] = self._firsts(num, key, reverse=True)
         if not parts:
             raise ValueError(EMPTY)
         with StopIsError():
@@ -265,9 +266,14 @@ class Actions(Lineage[T]):
             raise ValueError("top N cannot be negative.")
         if num == 0:
             return []
-        parts = self.ctx._run(self._me(), partial(functions.smallest_rows, num, key))
+        parts: list[Any] = self._firsts(num, key, reverse=False)
         with StopIsError():
             return nsmallest(num, chain.from_iterable(parts), key=key)
+
+    def _firsts(self, num: int, key: Callable[[T], Any] | None, reverse: bool) -> list[list[T]]:
+        """The first rows of each partition in an order."""
+        firsts = self._derive(FirstLocally(num, key, reverse), partitioner=self.partitioner)
+        return self.ctx._run_rows(firsts, functions.gather)
 
     def countByValue(self) -> dict[T, int]:
         """How often each row occurs.
@@ -305,13 +311,13 @@ class Actions(Lineage[T]):
         >>> rdd.collect()
         [(1, 2)]
         """
-        seen: set[int] = set()
+        seen: set[Lineage[Any]] = set()
         pending: list[Lineage[Any]] = [self]
         while pending:
             rdd = pending.pop()
-            if rdd.id() in seen:
+            if rdd in seen:
                 continue
-            seen.add(rdd.id())
+            seen.add(rdd)
             for dependency in rdd.dependencies:
                 if isinstance(dependency, ShuffleDependency):
                     self.ctx._clean_shuffle(dependency)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from pyrite.bridge import Bridgeless
 from pyrite.errors import ContextStopped, ReferencedInTask, Refused
+from pyrite.notebook import table
 from pyrite.rdd.arguments import described, require_functions, require_text
 from pyrite.rdd.callsite import call_site
-from pyrite.rdd.dependency import Dependency, NarrowDependency, ShuffleDependency
+from pyrite.rdd.dependency import SAME, Dependency, NarrowDependency, ShuffleDependency
 from pyrite.rdd.narrow import PartitionOp, RecordOp
 from pyrite.rdd.op import Op
 from pyrite.rdd.partitioner import Partitioner
@@ -17,9 +18,10 @@ from pyrite.storagelevel import StorageLevel
 
 if TYPE_CHECKING:
     from pyrite.context import SparkContext
-    from pyrite.ids import RddId
+    from pyrite.ids import NamespaceId, RddId
     from pyrite.rdd import RDD
     from pyrite.rdd.frozen import Frozen
+    from pyrite.rdd.namespace import Namespace
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -46,17 +48,19 @@ class Lineage(Bridgeless, Generic[T]):
         self.partitioner = partitioner
         self.is_cached = False
         self.is_checkpointed = False
-        self._id: RddId = ctx._new_rdd_id()
+        if not op.pipelined:
+            self._number = ctx._new_rdd_id()
         self._name: str | None = None
         self._level = StorageLevel.NONE
         # How it is kept, if it is persisted.
         self._plan: Any = None
-        self._method, self._site = call_site()
+        self._called = call_site()
         self._count: int | None = None
         # The RDD as it was pickled for its life, once it was; and whether what is derived from it
         # reads that, as with a persisted one.
         self._frozen: Frozen | None = None
         self._settled = False
+        self._joined = namespace_of(self.dependencies)
 
     def __reduce__(self) -> NoReturn:
         raise ReferencedInTask(
@@ -65,12 +69,65 @@ class Lineage(Bridgeless, Generic[T]):
             "RDD_TRANSFORM_ONLY_VALID_ON_DRIVER",
         )
 
+    @property
+    def _method(self) -> str:
+        """The method that made it."""
+        return self._called.method
+
+    @property
+    def _site(self) -> str:
+        """The file and line that called the method."""
+        return self._called.short
+
     def __repr__(self) -> str:
-        return f"{self._name or self.op.name} RDD[{self._id}] at {self._site}"
+        return self._shown(f"[{self._id}]")
+
+    def _repr_html_(self) -> str:
+        level = None if self._level == StorageLevel.NONE else str(self._level)
+        return table(
+            f"RDD {self._id}: {self._name or self.op.name}",
+            [
+                ("made by", f"{self._called.method} at {self._called.whole}"),
+                ("partitions", self.getNumPartitions()),
+                ("kept", level),
+                ("partitioner", None if self.partitioner is None else "yes"),
+                ("checkpointed", "yes" if self.is_checkpointed else None),
+            ],
+        )
+
+    def _shown(self, number: str) -> str:
+        return f"{self._name or self.op.name} RDD{number} at {self._site}"
 
     def id(self) -> int:
         """A number that is unique within the context."""
         return self._id
+
+    @property
+    def _id(self) -> RddId:
+        """Taken when PySpark's JVM has the RDD: when it is made or, if it may be a step of a
+        pipeline only, when it is first asked for or pickled for its life."""
+        known = vars(self)
+        if "_number" not in known:
+            # Atomic: several threads may ask for it at once.
+            known.setdefault("_number", self.ctx._new_rdd_id())
+        number: RddId = known["_number"]
+        return number
+
+    @property
+    def _known_id(self) -> RddId | None:
+        """The same, where it was taken already."""
+        return vars(self).get("_number")
+
+    @property
+    def _namespace(self) -> Namespace | None:
+        """The collection that it belongs to, until that is dropped."""
+        joined = self._joined
+        return None if joined is None or joined.is_dropped else joined
+
+    @property
+    def _namespace_id(self) -> NamespaceId | None:
+        namespace = self._namespace
+        return None if namespace is None else namespace.id
 
     @property
     def context(self) -> SparkContext:
@@ -177,6 +234,14 @@ class Lineage(Bridgeless, Generic[T]):
         self._settle()
         self.ctx._checkpoints.mark(self._me())
 
+    def forceCheckpoint(self) -> None:
+        """Writes a persisted RDD to the checkpoint folder, in the background, from its kept rows.
+
+        No job waits for it; where it fails, it is tried again after the next job that reads it.
+        """
+        self._settle()
+        self.ctx._checkpoints.force(self._me())
+
     def localCheckpoint(self) -> None:
         """Marks the RDD to be kept on the cluster itself, with its lineage cut.
 
@@ -205,16 +270,20 @@ class Lineage(Bridgeless, Generic[T]):
         return self.ctx._checkpoints.folder_of(self._me())
 
     def toDebugString(self) -> bytes | None:
-        """The lineage as text, a line per RDD, indented at each shuffle.
+        """The lineage as text, a line per RDD, indented at each shuffle; with where the functions
+        of jobs that have run did so, and why not in C.
 
-        >>> print(sc.parallelize([1, 2], 2).map(str).toDebugString().decode())  # doctest: +ELLIPSIS
-        (2) map RDD[...] at ...
+        >>> rdd = sc.parallelize([1, 2], 2).map(str).filter(bool)
+        >>> print(rdd.toDebugString().decode())  # doctest: +ELLIPSIS
+        (2) filter RDD[...] at ...
+         |  map RDD at ...
          |  parallelize RDD[...] at ...
         """
         # A write that is under way will cut the lineage.
         self.ctx._checkpoints.before_job(self._me())
         lines: list[str] = []
-        shown: set[int] = set()
+        shown: set[Lineage[Any]] = set()
+        said = self.ctx._said_by_machine()
         pending: list[tuple[Lineage[Any], int, bool]] = [(self, 0, True)]
         while pending:
             rdd, depth, heads = pending.pop()
@@ -224,11 +293,15 @@ class Lineage(Bridgeless, Generic[T]):
             else:
                 head = f"{'   ' * depth}{head}"
             level = "" if rdd._level == StorageLevel.NONE else f" [{rdd._level}]"
-            lines.append(f"{head}{rdd!r}{level}")
+            # A step of a pipeline may have no id yet, and is not given one by being shown.
+            numbered = rdd is self or "_number" in vars(rdd)
+            verdict = rdd.op.verdict(said)
+            told = f" [{verdict}]" if verdict else ""
+            lines.append(f"{head}{repr(rdd) if numbered else rdd._shown('')}{level}{told}")
             # The ancestors of an RDD that is reached twice are shown once.
-            if rdd.id() in shown:
+            if rdd in shown:
                 continue
-            shown.add(rdd.id())
+            shown.add(rdd)
             for dependency in reversed(rdd.dependencies):
                 wide = isinstance(dependency, ShuffleDependency)
                 pending.append((dependency.rdd, depth + wide, wide))
@@ -289,6 +362,16 @@ class Lineage(Bridgeless, Generic[T]):
         return self._derive(
             PartitionOp(function, name), partitioner=self.partitioner if keep else None
         )
+
+
+def namespace_of(dependencies: Sequence[Dependency]) -> Namespace | None:
+    """The namespace of the first parent that a child reads partition by partition."""
+    for each in dependencies:
+        if isinstance(each, NarrowDependency) and each.mapping is SAME:
+            found = each.rdd._namespace
+            if found is not None:
+                return found
+    return None
 
 
 def require_rdds(*rdds: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pyrite.rdd.callsite import CallSite
 from pyrite.rdd.dependency import SAME, Dependency, Mapping, ShuffleDependency
 from pyrite.rdd.op import Op
 
@@ -21,12 +22,23 @@ class FrozenInput(NamedTuple):
     mapping: Mapping
 
 
+class NamedCall(NamedTuple):
+    """The call that made an operator's RDD, the name that the user gave the RDD, and its id if it
+    has one."""
+
+    site: CallSite
+    name: str | None
+    rdd: RddId | None
+
+
 class Pipeline(NamedTuple):
     """Operators that are pickled together, the first one first, and what the first one reads."""
 
     ops: tuple[Op, ...]
     inputs: tuple[FrozenInput | ShuffleDependency, ...]
     barrier: bool = False
+    # The calls that made the operators.
+    calls: tuple[NamedCall, ...] = ()
 
 
 class Frozen:
@@ -63,19 +75,21 @@ def pipeline_of(rdd: Lineage[Any], freeze: Callable[[Lineage[Any]], Frozen]) -> 
     """The operators that are pickled with an RDD's own: those of its parents down to one that is
     pickled by itself, for which `freeze` is asked."""
     ops = [rdd.op]
+    calls = [NamedCall(rdd._called, rdd._name, rdd._known_id)]
     barrier = rdd._barrier
     while (parent := pipelined_parent(rdd)) is not None:
         rdd = parent
         ops.append(rdd.op)
+        calls.append(NamedCall(rdd._called, rdd._name, rdd._known_id))
         barrier = barrier or rdd._barrier
     inputs = tuple(frozen_input(each, freeze) for each in rdd.dependencies)
-    return Pipeline(tuple(reversed(ops)), inputs, barrier)
+    return Pipeline(tuple(reversed(ops)), inputs, barrier, tuple(reversed(calls)))
 
 
 def pipelined_parent(rdd: Lineage[Any]) -> Lineage[Any] | None:
-    if not rdd.op.pipelined:
+    if not rdd.op.pipelined or len(rdd.dependencies) != 1:
         return None
-    (only,) = rdd.dependencies
+    only = rdd.dependencies[0]
     if isinstance(only, ShuffleDependency) or only.frozen is not None:
         return None
     return only.rdd if only.rdd._is_pipelined else None

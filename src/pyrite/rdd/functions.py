@@ -9,10 +9,11 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from functools import reduce
-from heapq import nlargest, nsmallest
 from itertools import chain, count, islice, repeat
 from operator import itemgetter, length_hint
 from typing import Any
+
+from pyrite.rdd.streamed import Streamed
 
 KEY = itemgetter(0)
 
@@ -80,8 +81,8 @@ def first_of(left: Any, right: Any) -> Any:
     return left
 
 
-def gather(index: int, rows: Iterator[Any]) -> list[Any]:
-    return list(rows)
+def gather(index: int, rows: Iterator[Any]) -> Streamed:
+    return Streamed(rows)
 
 
 def gather_as_one_row(index: int, rows: Iterator[Any]) -> list[list[Any]]:
@@ -98,8 +99,8 @@ def count_rows(index: int, rows: Iterator[Any]) -> int:
     return next(counter)
 
 
-def take_rows(number: int, index: int, rows: Iterator[Any]) -> list[Any]:
-    return list(islice(rows, number))
+def take_rows(number: int, index: int, rows: Iterator[Any]) -> Streamed:
+    return Streamed(islice(rows, number))
 
 
 def reduce_rows(function: Callable[[Any, Any], Any], index: int, rows: Iterator[Any]) -> list[Any]:
@@ -152,18 +153,6 @@ def extreme_row(
     return []
 
 
-def largest_rows(
-    number: int, key: Callable[[Any], Any] | None, index: int, rows: Iterator[Any]
-) -> list[Any]:
-    return nlargest(number, rows, key=key)
-
-
-def smallest_rows(
-    number: int, key: Callable[[Any], Any] | None, index: int, rows: Iterator[Any]
-) -> list[Any]:
-    return nsmallest(number, rows, key=key)
-
-
 def count_values(index: int, rows: Iterator[Any]) -> dict[Any, int]:
     return dict(Counter(rows))
 
@@ -207,5 +196,5 @@ def deal_to_parents(partitions: int, index: int, rows: Iterator[Any]) -> Iterato
     return zip(repeat(index % partitions), rows, strict=False)
 
 
-def values_where_key(key: Any, index: int, rows: Iterable[tuple[Any, Any]]) -> list[Any]:
-    return [row[1] for row in rows if row[0] == key]
+def values_where_key(key: Any, index: int, rows: Iterable[tuple[Any, Any]]) -> Streamed:
+    return Streamed(row[1] for row in rows if row[0] == key)

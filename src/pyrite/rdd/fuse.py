@@ -14,6 +14,8 @@ from typing import Any
 
 FILENAME = "<pyrite pipeline>"
 
+_LOOKED_UP = ["k{i}, v{i} = x", "for x in {f}[k{i}]:", "x = (k{i}, (v{i}, x))"]
+
 # Lines of the loop body per kind; {f} is the user's function, x the row. Variables end in the
 # step's number, since an outer loop still needs its own after an inner one has run.
 BODY = {
@@ -27,13 +29,28 @@ BODY = {
     "values": ["x = x[1]"],
 }
 
+# The same for joins that the row machine prepared: {f} has an item for any key.
+JOINED = {
+    "join": _LOOKED_UP,
+    "leftOuterJoin": _LOOKED_UP,
+    "rightOuterJoin": [*_LOOKED_UP[:2], "x = (k{i}, (x, v{i}))"],
+    "subtractByKey": ["if {f}[x[0]]: continue"],
+    "fullOuterJoin": [
+        "k{i}, (l{i}, r{i}) = x",
+        "for v{i} in l{i} if len(l{i}) else {f}:",
+        "for x in r{i} if len(r{i}) else {f}:",
+        "x = (k{i}, (v{i}, x))",
+    ],
+}
+
 # What a last step yields for each row where it gives many: iterables, which C code then walks.
 MANY = {
     "flatMap": "yield {f}(x)",
     "flatMapValues": "yield zip(repeat(x[0]), {f}(x[1]))",
 }
 
-LOOPS = {kind: sum(line.startswith("for") for line in lines) for kind, lines in BODY.items()}
+LINES = {**BODY, **JOINED}
+LOOPS = {kind: sum(line.startswith("for") for line in lines) for kind, lines in LINES.items()}
 
 # CPython refuses more than 20 nested blocks, and long functions compile slowly.
 LONGEST = 40
@@ -53,7 +70,7 @@ def compile_pipeline(kinds: tuple[str, ...]) -> Callable[..., Iterator[Any]]:
     depth = 2
     for place, (kind, name) in enumerate(zip(kinds, names, strict=True)):
         last = place == len(kinds) - 1
-        for template in [MANY[kind]] if last and kind in MANY else BODY[kind]:
+        for template in [MANY[kind]] if last and kind in MANY else LINES[kind]:
             line = template.format(f=name, i=place)
             lines.append(" " * depth + line)
             depth += line.endswith(":")

@@ -16,8 +16,8 @@ from pyrite.bounded.join import (
 from pyrite.hashing import portable_hash
 from pyrite.rdd.base import require_rdds
 from pyrite.rdd.dependency import Dependency
-from pyrite.rdd.layout import require_partitions
-from pyrite.rdd.pairs import Pairs, copy_of, place_by_key
+from pyrite.rdd.layout import SHUFFLE_IDS, require_partitions
+from pyrite.rdd.pairs import Pairs, copy_of, shuffle_by_key
 from pyrite.rdd.partitioner import Partitioner
 from pyrite.rdd.wide import CoGrouped, Joined
 
@@ -126,15 +126,32 @@ def place_alike(
 ) -> tuple[Partitioner, list[Dependency]]:
     """Dependencies on all RDDs as one partitioner has it; narrow on those that lie so already."""
     require_rdds(*rdds)
-    if numPartitions is None:
-        numPartitions = default_partitions(rdds)
-    else:
+    if numPartitions is not None:
         require_partitions(numPartitions)
-    partitioner = Partitioner(numPartitions, portable_hash)
+    partitioner = partitioner_of_members(rdds, numPartitions)
+    if partitioner is None:
+        count = default_partitions(rdds) if numPartitions is None else numPartitions
+        partitioner = Partitioner(count, portable_hash)
+    placed = [partitioner.places_like(each.partitioner) for each in rdds]
+    # PySpark numbers the sides, unites one after another, and groups that by key.
+    rdds[0].ctx._skip_rdd_ids(2 * len(rdds) - 1 + (0 if all(placed) else SHUFFLE_IDS))
     return partitioner, [
-        copy_of(each) if each.partitioner == partitioner else place_by_key(each, partitioner)
-        for each in rdds
+        copy_of(each) if there else shuffle_by_key(each, partitioner)
+        for each, there in zip(rdds, placed, strict=True)
     ]
+
+
+def partitioner_of_members(
+    sides: Sequence[RDD[Any]], numPartitions: int | None
+) -> Partitioner | None:
+    """The partitioner of the first side that belongs to a namespace and lies by its keys, unless
+    another number of partitions is asked for."""
+    for side in sides:
+        namespace = side._namespace
+        if namespace is not None and namespace.partitioner.places_like(side.partitioner):
+            found = namespace.partitioner
+            return found if numPartitions in (None, found.numPartitions) else None
+    return None
 
 
 def default_partitions(sides: Sequence[RDD[Any]]) -> int:
@@ -146,7 +163,7 @@ def default_partitions(sides: Sequence[RDD[Any]]) -> int:
     shared: Partitioner | None = None
     for side in sides:
         count = side.getNumPartitions()
-        if count == 0 or (shared is not None and side.partitioner == shared):
+        if count == 0 or (shared is not None and shared.places_like(side.partitioner)):
             continue
         shared = side.partitioner if total == 0 else None
         total += count

@@ -8,9 +8,11 @@ from functools import partial
 from itertools import chain
 from typing import TypeVar
 
+from pyrite.bounded.aggregate import Aggregator
 from pyrite.hashing import HashUnknownHere
 from pyrite.rdd import functions
 from pyrite.rdd.actions import EMPTY, Actions, add_counts
+from pyrite.rdd.narrow import CombineLocally
 from pyrite.rdd.stops import StopIsError
 
 T = TypeVar("T")
@@ -46,12 +48,12 @@ class KeyedActions(Actions[T]):
         >>> sorted(sc.parallelize([("a", 1), ("b", 1), ("a", 1)]).reduceByKeyLocally(add).items())
         [('a', 2), ('b', 1)]
         """
-        parts = self.ctx._run(self._me(), partial(functions.reduce_by_key, func))
+        local = self._derive(CombineLocally(Aggregator(functions.identity, func, func)))
+        parts = self.ctx._run_rows(local, functions.gather)
         if not parts:
             raise ValueError(EMPTY)
-        pairs = chain.from_iterable(part.items() for part in parts)
         with StopIsError():
-            return functions.reduce_by_key(func, 0, pairs)
+            return functions.reduce_by_key(func, 0, chain.from_iterable(parts))
 
     def lookup(self: KeyedActions[tuple[K, V]], key: K) -> list[V]:
         """The values of a key; reads one partition only where the partitioner is known.
@@ -65,5 +67,6 @@ class KeyedActions(Actions[T]):
             # Only an executor can hash some keys; then every partition is asked.
             with suppress(HashUnknownHere):
                 partitions = [self.partitioner(key)]
-        parts = self.ctx._run(self._me(), partial(functions.values_where_key, key), partitions)
+        values = partial(functions.values_where_key, key)
+        parts = self.ctx._run_rows(self._me(), values, partitions)
         return list(chain.from_iterable(parts))

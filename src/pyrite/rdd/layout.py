@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import ref
 
 from pyrite.hashing import portable_hash
-from pyrite.rdd.arguments import require_functions
+from pyrite.rdd.arguments import described, require_functions, require_text
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.dependency import Groups, NarrowDependency
 from pyrite.rdd.narrow import Concat
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
+
+# The RDDs of a shuffle by key in PySpark: of rows with their reducers' numbers, as pairs, shuffled,
+# and without the numbers.
+SHUFFLE_IDS = 4
 
 
 class Layout(Lineage[T]):
@@ -44,6 +49,8 @@ class Layout(Lineage[T]):
         """
         require_partitions(numPartitions)
         if shuffle:
+            # Of rows in small batches, dealt, shuffled and coalesced.
+            self.ctx._skip_rdd_ids(4)
             dependency = self.ctx._new_shuffle(self._me(), Spread(), numPartitions)
             return self._derive(Shuffled(numPartitions), (dependency,))
         return self._merged(numPartitions, self._freeze())
@@ -68,11 +75,44 @@ class Layout(Lineage[T]):
         0
         """
         partitioner = self._partitioner(numPartitions, partitionFunc)
-        if self.partitioner == partitioner:
+        if partitioner.places_like(self.partitioner):
             return self._me()
         router = ByKey(partitioner, self._sample_parts(partitioner))
+        self.ctx._skip_rdd_ids(SHUFFLE_IDS - 1)
         dependency = self.ctx._new_shuffle(self._me(), router, partitioner.numPartitions)
         return self._derive(Shuffled(partitioner.numPartitions), (dependency,), partitioner)
+
+    def localityPartitionBy(
+        self: Layout[tuple[K, V]], partitioner: Partitioner, namespace: str
+    ) -> RDD[tuple[K, V]]:
+        """The rows in the partitions of their keys, kept beside those of the namespace's RDDs.
+
+        The first use of a namespace decides its partitioner.
+
+        >>> from pyrite import HashPartitioner
+        >>> pairs = sc.parallelize([1, 2, 3, 4]).map(lambda x: (x, x))
+        >>> pairs.localityPartitionBy(HashPartitioner(2), "doctest").getNumPartitions()
+        2
+        >>> sc.dropNamespace("doctest")
+        """
+        if not isinstance(partitioner, Partitioner):
+            raise TypeError(
+                "localityPartitionBy needs a partitioner, such as HashPartitioner(8), "
+                f"not {described(partitioner)}"
+            )
+        require_text("namespace", namespace)
+        joined = self.ctx._use_namespace(namespace, partitioner)
+        if self._namespace is joined and joined.partitioner.places_like(self.partitioner):
+            return self._me()
+        if partitioner.places_like(self.partitioner):
+            there = NarrowDependency(self, frozen=self._freeze())
+            member = self._derive(Concat(partitioner.numPartitions), (there,), partitioner)
+        else:
+            router = ByKey(partitioner, self._sample_parts(partitioner))
+            dependency = self.ctx._new_shuffle(self._me(), router, partitioner.numPartitions)
+            member = self._derive(Shuffled(partitioner.numPartitions), (dependency,), partitioner)
+        member._joined = joined
+        return member
 
     def _sample_parts(self, partitioner: Partitioner) -> Sampled | None:
         """How the rows fall to the partitions of a function whose results nobody can foresee, if
@@ -81,10 +121,10 @@ class Layout(Lineage[T]):
         if not wanted or kind_of(partitioner.partitionFunc) != "custom":
             return None
         draw = partial(sample_parts, wanted * partitioner.numPartitions, partitioner)
-        samples = self.ctx._run(self._me(), draw)
+        samples = self.ctx._run(self._me(), draw, unseen=0)
         if any(sample is None for sample in samples):
             return None
-        return Sampled(self._id, tuple(sample for sample in samples if sample is not None))
+        return Sampled(ref(self), tuple(sample for sample in samples if sample is not None))
 
     def _partitioner(
         self, numPartitions: int | None, partitionFunc: Callable[[Any], int] = portable_hash

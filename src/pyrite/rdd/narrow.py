@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, count, islice, product
+from itertools import chain, count, product
 from typing import Any
 
-from pyrite.bounded.aggregate import Aggregator, combine_values
-from pyrite.bounded.group import group_locally
-from pyrite.bounded.sort import sort_rows
+from pyrite.bounded.aggregate import Aggregator
+from pyrite.bounded.group import popped
+from pyrite.bounded.sort import first_rows, sort_rows
+from pyrite.bounded.traced import combine_chain, group_chain
+from pyrite.machine.chain import named_step, verdict_on
 from pyrite.rdd.dependency import UnionIndex
 from pyrite.rdd.fuse import run_steps
 from pyrite.rdd.op import DivisionRule, Env, Input, Op, Sliced
@@ -30,6 +32,9 @@ class RecordOp(Op):
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         return run_steps(inputs[0].rows(), [(self.kind, self.function)])
+
+    def verdict(self, said: Sequence[str]) -> str:
+        return verdict_on(named_step(self.kind, self.function), said)
 
 
 class PartitionOp(Op):
@@ -73,7 +78,7 @@ class CombineLocally(Op):
         self.aggregator = aggregator
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
-        return combine_values(inputs[0].rows(), self.aggregator, env.space)
+        return combine_chain(inputs[0].chain(), self.aggregator, env.space)
 
 
 class DistinctLocally(Op):
@@ -84,14 +89,12 @@ class DistinctLocally(Op):
     order_varies = True
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
-        rows = inputs[0].rows()
+        weighed = env.space.weighed(inputs[0].rows())
         seen: dict[Any, None] = {}
-        for row in rows:
-            seen[row] = None
-            seen.update(dict.fromkeys(islice(rows, env.space.stride_rows)))
+        while some := weighed.take(env.space.stride_rows):
+            seen.update(dict.fromkeys(some))
             if env.space.over():
-                yield from seen.items()
-                seen.clear()
+                yield from popped(seen)
                 env.space.relieved()
         yield from seen.items()
 
@@ -104,7 +107,7 @@ class GroupLocally(Op):
     order_varies = True
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
-        return group_locally(inputs[0].rows(), env.space)
+        return group_chain(inputs[0].chain(), env.space)
 
 
 class SortLocally(Op):
@@ -119,11 +122,26 @@ class SortLocally(Op):
         self.reverse = reverse
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
-        return sort_rows(inputs[0].rows(), self.key, self.reverse, env.space)
+        return sort_rows(inputs[0].rows(), self.key, self.reverse, env.space, env.tracing)
 
     def merge(self, pieces: list[Iterator[Any]], env: Env) -> Iterator[Any]:
         # Rows that compare equal stay in the order of the pieces.
         return heapq.merge(*pieces, key=self.key, reverse=self.reverse)
+
+
+class FirstLocally(Op):
+    """The first rows of each partition in an order, on disk where they do not fit in memory."""
+
+    pipelined = True
+    name = "firstLocally"
+
+    def __init__(self, number: int, key: Callable[[Any], Any] | None, reverse: bool) -> None:
+        self.number = number
+        self.key = key
+        self.reverse = reverse
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        return first_rows(inputs[0].rows(), self.number, self.key, self.reverse, env.space)
 
 
 class Union(Op):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from pyrite.bounded.space import Space
     from pyrite.ids import BlockRef
+    from pyrite.machine.chain import Chain, Tracing
+    from pyrite.machine.packed import PackedRows
 
 
 class Input(Protocol):
@@ -20,13 +22,20 @@ class Input(Protocol):
     def batches(self) -> Iterator[list[Any]]:
         """The same rows in lists."""
 
+    def frames(self) -> Iterator[list[Any] | PackedRows]:
+        """The same, where packed rows stay packed."""
+
+    def chain(self) -> Chain:
+        """The rows, and the steps that are still to be run over them."""
+
 
 class Env(Protocol):
     """What a task lends to the operators it runs."""
 
     space: Space
+    tracing: Tracing
 
-    def read_block(self, ref: BlockRef) -> memoryview:
+    def read_rows(self, ref: BlockRef) -> Iterator[list[Any]]:
         """The bytes of a block that lies in the pool or on disk."""
 
 
@@ -46,8 +55,8 @@ class Op:
 
     name = "op"
 
-    # Whether it has a function of the user's, which runs and is pickled in one pipeline with its
-    # parent's and its child's. Others are pickled by themselves.
+    # Whether PySpark runs it in Python: pickled in one pipeline with its only parent and its
+    # child, with the functions of the user's that they have. Others are pickled by themselves.
     pipelined = False
     # Whether the rows come in another order where some of them go to disk.
     order_varies = False
@@ -66,6 +75,14 @@ class Op:
     def preferred_locations(self, index: int) -> Sequence[str]:
         """The nodes that partition `index` would like to be computed on, the best first."""
         return ()
+
+    def partition_key(self, index: int) -> int | None:
+        """The key on the hash ring of what partition `index` reads, if it has one."""
+        return None
+
+    def verdict(self, said: Sequence[str]) -> str:
+        """Where the row machine said that its function ran; empty if it said nothing."""
+        return ""
 
     def partitions(self) -> int | None:
         """How many partitions a source has; None where the dependencies decide."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import ref
 
 from pyrite.hashing import portable_hash
 from pyrite.rdd.arguments import require_functions
 from pyrite.rdd.functions import KEY, OnKey, count_rows, identity
-from pyrite.rdd.layout import Layout
+from pyrite.rdd.layout import SHUFFLE_IDS, Layout
 from pyrite.rdd.narrow import SortLocally
 from pyrite.rdd.partitioner import ByRange, RangeFunc, Sampled, range_bounds
 from pyrite.rdd.quantiles import DrawnKeys, choose_keys, deal_samples, draw_keys
@@ -47,11 +48,13 @@ class Ordering(Layout[T]):
         if count == 1:
             if self.getNumPartitions() < 2:
                 return sort_partitions(self._me(), keyfunc, not ascending)
+            self.ctx._skip_rdd_ids(1)
             merged = self._merged(1, self.ctx._freeze_copy(self._me()))
             return sort_partitions(merged, keyfunc, not ascending)._settle()
         ranges = self._ranges(keyfunc, keyfunc, bool(ascending), count)
         if ranges is None:
             return self._me()
+        self.ctx._skip_rdd_ids(SHUFFLE_IDS - 1)
         dependency = self.ctx._new_shuffle(self._me(), ByRange(ranges), count)
         placed = self._derive(Shuffled(count), (dependency,))
         # By the same keys as the ranges were cut, whatever the function would give later.
@@ -93,17 +96,24 @@ class Ordering(Layout[T]):
         keys = sorted(choose_keys(drawn, wanted))
         if not keys:
             return None
+        # PySpark counts the rows first, and then draws a sample.
+        self.ctx._skip_rdd_ids(1)
         bounds = range_bounds(keys, count)
         samples = deal_samples(drawn, wanted, bounds, ascending)
-        sampled = None if samples is None else Sampled(self._id, samples)
+        sampled = None if samples is None else Sampled(ref(self), samples)
         return RangeFunc(bounds, order, ascending, sampled)
+
+    def _sampled_keys(self: Ordering[tuple[K, V]], count: int) -> list[K]:
+        """A sorted sample of the keys of pairs, enough to cut them into `count` ranges."""
+        wanted = count * SAMPLE_PER_PARTITION
+        return sorted(choose_keys(self._draw_keys(wanted, KEY), wanted))
 
     def _draw_keys(self, wanted: float, key: Callable[[T], Any]) -> list[DrawnKeys]:
         """Keys of each partition, among them about so many that are chosen at random."""
         fraction = 1.0
         if wanted * self.getNumPartitions() > MOST_DRAWN_KEYS:
             # Counted first, so that partitions send no more keys than needed.
-            total = sum(self.ctx._run(self._me(), count_rows))
+            total = sum(self.ctx._run(self._me(), count_rows, unseen=0))
             fraction = min(wanted / max(total, 1), 1.0)
         draw = partial(draw_keys, wanted, fraction, key)
         return self.ctx._run(self._me(), draw)

@@ -10,7 +10,7 @@ from pyrite.hashing import portable_hash
 from pyrite.rdd.arguments import require_functions
 from pyrite.rdd.dependency import Dependency, NarrowDependency
 from pyrite.rdd.functions import FromZero, Zero, identity
-from pyrite.rdd.layout import Layout
+from pyrite.rdd.layout import SHUFFLE_IDS, Layout
 from pyrite.rdd.narrow import CombineLocally, GroupLocally
 from pyrite.rdd.partitioner import ByKey, Partitioner
 from pyrite.rdd.sampling import StratifiedSampler
@@ -84,7 +84,7 @@ class Pairs(Layout[T]):
         aggregator = Aggregator(createCombiner, mergeValue, mergeCombiners)
         partitioner = self._partitioner(numPartitions, partitionFunc)
         local = self._derive(CombineLocally(aggregator), partitioner=self.partitioner)
-        if self.partitioner == partitioner:
+        if partitioner.places_like(self.partitioner):
             return local
         return self._derive(Combined(aggregator), (place_by_key(local, partitioner),), partitioner)
 
@@ -187,8 +187,14 @@ class Pairs(Layout[T]):
 
 def place_by_key(rdd: RDD[Any], partitioner: Partitioner) -> Dependency:
     """A dependency on the rows in the partitioner's order: narrow where they lie so already."""
-    if rdd.partitioner == partitioner:
+    if partitioner.places_like(rdd.partitioner):
         return rdd._one_to_one()
+    rdd.ctx._skip_rdd_ids(SHUFFLE_IDS)
+    router = ByKey(partitioner, is_combined=True)
+    return rdd.ctx._new_shuffle(rdd, router, partitioner.numPartitions)
+
+
+def shuffle_by_key(rdd: RDD[Any], partitioner: Partitioner) -> Dependency:
     return rdd.ctx._new_shuffle(rdd, ByKey(partitioner), partitioner.numPartitions)
 
 

@@ -6,12 +6,16 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from itertools import repeat
 from operator import sub
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from weakref import ReferenceType
 
 from pyrite.hashing import NATIVE, portable_hash
-from pyrite.ids import RddId
+from pyrite.machine.chain import IS_BUILT
 from pyrite.place.predict import Sample
 from pyrite.rdd.stops import stop_error
+
+if TYPE_CHECKING:
+    from pyrite.rdd.base import Lineage
 
 PartitionFunc = Callable[[Any], int]
 # By what rows are sent: their keys' hash, ranges of keys, a user's function, or their place.
@@ -20,6 +24,9 @@ Routing = Literal["hash", "range", "custom", "place"]
 
 class Partitioner:
     """Keys to partitions; two RDDs with equal partitioners are co-partitioned."""
+
+    # In how many groups its partitions start, where they are grouped.
+    groups: int | None = None
 
     def __init__(self, numPartitions: int, partitionFunc: PartitionFunc) -> None:
         self.numPartitions = numPartitions
@@ -33,16 +40,25 @@ class Partitioner:
             isinstance(other, Partitioner)
             and self.numPartitions == other.numPartitions
             and self.partitionFunc == other.partitionFunc
+            and self.groups == other.groups
         )
 
     def __hash__(self) -> int:
         return hash((self.numPartitions, self.partitionFunc))
 
+    def places_like(self, other: Partitioner | None) -> bool:
+        """Whether both send each key to the same partition; they may group partitions otherwise."""
+        return (
+            other is not None
+            and self.numPartitions == other.numPartitions
+            and self.partitionFunc == other.partitionFunc
+        )
+
 
 class Sampled(NamedTuple):
     """How the partitions of an RDD fall to reducers, by a sample of their rows."""
 
-    rdd: RddId
+    rdd: ReferenceType[Lineage[Any]]
     samples: tuple[Sample, ...]
 
 
@@ -76,11 +92,16 @@ class Router:
     kind: Routing
 
     @property
+    def packs(self) -> bool:
+        """Whether rows are worth packing before they are sent."""
+        return False
+
+    @property
     def by_place(self) -> bool:
         """Whether a row's bucket depends on its place among the others."""
         return self.kind == "place"
 
-    def samples(self, rdd: RddId, parts: int) -> tuple[Sample, ...] | None:
+    def samples(self, rdd: Lineage[Any], parts: int) -> tuple[Sample, ...] | None:
         """How the partitions of this RDD fall to so many parts, if that was sampled."""
         return None
 
@@ -101,10 +122,14 @@ class ToOne(Router):
 
 
 class ByKey(Router):
-    """Sends (key, value) rows where the partitioner says."""
+    """Sends (key, value) rows where the partitioner says; `is_combined` says that they were
+    combined or grouped before."""
 
-    def __init__(self, partitioner: Partitioner, sampled: Sampled | None = None) -> None:
+    def __init__(
+        self, partitioner: Partitioner, sampled: Sampled | None = None, is_combined: bool = False
+    ) -> None:
         self.partitioner = partitioner
+        self.is_combined = is_combined
         self.kind = kind_of(partitioner.partitionFunc)
         self.sampled = sampled
 
@@ -112,9 +137,13 @@ class ByKey(Router):
         # Only the driver predicts; executors are not sent what it knows.
         return {**vars(self), "sampled": None}
 
-    def samples(self, rdd: RddId, parts: int) -> tuple[Sample, ...] | None:
+    @property
+    def packs(self) -> bool:
+        return self.kind == "hash" and not self.is_combined
+
+    def samples(self, rdd: Lineage[Any], parts: int) -> tuple[Sample, ...] | None:
         func = self.partitioner.partitionFunc
-        if type(func) is RangeFunc:
+        if isinstance(func, RangeFunc):
             return samples_of(func, rdd, parts)
         return None if self.sampled is None else self.sampled.samples
 
@@ -124,8 +153,8 @@ class ByKey(Router):
             deal_by_hash(rows, buckets)
             return
         count = len(buckets)
-        if type(func) is RangeFunc and func.keyfunc is None:
-            deal_by_range(rows, buckets, func)
+        if isinstance(func, RangeFunc) and func.keyfunc is None:
+            deal_by_keys(rows, [row[0] for row in rows], buckets, func)
             return
         for row in rows:
             buckets[func(row[0]) % count].append(row)
@@ -134,7 +163,7 @@ class ByKey(Router):
 def kind_of(func: PartitionFunc) -> Routing:
     if func is portable_hash:
         return "hash"
-    return "range" if type(func) is RangeFunc else "custom"
+    return "range" if isinstance(func, RangeFunc) else "custom"
 
 
 def deal_by_hash(rows: list[Any], buckets: list[list[Any]]) -> None:
@@ -153,15 +182,40 @@ def deal_by_hash(rows: list[Any], buckets: list[list[Any]]) -> None:
             buckets[portable_hash(key) % count].append(row)
 
 
-def deal_by_range(rows: list[Any], buckets: list[list[Any]], func: RangeFunc) -> None:
-    bounds = func.bounds
-    if func.ascending:
-        for row in rows:
-            buckets[bisect_left(bounds, row[0])].append(row)
-    else:
-        last = len(bounds)
-        for row in rows:
-            buckets[last - bisect_left(bounds, row[0])].append(row)
+def deal_by_keys(
+    rows: list[Any], keys: list[Any], buckets: list[list[Any]], func: RangeFunc
+) -> None:
+    """Deals rows to the ranges of their keys, by C code where these are plain."""
+    if IS_BUILT:
+        from pyrite.machine._rows import deal_ranges
+
+        if deal_ranges(rows, keys, func.bounds, func.ascending, buckets):
+            return
+    places: Iterator[int] = map(bisect_left, repeat(func.bounds), keys)
+    if not func.ascending:
+        places = map(sub, repeat(len(func.bounds)), places)
+    dealt = 0
+    for row, place in zip(rows, places):  # noqa: B905 - a StopIteration is told from the end
+        buckets[place].append(row)
+        dealt += 1
+    if dealt < len(rows):
+        raise stop_error()
+
+
+def keys_of(rows: list[Any], func: RangeFunc) -> list[Any]:
+    """The keys of rows; where the function raises for one, or an earlier key can't be compared,
+    whichever comes first."""
+    keys: list[Any] = []
+    raised: BaseException | None = None
+    try:
+        keys.extend(map(func.keyfunc, rows))  # type: ignore[arg-type]
+    except BaseException as error:
+        raised = error
+    if len(keys) < len(rows):
+        for key in keys:
+            bisect_left(func.bounds, key)
+        raise raised or stop_error()
+    return keys
 
 
 class ByRange(Router):
@@ -172,21 +226,13 @@ class ByRange(Router):
     def __init__(self, ranges: RangeFunc) -> None:
         self.ranges = ranges
 
-    def samples(self, rdd: RddId, parts: int) -> tuple[Sample, ...] | None:
+    def samples(self, rdd: Lineage[Any], parts: int) -> tuple[Sample, ...] | None:
         return samples_of(self.ranges, rdd, parts)
 
     def deal(self, rows: list[Any], buckets: list[list[Any]]) -> None:
         ranges = self.ranges
-        keys = rows if ranges.keyfunc is None else map(ranges.keyfunc, rows)
-        places: Iterator[int] = map(bisect_left, repeat(ranges.bounds), keys)
-        if not ranges.ascending:
-            places = map(sub, repeat(len(ranges.bounds)), places)
-        dealt = 0
-        for row, place in zip(rows, places):  # noqa: B905 - a StopIteration is told from the end
-            buckets[place].append(row)
-            dealt += 1
-        if dealt < len(rows):
-            raise stop_error()
+        keys = rows if ranges.keyfunc is None else keys_of(rows, ranges)
+        deal_by_keys(rows, keys, buckets, ranges)
 
 
 class Spread(Router):
@@ -214,9 +260,9 @@ def range_bounds(sample: list[Any], partitions: int) -> list[Any]:
     return [sample[len(sample) * (i + 1) // partitions] for i in range(partitions - 1)]
 
 
-def samples_of(ranges: RangeFunc, rdd: RddId, parts: int) -> tuple[Sample, ...] | None:
+def samples_of(ranges: RangeFunc, rdd: Lineage[Any], parts: int) -> tuple[Sample, ...] | None:
     """What is known of the RDD if the ranges were cut for it, and not for another one."""
     sampled = ranges.sampled
-    if sampled is None or sampled.rdd != rdd or len(ranges.bounds) + 1 != parts:
+    if sampled is None or sampled.rdd() is not rdd or len(ranges.bounds) + 1 != parts:
         return None
     return sampled.samples

@@ -11,6 +11,7 @@ from pyrite.rdd.ordering import Ordering
 from pyrite.rdd.saves import Saves
 from pyrite.rdd.sets import Sets
 from pyrite.rdd.statistics import Statistics
+from pyrite.rdd.tagging import Tagging
 
 T = TypeVar("T")
 
@@ -23,5 +24,6 @@ class RDD(
     KeyedActions[T],
     Statistics[T],
     Saves[T],
+    Tagging[T],
 ):
     """A collection of rows in partitions, computed in parallel when an action asks for it."""

@@ -92,7 +92,11 @@ class Saves(Lineage[T]):
         return None
 
     def _save(
-        self, path: str | PathLike[str], write: Callable[..., None], suffix: str = ""
+        self,
+        path: str | PathLike[str],
+        write: Callable[..., None],
+        suffix: str = "",
+        unseen: int = 3,
     ) -> None:
         """Has each task write its part, and puts all parts in place at the end."""
         from pyrite.io.commit import FolderCommit
@@ -100,7 +104,7 @@ class Saves(Lineage[T]):
 
         commit = FolderCommit(address_of(path))
         with Uninterrupted(), self.ctx._saving(commit):
-            self.ctx._run(self._me(), partial(write_part, commit, write, suffix))
+            self.ctx._run(self._me(), partial(write_part, commit, write, suffix), unseen=unseen)
             with Interruptible():
                 commit.commit(self.getNumPartitions())
 

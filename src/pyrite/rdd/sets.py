@@ -108,6 +108,9 @@ class Sets(Layout[T]):
                 "Can only zip with RDD which has the same number of partitions: "
                 f"{self.getNumPartitions()} here, {other.getNumPartitions()} there"
             )
+        if self.op.pipelined or other.op.pipelined:
+            # PySpark pickles both sides anew, in batches of the same size.
+            self.ctx._skip_rdd_ids(2)
         return self._derive(Zip(), (copy_of(self._me()), copy_of(other)))
 
 
@@ -121,6 +124,9 @@ def unite(ctx: SparkContext, rdds: Sequence[RDD[Any]]) -> RDD[Any]:
     require_rdds(*rdds)
     # Those without partitions too, which the union does not depend on.
     require_context(ctx, rdds)
+    if any(rdd.op.pipelined for rdd in rdds):
+        # PySpark pickles the other ones anew, as pipelines pickle their rows.
+        ctx._skip_rdd_ids(sum(not rdd.op.pipelined for rdd in rdds))
     full = [rdd for rdd in rdds if rdd.getNumPartitions()]
     shared = common_partitioner(full)
     if shared is not None:
@@ -145,4 +151,6 @@ def common_partitioner(rdds: Sequence[RDD[Any]]) -> Partitioner | None:
     if not rdds:
         return None
     first = rdds[0].partitioner
-    return first if all(rdd.partitioner == first for rdd in rdds) else None
+    if first is None or not all(first.places_like(rdd.partitioner) for rdd in rdds):
+        return None
+    return first

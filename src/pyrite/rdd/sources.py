@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 from pyrite.blocks.codec import CorruptBlock, decode_frames
 from pyrite.errors import ClusterError
 from pyrite.ids import BlockRef
+from pyrite.metrics import COUNTS
 from pyrite.rdd.op import Env, Input, Op, Sliced
 
 # The most rows that PySpark's driver pickles as one.
@@ -20,21 +21,27 @@ class Slices(Sliced):
 
     name = "parallelize"
 
-    def __init__(self, slices: list[bytes | BlockRef]) -> None:
+    def __init__(self, slices: Sequence[bytes | tuple[BlockRef, ...]]) -> None:
         self.slices = slices
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         return chain.from_iterable(self.batches(self.slices[index], env))
 
-    def batches(self, part: bytes | BlockRef, env: Env) -> Iterator[list[Any]]:
+    def batches(self, part: bytes | tuple[BlockRef, ...], env: Env) -> Iterator[list[Any]]:
         try:
-            data = memoryview(part) if isinstance(part, bytes) else env.read_block(part)
-            yield from decode_frames(data, writable=True)
+            for batch in self._decoded(part, env):
+                COUNTS.rows_read += len(batch)
+                yield batch
         except (OSError, CorruptBlock) as error:
             raise ClusterError(
                 f"rows of parallelize or of localCheckpoint are lost ({error}), and nothing can "
                 "make them again: make the RDD anew; checkpoint() survives more"
             ) from None
+
+    def _decoded(self, part: bytes | tuple[BlockRef, ...], env: Env) -> Iterator[list[Any]]:
+        if isinstance(part, bytes):
+            return decode_frames(part, writable=True)
+        return chain.from_iterable(map(env.read_rows, part))
 
     def partitions(self) -> int:
         return len(self.slices)
@@ -44,6 +51,7 @@ class Ranges(Op):
     """A range of integers, cut into slices; no row exists before a task counts it."""
 
     name = "range"
+    pipelined = True
 
     def __init__(self, rows: range, count: int) -> None:
         self.rows = rows
@@ -51,6 +59,7 @@ class Ranges(Op):
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         start, end = slice_bounds(len(self.rows), self.count, index)
+        COUNTS.rows_read += end - start
         return iter(self.rows[start:end])
 
     def partitions(self) -> int:
@@ -75,20 +84,27 @@ def dealt_bounds(length: int, count: int, index: int) -> tuple[int, int]:
 
 
 class Files(Sliced):
-    """Rows read from files: one list of splits per partition, found when they are first needed."""
+    """Rows read from files: one list of splits per partition, found when they are first needed.
+
+    `read` returns the rows of some splits.
+    """
 
     def __init__(
         self,
         name: str,
         find: Callable[[], list[Any]],
-        read: Callable[[Any], Iterable[Any]],
+        read: Callable[[Sequence[Any]], Iterator[Any]],
     ) -> None:
         self.name = name
         self.find: Callable[[], list[Any]] | None = find
         self.read = read
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
-        return chain.from_iterable(map(self.read, self.slices[index]))
+        return self.read(self.slices[index])
+
+    def partition_key(self, index: int) -> int | None:
+        splits = self.slices[index]
+        return splits[0].key if splits else None
 
     def partitions(self) -> int:
         if self.find is not None:
@@ -97,3 +113,13 @@ class Files(Sliced):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "find": None}
+
+
+class EachSplit:
+    """Reads some splits, one after another."""
+
+    def __init__(self, read: Callable[[Any], Iterable[Any]]) -> None:
+        self.read = read
+
+    def __call__(self, splits: Sequence[Any]) -> Iterator[Any]:
+        return chain.from_iterable(map(self.read, splits))

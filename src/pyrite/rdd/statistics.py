@@ -126,7 +126,7 @@ class Statistics(Lineage[T]):
         True
         """
         sketch = DistinctSketch(relativeSD)
-        for part in self.ctx._run(self._me(), partial(sketch_rows, relativeSD)):
+        for part in self.ctx._run(self._me(), partial(sketch_rows, relativeSD), unseen=2):
             sketch.merge(part)
         return sketch.estimate()
 

@@ -7,7 +7,6 @@ from itertools import chain
 from typing import Any
 
 from pyrite.bounded.aggregate import Aggregator, combine_combiners
-from pyrite.bounded.group import cogroup, group_values
 from pyrite.bounded.join import (
     Join,
     join,
@@ -15,6 +14,7 @@ from pyrite.bounded.join import (
     right_outer_join,
     subtract_by_key,
 )
+from pyrite.bounded.traced import cogroup_sides, combine_frames, group_frames, join_sides
 from pyrite.rdd.op import DivisionRule, Env, Input, Op
 
 
@@ -28,7 +28,7 @@ class Shuffled(Op):
         self.count = count
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
-        return inputs[0].rows()
+        return inputs[0].chain().last_rows()
 
     def partitions(self) -> int:
         return self.count
@@ -46,7 +46,7 @@ class Combined(Op):
         self.aggregator = aggregator
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
-        return combine_combiners(inputs[0].batches(), self.aggregator, env.space)
+        return combine_frames(inputs[0].frames(), self.aggregator, env.space, env.tracing)
 
     def merge(self, pieces: list[Iterator[Any]], env: Env) -> Iterator[Any]:
         return combine_combiners([chain.from_iterable(pieces)], self.aggregator, env.space)
@@ -60,7 +60,7 @@ class Grouped(Op):
     order_varies = True
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
-        return group_values(inputs[0].batches(), env.space)
+        return group_frames(inputs[0].frames(), env.space, env.tracing)
 
 
 # Each row of one side is looked up in all of the other: that side can be divided.
@@ -75,6 +75,7 @@ DIVIDED_SIDE: dict[Join, int] = {
 class Joined(Op):
     """The rows of two parents brought together by key, as the kind of join says."""
 
+    pipelined = True
     order_varies = True
 
     def __init__(self, count: int, name: str, how: Join) -> None:
@@ -86,7 +87,7 @@ class Joined(Op):
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         left, right = inputs
-        return self.how((left.rows(),), (right.rows(),), env.space)
+        return join_sides(self.how, left, right, env.space, env.tracing)
 
     def partitions(self) -> int:
         return self.count
@@ -96,13 +97,14 @@ class CoGrouped(Op):
     """For each key of any parent, the values it has in each of them."""
 
     name = "cogroup"
+    pipelined = True
     order_varies = True
 
     def __init__(self, count: int) -> None:
         self.count = count
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
-        return cogroup([(each.rows(),) for each in inputs], env.space)
+        return cogroup_sides(inputs, env.space, env.tracing)
 
     def partitions(self) -> int:
         return self.count

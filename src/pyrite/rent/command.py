@@ -34,8 +34,8 @@ from pyrite.rent.text import (
     stage_table,
 )
 
-# A story does not record the end of its application. It is assumed when all jobs have ended and
-# the story has not grown for so many rounds.
+# A driver that was killed does not tell its end. It is assumed when all jobs have ended and the
+# story has not grown for so many rounds.
 QUIET_ROUNDS = 3
 
 
@@ -67,7 +67,8 @@ def watch(chosen: argparse.Namespace, model: CostModel, sleep: Callable[[float],
             size = sum(map(os.path.getsize, chosen.stories))
             quiet = quiet + 1 if size == sizes else 0
             sizes = size
-            ended = not runs.last.unfinished and quiet >= QUIET_ROUNDS
+            last = runs.last
+            ended = last.ended or (not last.unfinished and quiet >= QUIET_ROUNDS)
         except UserError as error:
             # The story may not have begun, or the prices may be half written: retry.
             text = f"no plan: {error}"
@@ -75,7 +76,8 @@ def watch(chosen: argparse.Namespace, model: CostModel, sleep: Callable[[float],
             print(text if not shown else f"\n{text}", flush=True)
             shown = text
         if ended:
-            print(f"all jobs have ended and nothing came for {quiet} rounds: no longer watching")
+            why = f"all jobs have ended and nothing came for {quiet} rounds"
+            print(f"{'the application has ended' if last.ended else why}: no longer watching")
             return 0
         if rounds == chosen.rounds:
             return 0

@@ -10,8 +10,8 @@ from typing import Any
 
 from pyrite.errors import UserError
 from pyrite.forecast.options import bits
+from pyrite.quantities import parse_bytes
 from pyrite.rent.completion import Instance
-from pyrite.settings import parse_bytes
 
 EXAMPLE = """\
 [[instance]]

@@ -9,11 +9,13 @@ from statistics import fmean
 
 from pyrite.forecast.costs import CostModel
 from pyrite.forecast.executortimes import Launched, Ran
-from pyrite.forecast.storylines import BadStory, Line, made_bytes
 from pyrite.forecast.storymodel import Learner, RecordedRun, follow
 from pyrite.forecast.workload import scaled
 from pyrite.rent.completion import Hire, Instance, StageLoad
 from pyrite.rent.stageloads import Loads, loads_of, mean_load, work_s
+from pyrite.story import records as rec
+from pyrite.story.format import BadStory
+from pyrite.story.parts import JobState
 
 # Larger relative differences between runs are mentioned.
 NOTABLE = 0.1
@@ -32,6 +34,8 @@ class StoryRun:
     nodes: int
     executors: int
     unfinished: bool
+    # Whether the story tells the end of its application.
+    ended: bool
     elapsed_s: float
     notes: tuple[str, ...]
 
@@ -71,7 +75,8 @@ def read_run(path: str, model: CostModel, scale: int = 1) -> StoryRun:
     """Reads one story; completes unfinished stages with means."""
     follower = Follower(model)
     follow(follower, path)
-    unfinished = [job.id for job in follower.jobs.values() if job.ended_s is None]
+    told = follower.run
+    unfinished = any(job.ended_s is None for job in told.jobs.values())
     added = follower.complete()
     run = follower.recorded_run(path)
     coding = follower.coding()
@@ -83,8 +88,9 @@ def read_run(path: str, model: CostModel, scale: int = 1) -> StoryRun:
         run.seconds,
         max(1, len(follower.node_times)),
         run.executors,
-        bool(unfinished),
-        follower.last_s - follower.first_s,
+        unfinished,
+        told.ended_s is not None,
+        told.length_s,
         (*run.workload.notes, *added),
     )
 
@@ -94,32 +100,23 @@ class Follower(Learner):
 
     def __init__(self, model: CostModel) -> None:
         super().__init__(model)
-        self.first_s: float = 0.0
-        self.last_s: float = 0.0
-        self.asked: dict[int, int] = {}
+        # When jobs that still run count as ended, once the rest of them is filled in.
+        self.filled_s: float | None = None
         # By stage: the work of its tasks, and the model's time for encoding and decoding in it.
         self.taken: dict[int, list[tuple[float, float]]] = {}
         self._last: tuple[Launched, float] | None = None
-
-    def read(self, line: Line) -> None:
-        self.last_s = float(line["at_s"])
-        self.first_s = self.first_s or self.last_s
-        event = line["event"]
-        if event["kind"] == "JobSubmitted":
-            self.asked[event["job"]["id"]] = event["job"]["partitions"]
-        super().read(line)
 
     def _end(self, at_s: float, attempt: int) -> tuple[Launched, float] | None:
         self._last = super()._end(at_s, attempt)
         return self._last
 
-    def _read_success(self, at_s: float, event: Line) -> None:
-        super()._read_success(at_s, event)
+    def _read_success(self, end: rec.TaskEnded) -> None:
+        super()._read_success(end)
         if self._last is not None:
             launched, work_s = self._last
-            written_bytes = sum(made_bytes(event)) + launched.written_bytes
-            coding_s = self.model.decode_s(launched.read_bytes) + self.model.write_s(written_bytes)
-            self.taken.setdefault(launched.stage, []).append((work_s, coding_s))
+            written_s = self.model.write_s(sum(end.made_bytes))
+            coding_s = self.model.decode_s(launched.read_bytes) + written_s
+            self.taken.setdefault(launched.attempt.stage, []).append((work_s, coding_s))
 
     def coding(self) -> dict[int, float]:
         """The stages that took less than the model's time for encoding and decoding, and the
@@ -142,29 +139,32 @@ class Follower(Learner):
 
     def complete(self) -> list[str]:
         """Completes unfinished jobs with the means of finished tasks; returns notes on this."""
-        open_jobs = [job for job in self.jobs.values() if job.ended_s is None]
+        open_jobs = [job for job in self.run.jobs.values() if job.ended_s is None]
         if not open_jobs or not self.ran:
             return []
         notes = []
-        for id in self._wanted(open_jobs):
+        for id in self._wanted([job.id for job in open_jobs]):
             ran = [each for (stage, _), each in self.ran.items() if stage == id]
             tasks = self._tasks_asked(id)
             if len(ran) < tasks:
                 notes.append(self._fill(id, ran, tasks))
+        self.filled_s = self.run.last_s
         for job in open_jobs:
-            job.ended_s = self.last_s
-            job.partitions.update(dict.fromkeys(range(self._tasks_asked(job.stage))))
+            self.computed[job.id].update(dict.fromkeys(range(self._tasks_asked(job.stage))))
         names = "1 job has" if len(open_jobs) == 1 else f"{len(open_jobs)} jobs have"
         notes.insert(0, f"{names} not ended: what comes after is not in the plan")
         return notes
 
     def _tasks_asked(self, stage: int) -> int:
         """The number of a stage's tasks that its jobs need; first() and take() need few."""
-        wanted = [self.asked[job.id] for job in self.jobs.values() if job.stage == stage]
-        return max(wanted, default=int(self.stages[stage]["partitions"]))
+        wanted = [job.partitions for job in self.run.jobs.values() if job.stage == stage]
+        return max(wanted, default=self.run.stages[stage].partitions)
+
+    def _ended_s(self, job: JobState) -> float | None:
+        return self.filled_s if job.ended_s is None else job.ended_s
 
     def _fill(self, id: int, ran: list[Ran], tasks: int) -> str:
-        name = self.stages[id]["name"]
+        name = self.run.stages[id].name
         known = ran or list(self.ran.values())
         mean = Ran(
             fmean(each.cpu_s for each in known),

@@ -13,7 +13,7 @@ from pyrite.forecast.workload import JobModel, StageModel, Workload, reads_of
 from pyrite.ids import Partition, RddId, ShuffleId
 from pyrite.plan.program import Shape
 from pyrite.rent.completion import BlockCount, Rates, StageLoad, TaskLoad, mean_task
-from pyrite.schedule.events import RddForgotten, RddPersisted
+from pyrite.schedule.events import RddForgotten, RddPersisted, ShuffleForgotten
 
 # A larger result becomes a block, as in the engine.
 INLINE_BYTES = 32 << 10
@@ -138,7 +138,7 @@ class Replay:
             elif isinstance(event, RddForgotten):
                 self.persisted.pop(event.rdd, None)
                 self.kept = {each: None for each in self.kept if each.rdd != event.rdd}
-            else:
+            elif isinstance(event, ShuffleForgotten):
                 self.outputs.pop(event.shuffle, None)
 
     def _missing_stages(self, last: int) -> list[int]:

@@ -6,12 +6,18 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from pyrite.blocks.codec import CorruptBlock, check_frames, decode_frames, read_frames
+from pyrite.blocks.codec import CorruptBlock, check_frames, open_frames, read_frames
 from pyrite.blocks.fetched import unpack_directory
 from pyrite.blocks.parts import LongPart, find_part
 from pyrite.blocks.segments import SegmentReader
+from pyrite.blocks.together import PartsTogether
 from pyrite.ids import BlockRef, ShuffleId
+from pyrite.machine.chain import Chain
+from pyrite.machine.framerows import FrameRows, rows_of
+from pyrite.machine.packed import PackedRows
+from pyrite.metrics import COUNTS
 from pyrite.probe import probe
+from pyrite.rdd.fuse import run_steps
 from pyrite.remote.errors import PeerLost
 
 
@@ -32,7 +38,8 @@ class ShuffleRows:
     """What one reduce partition reads of one shuffle, in the order of the maps.
 
     `prefetched` names segments of the own node that hold its part of some maps' outputs. `maps`
-    limits it to the outputs of these maps.
+    limits it to the outputs of these maps. Parts of the shuffle may be read `together` with those
+    of the task's other reducers.
     """
 
     def __init__(
@@ -43,6 +50,7 @@ class ShuffleRows:
         reader: SegmentReader,
         prefetched: Sequence[str] = (),
         maps: range | None = None,
+        together: PartsTogether | None = None,
     ) -> None:
         self.shuffle = shuffle
         self.outputs = outputs
@@ -50,34 +58,59 @@ class ShuffleRows:
         self.reader = reader
         self.prefetched = prefetched
         self.maps = maps
+        self.together = together
 
     def rows(self) -> Iterator[Any]:
         return chain.from_iterable(self.batches())
 
     def batches(self) -> Iterator[list[Any]]:
+        return map(rows_of, self.frames())
+
+    def chain(self) -> Chain:
+        return Chain(FrameRows(self.frames()), [], run_steps, alone=True)
+
+    def frames(self) -> Iterator[list[Any] | PackedRows]:
+        """The batches, of which some may still be packed."""
         prefetched = self._open_prefetched()
         maps = range(len(self.outputs)) if self.maps is None else self.maps
         others = [self.outputs[index] for index in maps if index not in prefetched]
-        parts = self.reader.parts(others, self.part)
+        parts = self.reader.parts(others, self.part, self.together)
         for index in maps:
             ref = self.outputs[index]
             found: memoryview | LongPart | None
             try:
+                is_whole = False
                 if index not in prefetched:
                     found = next(parts)
                 else:
                     is_whole, found = self._from_prefetched(prefetched.pop(index))
                     if not is_whole:
                         found = next(self.reader.parts([ref], self.part))
+                self._count(ref, found, is_whole)
                 # Reducers may modify arrays in place, as they may with PySpark.
+                batches: Iterator[list[Any] | PackedRows] = iter(())
                 if isinstance(found, memoryview):
-                    yield from decode_frames(found, writable=True)
+                    batches = open_frames(found, writable=True)
                 elif found is not None:
-                    yield from read_frames(found.read, found.size)
+                    batches = read_frames(found.read, found.size)
+                for batch in batches:
+                    COUNTS.rows_read += len(batch)
+                    yield batch
             except (OSError, CorruptBlock) as error:
                 reason = f"{type(error).__name__}: {error}"
                 lost = self._lost_with(ref, error) if isinstance(error, OSError) else [(index, ref)]
                 raise MissingMapOutput(self.shuffle, lost, reason) from None
+
+    def _count(self, ref: BlockRef, found: memoryview | LongPart | None, ahead: bool) -> None:
+        if found is None:
+            return
+        size = len(found) if isinstance(found, memoryview) else found.size
+        if ahead:
+            COUNTS.shuffle_prefetched_bytes += size
+        elif ref.node == self.reader.folders.node:
+            COUNTS.shuffle_local_bytes += size
+        else:
+            COUNTS.shuffle_remote_bytes += size
 
     def _open_prefetched(self) -> dict[int, memoryview]:
         """Returns the prefetched selections of map outputs, by map."""

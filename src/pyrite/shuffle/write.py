@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from pyrite.blocks.codec import Encoder, changeable_bytes, detached, frame_size
+from pyrite.blocks.codec import Encoder, changeable_bytes, detached, encode_packed, frame_size
 from pyrite.blocks.parts import pack_header
 from pyrite.blocks.segments import write_all
 from pyrite.blocks.writer import SegmentWriter
-from pyrite.bounded.chunks import Chunks
 from pyrite.bounded.large import encode_rows
 from pyrite.bounded.space import Space
 from pyrite.bounded.spill import SpillFailed, SpillFile
 from pyrite.ids import BlockRef
+from pyrite.machine.packed import PackedRows, Undealt
+from pyrite.metrics import COUNTS
 from pyrite.probe import probe
 from pyrite.rdd.partitioner import Router
+
+# A reducer decodes the packed rows of one deal and one map at a time.
+_DEALT_ROWS = 65_536
+
+
+@runtime_checkable
+class Dealable(Protocol):
+    """Rows that can be packed by the part that the hash of their key gives; what can't be is
+    routed between them, row by row."""
+
+    def deal(self, parts: int, most_rows: int) -> Iterator[list[PackedRows] | Undealt]: ...
 
 
 class FrameSpill:
@@ -64,19 +76,43 @@ class MapOutput:
         self.waiting = 0
         # Bytes of mutable buffers that the frames refer to.
         self.changeable_bytes = 0
+        space.relieve_by(self.relieve)
 
     def add(self, rows: Iterator[Any], router: Router) -> None:
+        if isinstance(rows, Dealable) and router.kind == "hash":
+            self.add_dealt(rows, router)
+            return
+        self._add_rows(rows, router)
+
+    def _add_rows(self, rows: Iterator[Any], router: Router) -> None:
         buckets = self.buckets
-        chunks = Chunks(rows, self.space)
-        for chunk in chunks:
+        weighed = self.space.weighed(rows)
+        while chunk := weighed.take(self.space.chunk_rows):
+            COUNTS.rows_written += len(chunk)
             router.deal(chunk, buckets)
             self.waiting += len(chunk)
+            # This may call `relieve`; what is left then is not held here.
             if self.space.over():
-                self.encode()
-                self.relieve()
-            elif self._should_encode(chunks.fitting_rows):
+                self.space.relieved()
+            if self._should_encode(weighed.fitting_rows):
                 self.encode()
                 self.hold()
+
+    def add_dealt(self, rows: Dealable, router: Router) -> None:
+        """Adds rows that deal themselves out, packed."""
+        for dealt in rows.deal(self.parts, _DEALT_ROWS):
+            if isinstance(dealt, Undealt):
+                self._add_rows(dealt.rows, router)
+                # Packed rows that follow must not overtake them.
+                self.encode()
+                self.hold()
+                continue
+            for frames, packed in zip(self.frames, dealt, strict=True):
+                if len(packed):
+                    COUNTS.rows_written += len(packed)
+                    frames.extend(encode_packed(packed))
+            if self.space.over():
+                self.space.relieved()
 
     def _should_encode(self, fitting_rows: int) -> bool:
         """Whether enough rows wait to be encoded: large frames are encoded faster, but a reducer
@@ -100,19 +136,22 @@ class MapOutput:
             return
         if not self.space.has_room(self.changeable_bytes):
             self.relieve()
+            self.space.relieved()
             return
         for frames in self.frames:
             frames[:] = detached(frames)
         self.changeable_bytes = 0
 
-    def relieve(self) -> None:
-        """Frees memory by moving all frames to disk."""
+    def relieve(self) -> bool:
+        """Frees memory by moving everything to disk; False if nothing is held."""
+        self.encode()
         self.changeable_bytes = 0
-        self.spill_frames()
-        self.space.relieved()
+        return self.spill_frames()
 
-    def spill_frames(self) -> None:
-        """Moves the frames to disk."""
+    def spill_frames(self) -> bool:
+        """Moves the frames to disk; False if there are none."""
+        if not any(self.frames):
+            return False
         if self.spill is None:
             probe("a map output spills")
             self.spill = FrameSpill(self.space)
@@ -120,6 +159,7 @@ class MapOutput:
             if frames:
                 self.spill.append(part, frames)
                 frames.clear()
+        return True
 
     def write(self) -> tuple[BlockRef, list[int]]:
         """Writes everything as one block; returns it and the sizes of its parts."""

@@ -89,9 +89,14 @@ DISTINCT = {
 
 def call_text(name: str, args: tuple[Any, ...]) -> str:
     """A call as Spark names its column."""
-    texts = [
-        argument_text(each) for arg in args for each in (arg if isinstance(arg, list) else [arg])
-    ]
+    return call_of(
+        name,
+        [argument_text(each) for arg in args for each in (arg if isinstance(arg, list) else [arg])],
+    )
+
+
+def call_of(name: str, texts: list[str]) -> str:
+    """A call of a function with arguments as Spark names its column."""
     if name in DISTINCT:
         return f"{DISTINCT[name]}(DISTINCT {', '.join(texts)})"
     if name == "count" and texts == ["*"]:

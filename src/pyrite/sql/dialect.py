@@ -7,9 +7,10 @@ from typing import Any
 
 from sqlglot import exp
 
+from pyrite.sql.callnames import ADDED, CALLED, call_of
 from pyrite.sql.column import Column, number
 from pyrite.sql.missing import refuse
-from pyrite.sql.names import NAME, function_word, name_of
+from pyrite.sql.names import NAME, argument_names, function_word, name_of
 from pyrite.sql.types import DataType
 
 # Functions that give other values than Spark's: these are refused.
@@ -64,8 +65,13 @@ def taken(name: str, args: tuple[Any, ...]) -> list[Any]:
     elif name == "substring" and found[1] == 0:
         found[1] = 1
     elif name == "regexp_replace" and isinstance(found[2], str):
-        found[2] = re.sub(r"\$(\d)", r"\\\1", found[2])
+        found[2] = with_backslashes(found[2])
     return found
+
+
+def with_backslashes(replacement: str) -> str:
+    """The groups of a pattern as DuckDB writes them: `$1` in Spark is `\\1` there."""
+    return re.sub(r"\$(\d)", r"\\\1", replacement)
 
 
 def given(name: str, made: Any) -> Any:
@@ -90,17 +96,50 @@ def _or_empty(collected: Any) -> Any:
 
 def made_sparks(parsed: Any) -> Any:
     """An expression that was written in SQL, whose functions do as Spark's; others are refused."""
-    for node in list(parsed.find_all(exp.Func)):
+    # Those inside of others first: an outer one is copied with them.
+    for node in reversed(list(parsed.find_all(exp.Func))):
         word = function_word(node)
         if word in DIFFERENT:
             refuse(f"{word} in SQL")
-        if word in COLLECTED and node.parent is not None:
-            name = name_of(node)
-            # Read from text, it leaves None out by itself.
-            changed = _or_empty(node.copy())
+        if node.parent is None or isinstance(node, exp.Cast):
+            continue
+        known = word in ADDED or word in CALLED
+        name = call_of(word, argument_names(node)) if known else name_of(node)
+        written = node.copy()
+        read_as_sparks(node, word)
+        # Read from text, these leave None out by themselves.
+        changed = _or_empty(node.copy()) if word in COLLECTED else given(word, numbered(node, word))
+        if known or changed != written:
             changed.meta[NAME] = name
             node.replace(changed)
+    for node in reversed(list(parsed.find_all(exp.Between, exp.IntDiv))):
+        texts = [name_of(each) for each in node.iter_expressions()]
+        if isinstance(node, exp.Between):
+            node.meta[NAME] = f"between({', '.join(texts)})"
+        elif node.parent is not None:
+            whole = exp.cast(exp.paren(node.copy()), "bigint", dialect="spark")
+            whole.meta.update({EXACT: True, NAME: name_of(node)})
+            node.replace(whole)
     return parsed
+
+
+def numbered(node: Any, word: str) -> Any:
+    """A copy of a function; Spark's days of the week count from 1, and DuckDB's from 0."""
+    copied = node.copy()
+    if word != "dayofweek":
+        return copied
+    return exp.Paren(this=exp.Add(this=copied, expression=exp.Literal.number(1)))
+
+
+def read_as_sparks(node: Any, word: str) -> None:
+    """Changes the arguments of a function in the text of a query, as `taken` does elsewhere."""
+    if word == "substring" and node.args.get("start") == exp.Literal.number(0):
+        node.set("start", exp.Literal.number(1))
+    elif word == "regexp_replace" and isinstance(node.args.get("replacement"), exp.Literal):
+        text = node.args["replacement"].this
+        node.set("replacement", exp.Literal.string(with_backslashes(text)))
+    elif word in MOMENTS:
+        node.set("this", exp.cast(node.this.copy(), "timestamp_ntz", dialect="spark"))
 
 
 def truncating(node: Any) -> Any:

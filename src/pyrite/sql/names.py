@@ -101,6 +101,8 @@ def name_of(node: Any) -> str:
             return f"DISTINCT {', '.join(map(name_of, node.expressions))}"
         case exp.Star():
             return "1" if isinstance(node.parent, exp.Count) else "*"
+        case exp.If():
+            return f"(IF({', '.join(argument_names(node))}))"
         case exp.Func():
             return _function(node)
     return _predicate(node)
@@ -158,10 +160,19 @@ def function_word(node: Any) -> str:
 def _function(node: Any) -> str:
     if isinstance(node, exp.Anonymous):
         return f"{function_word(node)}({', '.join(map(name_of, node.expressions))})"
+    return f"{function_word(node)}({', '.join(argument_names(node))})"
+
+
+def argument_names(node: Any) -> list[str]:
+    """The arguments of a function as Spark writes them."""
     held = [node.args.get(key) for key in node.arg_types]
     parts = [part for each in held for part in (each if isinstance(each, list) else [each])]
-    texts = [name_of(part) for part in parts if isinstance(part, exp.Expression)]
-    return f"{function_word(node)}({', '.join(texts)})"
+    return [
+        # Where sqlglot reads a date into an argument, nobody wrote to_date.
+        name_of(part.this if type(part) is exp.TsOrDsToDate and not part.args.get("safe") else part)
+        for part in parts
+        if isinstance(part, exp.Expression)
+    ]
 
 
 def _case(node: Any) -> str:

@@ -15,8 +15,8 @@ from pyrite.sql.engine import SqlEngines
 from pyrite.sql.jsonlines import line_of
 from pyrite.sql.missing import refuse
 from pyrite.sql.reader import TextReader, refuse_public
-from pyrite.sql.scans import SCANS, is_true, text
-from pyrite.sql.types import DataType, StructType
+from pyrite.sql.scans import SCANS, is_true, quoted, text
+from pyrite.sql.types import DataType, StringType, StructType
 
 if TYPE_CHECKING:
     from pyrite.context import SparkContext
@@ -26,7 +26,16 @@ VALUE = StructType().add("value", "string")
 MODES = ("error", "errorifexists", "overwrite", "append", "ignore", "default")
 # What the options of files may say; anything else would be passed over in silence.
 READ = {
-    "csv": {"header", "inferschema", "sep", "delimiter", "quote", "escape", "nullvalue"},
+    "csv": {
+        "header",
+        "inferschema",
+        "sep",
+        "delimiter",
+        "quote",
+        "escape",
+        "nullvalue",
+        "multiline",
+    },
     "json": {"multiline"},
     "parquet": {"mergeschema"},
     "text": {"wholetext"},
@@ -37,6 +46,8 @@ WRITTEN = {
     "parquet": {"compression"},
     "text": {"compression"},
 }
+# How a quote inside of a value is written.
+BACKSLASH = "\\"
 # What is so anyway.
 USUAL = {"encoding": "utf-8", "charset": "utf-8", "mode": "permissive"}
 COMPRESSIONS = {"none", "uncompressed", "gzip", "gz", "snappy"}
@@ -129,7 +140,8 @@ class DataFrameReader(FileOptions):
         if not files:
             raise AnalysisException(f"{path} holds no {chosen} files", "UNABLE_TO_INFER_SCHEMA")
         engine = SqlEngines.get()
-        scan = SCANS[chosen](engine._conn, files, self._schema, self._options)
+        folder = self._context._engine.cluster.scratch_folder()
+        scan = SCANS[chosen](engine._conn, files, self._schema, self._options, folder)
         return engine.scanned(scan)
 
     def __getattr__(self, name: str) -> Any:
@@ -201,16 +213,25 @@ class DataFrameWriter(FileOptions):
             self._write_lines(file, chosen)
             return
         given = ["FORMAT parquet"]
+        columns = "*"
         if chosen == "csv":
             header = str(is_true(self._options.get("header"))).lower()
             separator = self._options.get("sep", self._options.get("delimiter", ","))
             given = ["FORMAT csv", f"HEADER {header}", f"DELIMITER {text(separator)}"]
+            given += [f"ESCAPE {text(BACKSLASH)}"]
+            columns = self._trimmed_columns()
             given += ["COMPRESSION gzip"] if self._compressed() else []
         relation = self._frame.session.relation(self._frame, rows=True)
         relation.query(
             "pyrite_written",
-            f"COPY (SELECT * FROM pyrite_written) TO {text(file)} ({', '.join(given)})",
+            f"COPY (SELECT {columns} FROM pyrite_written) TO {text(file)} ({', '.join(given)})",
         )
+
+    def _trimmed_columns(self) -> str:
+        """All columns, text without the spaces around it, as Spark writes it."""
+        texts = [quoted(each.name) for each in self._frame.schema if each.dataType == StringType()]
+        trimmed = ", ".join(f"trim({name}) AS {name}" for name in texts)
+        return f"* REPLACE ({trimmed})" if texts else "*"
 
     def _write_lines(self, file: str, chosen: str) -> None:
         import gzip

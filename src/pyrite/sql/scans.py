@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from pyrite.errors import AnalysisException
+from pyrite.sql.csvtext import CsvRules, rewrite
 from pyrite.sql.udf import duckdb_type
 
 CSV_OPTIONS = {"sep": "delim", "delimiter": "delim", "quote": "quote", "escape": "escape"}
@@ -16,17 +17,20 @@ TEXT_IN_JSON = re.compile(
 SMALL = 1 << 31
 
 
-def csv_scan(connection: Any, files: list[str], schema: Any, options: dict[str, Any]) -> str:
-    """A query over files of separated values."""
+def csv_scan(
+    connection: Any, files: list[str], schema: Any, options: dict[str, Any], folder: str
+) -> str:
+    """A query over files of separated values, or over copies of them in a folder."""
     header = is_true(options.get("header"))
     infer = schema is None and is_true(options.get("inferschema"))
-    given = {
+    given: dict[str, Any] = {
         "header": header,
         "delim": ",",
         "quote": '"',
         "escape": "\\",
         "nullstr": sorted({"", str(options.get("nullvalue", ""))}),
-        "allow_quoted_nulls": False,
+        # Spark holds every value against the word for None, quoted or not.
+        "allow_quoted_nulls": "nullvalue" not in options,
         "null_padding": True,
         "strict_mode": False,
         "all_varchar": not infer,
@@ -35,9 +39,14 @@ def csv_scan(connection: Any, files: list[str], schema: Any, options: dict[str, 
         "dateformat": "%Y-%m-%d",
     }
     given |= {CSV_OPTIONS[key]: value for key, value in options.items() if key in CSV_OPTIONS}
-    if not given["escape"] or given["escape"] == "\\":
-        # DuckDB has no backslash between quotes where the text itself doubles them.
-        given["escape"] = '"'
+    rules = CsvRules(
+        given["delim"], given["quote"], given["escape"] or "\\", is_true(options.get("multiline"))
+    )
+    files, found_files = rewrite(files, rules, folder), files
+    if files != found_files:
+        given |= {"delim": ",", "quote": '"', "parallel": False}
+    # What a backslash means, the rewritten files say without one.
+    given["escape"] = given["quote"]
     scan = f"read_csv({_list(files)}, {_arguments(given)})"
     found = described(connection, f"SELECT * FROM {scan}")
     columns = []
@@ -55,7 +64,9 @@ def csv_scan(connection: Any, files: list[str], schema: Any, options: dict[str, 
     return f"SELECT {', '.join(columns)} FROM {scan}"
 
 
-def json_scan(connection: Any, files: list[str], schema: Any, options: dict[str, Any]) -> str:
+def json_scan(
+    connection: Any, files: list[str], schema: Any, options: dict[str, Any], folder: str
+) -> str:
     """A query over files of JSON, an object per line unless they say otherwise."""
     shape = "auto" if is_true(options.get("multiline")) else "newline_delimited"
     if schema is not None:
@@ -69,7 +80,9 @@ def json_scan(connection: Any, files: list[str], schema: Any, options: dict[str,
     return f"SELECT * FROM read_json({_list(files)}, format='{shape}', columns={_struct(kinds)})"
 
 
-def parquet_scan(connection: Any, files: list[str], schema: Any, options: dict[str, Any]) -> str:
+def parquet_scan(
+    connection: Any, files: list[str], schema: Any, options: dict[str, Any], folder: str
+) -> str:
     """A query over Parquet files."""
     merge = is_true(options.get("mergeschema"))
     return f"SELECT * FROM read_parquet({_list(files)}, union_by_name={merge})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from os import PathLike
 
 from pyrite.errors import Refused
@@ -11,10 +12,13 @@ from pyrite.errors import Refused
 class DistributedFiles:
     """The folder that SparkFiles points to, and what was put there."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, share: Callable[[Sequence[str]], None]) -> None:
         self.root = root
+        # Brings what has a name below the root to all nodes.
+        self.share = share
         self.files: list[str] = []
         self.archives: list[str] = []
+        # Entries for sys.path in tasks, below the root: each node has one of its own.
         self.python_paths: list[str] = []
 
     def add(self, path: str | PathLike[str], recursive: bool = False) -> str:
@@ -38,6 +42,7 @@ class DistributedFiles:
         else:
             with storage.open_read(inner) as source, open(target, "wb") as sink:
                 shutil.copyfileobj(source, sink)
+        self.share([os.path.basename(target)])
         if path not in self.files:
             self.files.append(path)
         return target
@@ -45,10 +50,10 @@ class DistributedFiles:
     def add_python(self, path: str | PathLike[str]) -> str:
         """Adds a module, a zip or an egg; returns its entry for sys.path."""
         target = self.add(path, recursive=True)
-        found = target if target.endswith((".zip", ".egg", ".jar")) else self.root
-        if found not in self.python_paths:
-            self.python_paths.append(found)
-        return found
+        name = os.path.basename(target) if target.endswith((".zip", ".egg", ".jar")) else ""
+        if name not in self.python_paths:
+            self.python_paths.append(name)
+        return os.path.join(self.root, name) if name else self.root
 
     def add_archive(self, path: str | PathLike[str]) -> None:
         """Unpacks an archive; `path#name` unpacks it as `name`."""
@@ -68,4 +73,5 @@ class DistributedFiles:
                 archive.extractall(target)
         else:
             shutil.unpack_archive(source, target)
+        self.share([os.path.basename(target)])
         self.archives.append(path)

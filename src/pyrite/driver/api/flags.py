@@ -48,6 +48,9 @@ class JobFlags(NamedTuple):
     tags: frozenset[str]
     python_paths: tuple[str, ...]
     counted: bool = True
+    # The method that the user called, and from where.
+    action: str = ""
+    site: str = ""
 
     def spec(self, job: JobId, stage: StageSpec, partitions: Sequence[int]) -> JobSpec:
         """The job that computes these partitions of the stage."""
@@ -59,6 +62,8 @@ class JobFlags(NamedTuple):
             self.tags,
             self.properties.get("spark.scheduler.pool", "default"),
             self.properties.get("spark.job.description", ""),
+            self.action,
+            self.site,
         )
 
 

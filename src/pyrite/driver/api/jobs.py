@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 from pyrite.blocks.undo import saving
 from pyrite.driver.api.eachpartition import EachPartition
 from pyrite.driver.api.flags import Flags, JobFlags
-from pyrite.driver.engine.engine import Engine, ResultLost
+from pyrite.driver.engine.engine import Engine, no_profile
+from pyrite.driver.engine.results import Read, ResultLost, all_rows, only_row
 from pyrite.errors import Refused
 from pyrite.interrupts import Interruptible, Uninterrupted
+from pyrite.rdd.callsite import call_site
+from pyrite.rdd.streamed import Streamed
 
 if TYPE_CHECKING:
     from pyrite.driver.engine.checkpoints import Checkpoints
@@ -34,7 +37,9 @@ class JobMethods:
     def _job_flags(self) -> JobFlags:
         properties, tags = self._flags.copy()
         paths = tuple(self._python_paths)
-        return JobFlags(properties, frozenset(tags), paths, self._flags.counted)
+        called = call_site()
+        counted = self._flags.counted
+        return JobFlags(properties, frozenset(tags), paths, counted, called.method, called.whole)
 
     def _run(
         self,
@@ -42,20 +47,48 @@ class JobMethods:
         task: Callable[[int, Iterator[Any]], R],
         partitions: Sequence[int] | None = None,
         frozen: bool = False,
+        unseen: int = 1,
     ) -> list[R]:
         """Returns one result per partition, in the requested order.
 
         `frozen` is for tasks of Pyrite's own: they run on the RDD as it was frozen. Other tasks are
-        pickled with its functions as they are now.
+        pickled with its functions as they are now. PySpark makes `unseen` RDDs to run them.
         """
+        return self._run_and_read(rdd, task, partitions, frozen, unseen, only_row)
+
+    def _run_rows(
+        self,
+        rdd: RDD[Any],
+        task: Callable[[int, Iterator[Any]], Streamed],
+        partitions: Sequence[int] | None = None,
+        frozen: bool = False,
+        unseen: int = 1,
+    ) -> list[list[Any]]:
+        """Returns the rows that the task streams of each partition."""
+        return self._run_and_read(rdd, task, partitions, frozen, unseen, all_rows)
+
+    def _run_and_read(
+        self,
+        rdd: RDD[Any],
+        task: Callable[[int, Iterator[Any]], Any],
+        partitions: Sequence[int] | None,
+        frozen: bool,
+        unseen: int,
+        read: Read,
+    ) -> list[Any]:
         engine = self._engine
         engine.check_usable()
         with Interruptible():
             self._checkpoints.before_job(rdd)
             wanted = checked_partitions(rdd, partitions)
             freezer = engine.freezer
+            if not frozen:
+                if engine.profile is not no_profile:
+                    # Profiles are named by it, as by the first of those ids in PySpark.
+                    rdd.id()
+                engine.skip_rdd_ids(unseen)
             work = freezer.copy_of_frozen(rdd, task) if frozen else freezer.copy(rdd, task)
-        results = engine.run(rdd, work, wanted, self._job_flags())
+        results = engine.run(rdd, work, wanted, self._job_flags(), read)
         self._checkpoints.after_job(rdd)
         return results
 
@@ -67,11 +100,12 @@ class JobMethods:
     def _run_each(
         self,
         rdd: RDD[Any],
-        task: Callable[[int, Iterator[Any]], R],
+        task: Callable[[int, Iterator[Any]], Streamed],
         partitions: Sequence[int] | None,
         prefetch: bool,
-    ) -> Iterator[R]:
-        """Returns results partition by partition; with `prefetch`, one job runs ahead."""
+    ) -> Iterator[list[Any]]:
+        """Returns the rows that the task streams, batch by batch and partition by partition; with
+        `prefetch`, one job runs ahead."""
         frozen = self._engine.freezer.copy_of_frozen(rdd, task)
         wanted = checked_partitions(rdd, partitions)
         finish = partial(self._checkpoints.after_job, rdd)
@@ -83,6 +117,8 @@ class JobMethods:
         """Returns the results of partitions that finish in time; cancels the others."""
         engine = self._engine
         wanted = checked_partitions(rdd, None)
+        # Of the function's results, as objects of Java, and as numbers.
+        engine.skip_rdd_ids(3)
         work = engine.freezer.copy(rdd, task)
         with Uninterrupted():
             waiter = engine.submit(rdd, work, wanted, self._job_flags())
@@ -93,7 +129,7 @@ class JobMethods:
                 while waiter.results:
                     index, result = waiter.results.popleft()
                     with suppress(ResultLost):
-                        results[index] = engine.decode(result)
+                        results[index] = engine.read(result, only_row)
                 # Sums of floats depend on the order.
                 return dict(sorted(results.items()))
             finally:

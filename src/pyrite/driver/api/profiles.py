@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pyrite.driver.engine.engine import Engine
 from pyrite.errors import PySparkRuntimeError
 from pyrite.execute.closures import dumps
-from pyrite.ids import RddId
 from pyrite.profiler import Profiler, ProfilerCollector
+from pyrite.rdd.base import Lineage
 from pyrite.settings import Settings
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ class Profiles:
             self._profiler_collector = ProfilerCollector(kind, folder or None)
             self._engine.profile = self._new_profiler
 
-    def _new_profiler(self, rdd: RddId) -> bytes:
+    def _new_profiler(self, rdd: Lineage[Any]) -> bytes:
         collector = self._collector()
         profiler = collector.new_profiler(cast("SparkContext", self))
         pickled = dumps(profiler, f"the profiler {type(profiler).__name__}")
-        collector.add_profiler(rdd, profiler)
+        collector.add_profiler(rdd._id, profiler)
         return pickled
 
     def show_profiles(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from pyrite.blocks.codec import encode_all, frame_size
 from pyrite.driver.engine.engine import Engine
 from pyrite.errors import NotSupported
+from pyrite.ids import RddId
 from pyrite.interrupts import Uninterrupted
 from pyrite.rdd.rdd import RDD
 from pyrite.rdd.sets import unite
-from pyrite.rdd.sources import Files, Ranges, Slices, dealt_bounds
+from pyrite.rdd.sources import EachSplit, Files, Ranges, Slices, dealt_bounds
 
 if TYPE_CHECKING:
     from pyrite.context import SparkContext
@@ -28,6 +29,12 @@ class SourceMethods:
     """The part of a context that makes RDDs."""
 
     _engine: Engine
+
+    def _new_rdd_id(self) -> RddId:
+        return RddId(next(self._engine.rdd_ids))
+
+    def _skip_rdd_ids(self, count: int) -> None:
+        self._engine.skip_rdd_ids(count)
 
     @property
     def defaultParallelism(self) -> int:
@@ -73,6 +80,8 @@ class SourceMethods:
         if count < 1:
             raise ValueError(f"parallelize needs at least 1 slice, not {count}")
         if isinstance(c, range):
+            # PySpark numbers empty slices, and counts in a step of a pipeline.
+            self._skip_rdd_ids(1)
             return RDD(self._me(), Ranges(c, count))
         rows = c if isinstance(c, (list, tuple)) else list(c)
         encoded = [
@@ -83,7 +92,7 @@ class SourceMethods:
             return RDD(self._me(), Slices([b"".join(buffers) for buffers in encoded]))
         with Uninterrupted():
             refs = [self._engine.put(buffers) for buffers in encoded]
-            op = Slices([*refs])
+            op = Slices([(ref,) for ref in refs])
             # The rows live as long as an RDD can read them.
             self._engine.release_when_gone(op, refs)
         return RDD(self._me(), op)
@@ -111,10 +120,10 @@ class SourceMethods:
         ['one', 'two']
         """
         from pyrite.io.splits import text_splits
-        from pyrite.io.text import read_lines
+        from pyrite.io.text import line_rows, read_lines
 
         count = minPartitions or self.defaultMinPartitions
-        read = partial(read_lines, use_unicode=use_unicode)
+        read = line_rows if use_unicode else EachSplit(partial(read_lines, use_unicode=False))
         return self._files("textFile", name, partial(text_splits, min_partitions=count), read)
 
     def wholeTextFiles(
@@ -130,7 +139,7 @@ class SourceMethods:
         count = minPartitions or self.defaultMinPartitions
         read = partial(read_text, use_unicode=use_unicode)
         find = partial(whole_file_splits, min_partitions=count)
-        return self._files("wholeTextFiles", path, find, read)
+        return self._files("wholeTextFiles", path, find, EachSplit(read))
 
     def binaryFiles(
         self, path: str | PathLike[str], minPartitions: int | None = None
@@ -142,7 +151,7 @@ class SourceMethods:
         count = minPartitions or self.defaultMinPartitions
         parallelism = self.defaultParallelism
         find = partial(binary_file_splits, min_partitions=count, parallelism=parallelism)
-        return self._files("binaryFiles", path, find, read_binary)
+        return self._files("binaryFiles", path, find, EachSplit(read_binary), unseen=0)
 
     def binaryRecords(self, path: str | PathLike[str], recordLength: int) -> RDD[bytes]:
         """Records of a fixed length."""
@@ -151,7 +160,7 @@ class SourceMethods:
 
         find = partial(record_splits, record_length=recordLength)
         read = partial(read_records, record_length=recordLength)
-        return self._files("binaryRecords", path, find, read)
+        return self._files("binaryRecords", path, find, EachSplit(read))
 
     def pickleFile(self, name: str | PathLike[str], minPartitions: int | None = None) -> RDD[Any]:
         """Rows that `saveAsPickleFile` wrote."""
@@ -160,7 +169,7 @@ class SourceMethods:
 
         count = minPartitions or self.defaultMinPartitions
         return self._files(
-            "pickleFile", name, partial(pickle_splits, min_partitions=count), read_rows
+            "pickleFile", name, partial(pickle_splits, min_partitions=count), EachSplit(read_rows)
         )
 
     def _files(
@@ -168,12 +177,14 @@ class SourceMethods:
         kind: str,
         path: str | PathLike[str],
         find: Callable[[str], list[Any]],
-        read: Callable[[Any], Iterable[Any]],
+        read: Callable[[Sequence[Any]], Iterator[Any]],
+        unseen: int = 1,
     ) -> RDD[Any]:
         from pyrite.io.paths import address_of
 
         self._engine.check_usable()
         address = address_of(path)
+        self._skip_rdd_ids(unseen)
         return RDD(self._me(), Files(kind, partial(find, address), read)).setName(address)
 
     def sequenceFile(self, *args: Any, **kwargs: Any) -> NoReturn:

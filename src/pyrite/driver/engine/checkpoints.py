@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import weakref
@@ -11,14 +12,16 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from pyrite.blocks.codec import encode_all
 from pyrite.cluster.port import Joinable
-from pyrite.errors import JobCancelled, Refused
-from pyrite.execute.worker import Frames
+from pyrite.driver.engine.results import result_blocks
+from pyrite.errors import ContextStopped, JobCancelled, Refused
+from pyrite.ids import RddId
 from pyrite.interrupts import Uninterrupted
 from pyrite.io.uris import with_scheme
 from pyrite.probe import probe
-from pyrite.rdd.sources import Files, Slices
+from pyrite.rdd.functions import gather
+from pyrite.rdd.sources import EachSplit, Files, Slices
+from pyrite.schedule.events import CheckpointEnded
 
 if TYPE_CHECKING:
     from pyrite.context import SparkContext
@@ -28,8 +31,10 @@ if TYPE_CHECKING:
 class Checkpoint:
     """The state of one marked RDD."""
 
-    def __init__(self, local: bool) -> None:
+    def __init__(self, local: bool, forced: bool = False) -> None:
         self.local = local
+        # Whether it was asked for after the RDD was computed: then no job waits for it.
+        self.forced = forced
         self.folder: str | None = None
         self.thread: Joinable | None = None
         self.writer = 0
@@ -70,6 +75,44 @@ class Checkpoints:
             rdd.is_checkpointed = not local
             self.waiting.add(rdd)
 
+    def force(self, rdd: RDD[Any]) -> None:
+        """Starts to write a kept RDD now, in the background."""
+        if self.folder is None:
+            raise Refused("the checkpoint folder is not set: call sc.setCheckpointDir(folder)")
+        if not rdd.is_cached:
+            raise Refused(f"{rdd!r} is not kept: persist() it, so that its rows can be written")
+        with self.lock:
+            if rdd in self.marked:
+                return
+            self.marked[rdd] = Checkpoint(local=False, forced=True)
+        rdd.is_checkpointed = True
+        with Uninterrupted():
+            self._start(rdd)
+
+    def force_by_id(self, id: RddId) -> None:
+        """Starts to write an RDD that the scheduler has chosen; if it is written, or is being
+        written, the scheduler hears of it."""
+        rdd: Any = self.context._engine.stages.kept.get(id)
+        found = None if rdd is None else self.marked.get(rdd)
+        if rdd is None or not rdd.is_cached:
+            probe("an RDD is forgotten before its checkpoint begins")
+            self.context._engine.post(CheckpointEnded(id, False, "it is no longer kept"))
+        elif found is None:
+            try:
+                self.force(rdd)
+            except Refused as error:
+                # Another thread unpersisted it meanwhile; the driver's loop must not end.
+                self.context._engine.post(CheckpointEnded(id, False, str(error)))
+        elif found.local:
+            self.context._engine.post(CheckpointEnded(id, False, "its lineage is cut", False))
+        elif found.done:
+            self.context._engine.post(CheckpointEnded(id, True))
+        elif self._take(rdd):
+            found.forced = True
+            self._start(rdd)
+        elif not found.forced and rdd not in self.writing:
+            self.context._engine.post(CheckpointEnded(id, False, "its checkpoint failed", False))
+
     def is_local(self, rdd: RDD[Any]) -> bool:
         found = self.marked.get(rdd)
         return found is not None and found.local
@@ -88,6 +131,8 @@ class Checkpoints:
         """Returns the RDD's checkpoint, after waiting for a write under way."""
         found = self.marked.get(rdd)
         own = found is not None and found.writer == threading.get_ident()
+        if found is not None and found.forced:
+            return found
         if found is not None and found.thread is not None and not own:
             found.thread.join()
             if found.error is not None:
@@ -130,6 +175,8 @@ class Checkpoints:
                 self.waiting.add(rdd)
                 raise
             return
+        if not found.forced:
+            self.context._skip_rdd_ids(1)
         work = partial(self._write, rdd, found, self._write_folder)
         properties, _ = self.context._flags.copy()
         # Cancelling a group's jobs must not cancel the checkpoint.
@@ -141,18 +188,36 @@ class Checkpoints:
             self.context._flags.counted = False
             try:
                 work()
-            except JobCancelled:
+                self._end(rdd, found, None)
+            except JobCancelled as error:
                 probe("a checkpoint is cancelled")
                 self.waiting.add(rdd)
+                self._end(rdd, found, error)
             except BaseException as error:
+                if found.forced:
+                    self.waiting.add(rdd)
+                    self._end(rdd, found, error)
+                    return
                 # Without its traceback, which would keep the RDD and its checkpoint alive.
                 found.error = copy(error)
+                # The scheduler may count on it.
+                self._end(rdd, found, error)
             finally:
                 self.writing.discard(rdd)
 
-        self.writing.add(rdd)
+        if not found.forced:
+            self.writing.add(rdd)
         # Other threads join it as soon as it is set.
         found.thread = self.context._engine.threads.start(run, f"checkpoint-{rdd.id()}")
+
+    def _end(self, rdd: RDD[Any], found: Checkpoint, error: BaseException | None) -> None:
+        """Tells the scheduler of the end of a write."""
+        reason = "" if error is None else f"{type(error).__name__}: {error}"
+        if found.forced and error is not None and not isinstance(error, ContextStopped):
+            message = "the checkpoint of %s failed and is tried again after a job that reads it: %s"
+            # A handler may hold what is logged, which must not hold the RDD.
+            logging.getLogger("pyrite").warning(message, repr(rdd), reason)
+        self.context._engine.post(CheckpointEnded(rdd._id, error is None, reason))
 
     def finish(self) -> None:
         """Waits for all writes under way."""
@@ -176,18 +241,19 @@ class Checkpoints:
 
         assert self.folder is not None
         folder = f"{self.folder}/rdd-{rdd.id()}"
-        rdd._save(folder, write_rows_of_checkpoint)
+        rdd._save(folder, write_rows_of_checkpoint, unseen=0)
         found.folder = folder
         names = [part_name(index) for index in range(rdd.getNumPartitions())]
         parts = [[whole_split(f"{folder}/{name}")] for name in names]
-        return Files("checkpoint", lambda: parts, read_rows)
+        return Files("checkpoint", lambda: parts, EachSplit(read_rows))
 
     def _write_local(self, rdd: RDD[Any], found: Checkpoint) -> Slices:
         engine = self.context._engine
         parts = range(rdd.getNumPartitions())
-        refs = engine.run_blocks(rdd, encode_partition, parts, self.context._job_flags())
+        slices = engine.run_encoded(rdd, gather, parts, self.context._job_flags())
+        refs = [ref for each in slices for ref in result_blocks(each)]
         engine.release_when_gone(rdd, refs)
-        return Slices(list(refs))
+        return Slices(slices)
 
 
 def write_rows_of_checkpoint(path: str, rows: Iterator[Any]) -> None:
@@ -196,18 +262,14 @@ def write_rows_of_checkpoint(path: str, rows: Iterator[Any]) -> None:
     write_rows(path, rows)
 
 
-def encode_partition(index: int, rows: Iterator[Any]) -> Frames:
-    return Frames(encode_all(rows))
-
-
 def lineage_of(rdd: RDD[Any]) -> Iterator[RDD[Any]]:
     """The RDD and all its ancestors, each once."""
-    seen = {rdd.id()}
+    seen = {rdd}
     pending: list[Any] = [rdd]
     while pending:
         current = pending.pop()
         yield current
         for dependency in current.dependencies:
-            if dependency.rdd.id() not in seen:
-                seen.add(dependency.rdd.id())
+            if dependency.rdd not in seen:
+                seen.add(dependency.rdd)
                 pending.append(dependency.rdd)

@@ -5,24 +5,43 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
+import shlex
 import threading
-import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pyrite import accumulators
-from pyrite.blocks.codec import CorruptBlock, decode, frame_size
+from pyrite.blocks.codec import frame_size
 from pyrite.cluster.port import Cluster, drive
 from pyrite.driver.api.flags import JobFlags
 from pyrite.driver.engine.freezer import Freezer
-from pyrite.driver.engine.jobwaiters import JobWaiters, Result, Waiter
+from pyrite.driver.engine.jobwaiters import JobWaiters, Waiter
+from pyrite.driver.engine.knownstages import KnownStages
+from pyrite.driver.engine.namespaces import Namespaces
+from pyrite.driver.engine.results import (
+    Read,
+    Result,
+    ResultBatches,
+    ResultLost,
+    only_row,
+    result_blocks,
+    result_bytes,
+)
 from pyrite.driver.log.journal import Journal
-from pyrite.errors import ClusterError, ContextStopped, EngineError, TaskFailed, UserError
+from pyrite.errors import (
+    ClusterError,
+    ContextStopped,
+    EngineError,
+    ExecutorDied,
+    TaskFailed,
+    UserError,
+)
 from pyrite.execute.keeper import KeepPlan
-from pyrite.execute.worker import Header, MapWork
+from pyrite.execute.worker import MapWork
 from pyrite.ids import BlockRef, JobId, NodeId, RddId, ShuffleId, StageId
 from pyrite.interrupts import Interruptible, Uninterrupted
 from pyrite.memory import MemoryReport
+from pyrite.place.collectionreport import CollectionReport
 from pyrite.plan.program import Program
 from pyrite.plan.stages import Cut, StageCutter, StageSpec, stale_stages
 from pyrite.probe import probe
@@ -34,6 +53,7 @@ from pyrite.rdd.partitioner import Router
 from pyrite.schedule.events import (
     BlocksReleased,
     CancelRequested,
+    CollectionsAsked,
     Event,
     JobSubmitted,
     MemoryAsked,
@@ -51,25 +71,24 @@ LOST_RESULTS = 8
 Task = Callable[[int, Iterator[Any]], Any]
 
 
-class ResultLost(ClusterError):
-    """A task's result was lost with its node before the driver read it."""
-
-
 class Engine:
     """Runs jobs; callable from any thread of the process that made it."""
 
     def __init__(
         self,
         scheduler: Scheduler,
-        make_cluster: Callable[[Engine], Cluster],
+        cluster: Cluster,
+        stages: KnownStages,
+        story: Story,
+        journal: Journal | None,
         max_result_bytes: int,
+        replay_file: str | None = None,
     ) -> None:
         self.scheduler = scheduler
         self.max_result_bytes = max_result_bytes
-        self.story = Story()
-        self.journal: Journal | None = None
-        # Persisted RDDs, while the program refers to them.
-        self.kept: weakref.WeakValueDictionary[RddId, Lineage[Any]] = weakref.WeakValueDictionary()
+        self.story = story
+        self.journal = journal
+        self.stages = stages
         self.rdd_ids = itertools.count()
         self.shuffle_ids = itertools.count()
         self.stage_ids = itertools.count()
@@ -77,19 +96,21 @@ class Engine:
         self.question_ids = itertools.count()
         self.cutter = StageCutter(lambda: StageId(next(self.stage_ids)), self._prepare)
         self.freezer = Freezer()
-        self.map_stages: weakref.WeakValueDictionary[StageId, Cut] = weakref.WeakValueDictionary()
+        self.namespaces = Namespaces(self.post)
+        # One thread at a time removes a node: the last one stays.
+        self.removing = threading.Lock()
         # Old lineages of checkpointed RDDs, which running jobs may still need.
         self.replaced: list[Any] = []
-        self.result_stages: dict[StageId, tuple[StageSpec, Program]] = {}
-        self.flags: dict[JobId, JobFlags] = {}
         # Makes the profiler of a stage that ends with an RDD, where tasks are profiled.
-        self.profile: Callable[[RddId], bytes | None] = lambda rdd: None
+        self.profile: Callable[[Lineage[Any]], bytes | None] = no_profile
+        # The story that tasks can be run again from, where it holds their functions.
+        self.replay_file = replay_file
         self.pid = os.getpid()
         self.stopped = False
         self.broken = False
         self.lost: ClusterError | UserError | None = None
-        self.cluster = make_cluster(self)
-        self.threads = self.cluster.threads
+        self.cluster = cluster
+        self.threads = cluster.threads
         self.waiters = JobWaiters(self.threads, self._settle)
         self.loop_thread = 0
         self.loop = self.threads.start(self._loop, "pyrite-driver")
@@ -115,11 +136,6 @@ class Engine:
             self.waiters.fail_all(ContextStopped("the context was stopped while the job ran"))
         finally:
             self.cluster.refuse()
-
-    def keep_journal(self, journal: Journal) -> None:
-        """Writes the journal from now on, and removes it at the end."""
-        self.journal = journal
-        self.story.listeners.append(journal.record)
 
     def stop(self) -> None:
         """Ends all jobs and processes."""
@@ -154,42 +170,25 @@ class Engine:
                 "can't go on: stop() it and make a new one"
             )
 
-    # The source of stages for executors (called by the loop's thread)
+    def skip_rdd_ids(self, count: int) -> None:
+        """Leaves out the ids of RDDs that PySpark makes here, and Pyrite does not."""
+        for _ in range(count):
+            next(self.rdd_ids)
 
-    def program(self, stage: StageId) -> Program:
-        found = self.result_stages.get(stage)
-        return self.map_stages[stage].program if found is None else found[1]
-
-    def header(self, stage: StageId, job: JobId) -> bytes:
-        spec = self.find_stage(stage)
-        assert spec is not None
-        flags = self.flags[job]
-        # Copied first: other threads persist RDDs meanwhile.
-        kept = [rdd for each in self.kept.valuerefs() if (rdd := each()) is not None]
-        plans = {rdd._id: rdd._plan for rdd in kept if rdd._id in spec.shape.rdds}
-        shared = flags.properties, flags.python_paths, spec.partitions, spec.barrier
-        return pickle.dumps(Header(plans, *shared, self.program(stage).profiler))
-
-    def find_stage(self, stage: StageId) -> StageSpec | None:
-        """Returns a stage that runs, or whose shuffle is still known."""
-        found = self.result_stages.get(stage)
-        if found is not None:
-            return found[0]
-        cut = self.map_stages.get(stage)
-        return None if cut is None else cut.stage
+    # Stages
 
     def _prepare(self, stage: StageSpec, program: Program, dependency: ShuffleDependency) -> Cut:
         require_broadcasts(program)
-        program.profiler = self.profile(dependency.rdd._id)
+        program.profiler = self.profile(dependency.rdd)
         cut = Cut(stage, program)
-        self.map_stages[stage.id] = cut
+        self.stages.map_stages[stage.id] = cut
         self._retire(dependency.cut)
         return cut
 
     def replace(self, rdd: Lineage[Any], op: Op) -> None:
         """Has the RDD read its checkpoint from now on; its parents may be freed."""
         with self.freezer.lock:
-            cuts = list(self.map_stages.values())
+            cuts = list(self.stages.map_stages.values())
             stale = stale_stages([cut.stage for cut in cuts], rdd._id)
             for cut in cuts:
                 cut.stale = cut.stale or cut.stage.id in stale
@@ -197,7 +196,7 @@ class Engine:
             self.freezer.replace(rdd, op)
 
     def _retire(self, old: Any) -> None:
-        if old is not None and self.result_stages:
+        if old is not None and self.stages.result_stages:
             self.replaced.append(old)
 
     # Jobs
@@ -212,10 +211,10 @@ class Engine:
             with Interruptible():
                 stage, program = self.cutter.result_stage(rdd, frozen)
                 require_broadcasts(program)
-                program.profiler = self.profile(rdd._id)
-            self.result_stages[stage.id] = stage, program
+                program.profiler = self.profile(rdd)
+            self.stages.result_stages[stage.id] = stage, program
         job = JobId(next(self.job_ids))
-        self.flags[job] = flags
+        self.stages.flags[job] = flags
         waiter = Waiter(job, stage.id, flags.counted, self.threads)
         self.waiters.open(waiter)
         self.cluster.post(JobSubmitted(flags.spec(job, stage, partitions)))
@@ -238,15 +237,20 @@ class Engine:
 
     def _settle(self, waiter: Waiter) -> None:
         """Forgets a job that has ended and was given up by its thread."""
-        self.release([ref for _, ref in waiter.results if isinstance(ref, BlockRef)])
+        self.release([ref for _, result in waiter.results for ref in result_blocks(result)])
         self.waiters.close(waiter.job)
-        self.result_stages.pop(waiter.stage, None)
-        if not self.result_stages:
+        self.stages.result_stages.pop(waiter.stage, None)
+        if not self.stages.result_stages:
             self.replaced.clear()
-        self.flags.pop(waiter.job, None)
+        self.stages.flags.pop(waiter.job, None)
 
     def run(
-        self, rdd: Lineage[Any], frozen: Frozen, partitions: Sequence[int], flags: JobFlags
+        self,
+        rdd: Lineage[Any],
+        frozen: Frozen,
+        partitions: Sequence[int],
+        flags: JobFlags,
+        read: Read = only_row,
     ) -> list[Any]:
         """Runs a job; returns its results in the order of the requested partitions."""
         found: dict[int, Any] = {}
@@ -259,7 +263,7 @@ class Engine:
                     self.finish(waiter)
                     for index, result in self._drain(waiter):
                         try:
-                            found[index] = self.decode(result)
+                            found[index] = self.read(result, read)
                         except ResultLost:
                             if last:
                                 raise
@@ -273,17 +277,17 @@ class Engine:
             flags = flags._replace(counted=False)
         return [found[index] for index in partitions]
 
-    def run_blocks(
+    def run_encoded(
         self, rdd: Lineage[Any], task: Task, partitions: Sequence[int], flags: JobFlags
-    ) -> list[BlockRef]:
-        """Runs a job whose results stay in the pool; the uninterrupted caller owns their blocks."""
+    ) -> list[bytes | tuple[BlockRef, ...]]:
+        """Runs a job whose results stay encoded; the uninterrupted caller owns their blocks."""
         waiter = self.submit(rdd, self.freezer.copy(rdd, task), partitions, flags)
         try:
             waiter.wait()
             self.finish(waiter)
             found = dict(waiter.results)
             waiter.results.clear()
-            return [ref for index in partitions if isinstance(ref := found[index], BlockRef)]
+            return [result for index in partitions if (result := found[index]) is not None]
         finally:
             self.end(waiter)
 
@@ -303,50 +307,45 @@ class Engine:
             accumulators.apply_updates(pickle.loads(updates))
         waiter.updates.clear()
         if waiter.error is not None:
-            raise with_original(waiter.error)
+            raise with_cure(with_original(waiter.error), self.replay_file)
 
-    def decode(self, result: Result) -> Any:
-        """Decodes a task's result; frees its block, if it has one."""
-        if isinstance(result, BlockRef):
-            try:
-                data = self._copied(result)
-            finally:
-                self.release([result])
-        else:
-            assert result is not None
-            data = memoryview(bytearray(result))
+    def read(self, result: Result, read: Read) -> Any:
+        """Decodes a task's result; frees its blocks."""
+        batches = self.batches(result)
         try:
-            with Interruptible():
-                return decode(data)[0]
-        except CorruptBlock as error:
-            raise ResultLost(f"a task's result is corrupt: {error}") from error
-        except MemoryError:
-            raise
-        except Exception as error:
-            raise UserError(
-                f"a task's result can't be unpickled in the driver: {type(error).__name__}: "
-                f"{error}; return plain data, or objects whose class loads here too"
-            ) from error
+            return read(batches)
+        finally:
+            batches.close()
 
-    def _copied(self, ref: BlockRef) -> memoryview:
-        """Copies a block's bytes: the user may write to arrays in them, and the block can be
-        freed."""
+    def batches(self, result: Result) -> ResultBatches:
+        """Returns the rows of a task's result; the caller closes it."""
+        return ResultBatches(result, self._open_block, self.release)
+
+    def _open_block(self, ref: BlockRef) -> memoryview:
         try:
-            return memoryview(bytearray(self.cluster.read(ref)))
-        except OSError as error:
+            return self.cluster.read(ref)
+        except OSError:
             self.check_usable()
-            raise ResultLost(f"a task's result can't be read any more: {error}") from error
+            raise
 
     # Memory
 
     def memory(self) -> MemoryReport:
         """Returns what is in the pools now."""
+        return cast(MemoryReport, self._ask(MemoryAsked))
+
+    def collections(self) -> tuple[CollectionReport, ...]:
+        """Returns the collections as they are now."""
+        return cast(tuple[CollectionReport, ...], self._ask(CollectionsAsked))
+
+    def _ask(self, question: Callable[[int], Event]) -> object:
+        """Asks the scheduler, and waits for its answer."""
         self.check_usable()
         with Uninterrupted():
             number = next(self.question_ids)
-            question = self.waiters.ask(number)
-            self.post(MemoryAsked(number))
-            return self.waiters.wait_for(question)
+            answer = self.waiters.ask(number)
+            self.post(question(number))
+            return self.waiters.wait_for(answer)
 
     def add_node(self, pool_bytes: int) -> NodeId:
         """Adds a storage-only node."""
@@ -354,13 +353,20 @@ class Engine:
         with Uninterrupted():
             return self.cluster.add_node(pool_bytes)
 
-    def remove_node(self, node: NodeId) -> None:
-        """Removes a storage-only node once its blocks have been moved."""
-        known = [each.node for each in self.memory().nodes if each.storage_only]
+    def remove_node(self, node: NodeId, storage_only: bool = False) -> None:
+        """Removes a node once its tasks have ended and its blocks have been moved."""
+        with self.removing:
+            self._remove_node(node, storage_only)
+
+    def _remove_node(self, node: NodeId, storage_only: bool) -> None:
+        nodes = self.memory().nodes[1:]
+        known = [each.node for each in nodes if each.storage_only or not storage_only]
+        what = "storage-only node" if storage_only else "node that can be removed"
         if node not in known:
-            raise UserError(
-                f"{node!r} is no storage-only node: there are {', '.join(known) or 'none'}"
-            )
+            raise UserError(f"{node!r} is no {what}: there are {', '.join(known) or 'none'}")
+        hosts = [each.node for each in nodes if not each.storage_only and not each.leaves]
+        if hosts == [node]:
+            raise UserError(f"{node!r} is the last node that runs tasks: stop the context instead")
         self.post(NodeLeaves(node))
 
     # Blocks, shuffles and kept RDDs
@@ -394,14 +400,14 @@ class Engine:
     def persist(self, rdd: Lineage[Any], plan: KeepPlan) -> None:
         with Uninterrupted():
             rdd._plan = plan
-            if rdd._id not in self.kept:
-                self.kept[rdd._id] = rdd
+            if rdd._id not in self.stages.kept:
+                self.stages.kept[rdd._id] = rdd
                 self.forget_when_gone(rdd, RddForgotten(rdd._id))
-            self.post(RddPersisted(rdd._id))
+            self.post(RddPersisted(rdd._id, rdd._namespace_id, str(plan.level)))
 
     def unpersist(self, rdd: RddId) -> None:
         with Uninterrupted():
-            if self.kept.pop(rdd, None) is not None:
+            if self.stages.kept.pop(rdd, None) is not None:
                 self.post(RddForgotten(rdd))
 
     def forget_when_gone(self, owner: Any, event: Event) -> Callable[[], None]:
@@ -413,14 +419,22 @@ class Engine:
         return self.forget_when_gone(owner, BlocksReleased(tuple(refs)))
 
 
+def no_profile(rdd: Lineage[Any]) -> bytes | None:
+    return None
+
+
 def require_broadcasts(program: Program) -> None:
     """Refuses a program whose functions captured a destroyed broadcast."""
     for broadcast in program.broadcasts:
         broadcast._require_usable()
 
 
-def result_bytes(result: Result) -> int:
-    return result.length if isinstance(result, BlockRef) else len(result or b"")
+def with_cure(error: Exception, replay_file: str | None) -> Exception:
+    """Adds the command that runs a failed task again, where a story has its functions."""
+    if isinstance(error, TaskFailed | ExecutorDied) and replay_file is not None:
+        command = f"pyrite replay {shlex.quote(replay_file)} --task {error.stage}/{error.partition}"
+        error.args = (f"{error}\nRun it again here under a debugger: {command}",)
+    return error
 
 
 def with_original(error: Exception) -> Exception:

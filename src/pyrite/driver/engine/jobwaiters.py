@@ -9,17 +9,21 @@ from copy import copy
 
 from pyrite.cluster.port import Threads
 from pyrite.cluster.waitqueue import WaitQueue
-from pyrite.ids import BlockRef, JobId, StageId
+from pyrite.driver.engine.results import Result
+from pyrite.ids import JobId, RddId, StageId
 from pyrite.memory import MemoryReport
+from pyrite.place.collectionreport import CollectionReport
 from pyrite.schedule.commands import (
     CountAccumulators,
     DeliverResult,
     FinishJob,
     ForDesk,
+    TellCollections,
     TellMemory,
+    WriteCheckpoints,
 )
 
-Result = bytes | BlockRef | None
+Report = MemoryReport | tuple[CollectionReport, ...]
 
 
 class Waiter:
@@ -49,13 +53,13 @@ class Waiter:
 
 
 class Question:
-    """A thread's request for a report of the pools."""
+    """A thread's request for a report of the pools, or of the collections."""
 
     def __init__(self) -> None:
-        self.answer: MemoryReport | Exception | None = None
+        self.answer: Report | Exception | None = None
         self.changed = WaitQueue()
 
-    def give(self, answer: MemoryReport | Exception) -> None:
+    def give(self, answer: Report | Exception) -> None:
         self.answer = answer
         self.changed.wake_all()
 
@@ -71,6 +75,8 @@ class JobWaiters:
         self.by_job: dict[JobId, Waiter] = {}
         self.questions: dict[int, Question] = {}
         self.end: Exception | None = None
+        # Starts to write a kept RDD.
+        self.write_checkpoint: Callable[[RddId], None] = lambda rdd: None
 
     def open(self, waiter: Waiter) -> None:
         self.by_job[waiter.job] = waiter
@@ -109,7 +115,7 @@ class JobWaiters:
             question.give(self.end)
         return question
 
-    def wait_for(self, question: Question) -> MemoryReport:
+    def wait_for(self, question: Question) -> Report:
         """Waits for the answer."""
         self.threads.wait(question.changed, lambda: question.answer is not None)
         assert question.answer is not None
@@ -118,10 +124,14 @@ class JobWaiters:
         return question.answer
 
     def perform(self, command: ForDesk) -> None:
-        if isinstance(command, TellMemory):
+        if isinstance(command, TellMemory | TellCollections):
             question = self.questions.pop(command.question, None)
             if question is not None:
                 question.give(command.report)
+            return
+        if isinstance(command, WriteCheckpoints):
+            for rdd in command.rdds:
+                self.write_checkpoint(rdd)
             return
         waiter = self.by_job.get(command.job)
         if waiter is None:
