@@ -12,12 +12,14 @@ from pathlib import Path
 PATIENCE_S = 60.0
 
 
-def wait_until(condition: Callable[[], object], what: str = "the condition") -> None:
+def wait_until(
+    condition: Callable[[], object], what: str = "the condition", patience_s: float = PATIENCE_S
+) -> None:
     """Waits for a condition, and fails where it never comes true."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {PATIENCE_S:.0f} s in vain for {what}")
+            raise TimeoutError(f"waited {patience_s:.0f} s in vain for {what}")
         time.sleep(0.005)
 
 

@@ -510,3 +510,15 @@ def test_an_engine_that_fails_can_be_stopped(start: Start, monkeypatch: pytest.M
     assert not any(map(os.path.exists, folders))
     assert SparkContext._active_spark_context is None
     assert sys.exc_info() == (None, None, None)
+
+
+def test_contexts_of_the_same_millisecond_have_ids_of_their_own(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.time", lambda: 1234.567)
+    ids = []
+    for _ in range(2):
+        sc = start("local[1]")
+        ids.append(sc.applicationId)
+        sc.stop()
+    assert all(id.startswith("local-1234567-") for id in ids) and ids[0] != ids[1]

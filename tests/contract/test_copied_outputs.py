@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 from marks import Marks, wait_until
+from nodeprocesses import PARTS, node_pid
 from test_deaths import wait_for_executors
 from test_local_cluster import agree, nodes_of
 
 from pyrite import RDD, SparkContext
-from pyrite.cluster.local.cluster import send_signal
+from pyrite.cluster.node.kin import send_signal
 from pyrite.schedule.outputs import ShuffleOutputs
 
 Start = Callable[..., SparkContext]
@@ -75,7 +76,7 @@ class Bench:
         node = nodes_of(self.sc)[name]
         links = list(self.sc._engine.cluster.by_id.values())  # type: ignore[attr-defined]
         pids = [each.pid for each in links if each.node == name and each.pid is not None]
-        for pid in (*pids, node.fork_server.process.pid, node.server.process.pid):
+        for pid in (*pids, *(node_pid(self.sc, name, part) for part in PARTS)):
             # With the first of them the driver may have ended the others.
             send_signal(pid, signal.SIGKILL)
         wait_until(lambda: nodes_of(self.sc).get(name) is not node, "the node's loss")

@@ -44,7 +44,7 @@ def press_twice(program: str, seed: int, rounds: int) -> None:
 
 @pytest.mark.timeout(0 if ROUNDS else 300)
 @pytest.mark.parametrize(
-    ("master", "processes", "share"), [("local[2]", 3, 1.0), ("local-cluster[2,1,512]", 7, 0.2)]
+    ("master", "processes", "share"), [("local[2]", 3, 1.0), ("local-cluster[2,1,512]", 9, 0.2)]
 )
 def test_two_keys_at_any_moment(tmp_path: Path, master: str, processes: int, share: float) -> None:
     seed = Random().randrange(10**6) if ROUNDS else 20
@@ -64,5 +64,5 @@ def test_in_the_simulator_threads_keep_their_turns(no_context: None, presses: in
         with pytest.raises(KeyboardInterrupt):
             sc.parallelize(range(100), 100).map(work).collect()
         assert sc.statusTracker().getActiveJobsIds() == []
-        assert not sc._engine.waiters.by_job and not sc._engine.result_stages
+        assert not sc._engine.waiters.by_job and not sc._engine.stages.result_stages
         assert sc.parallelize(range(4), 2).map(lambda x: x).sum() == 6

@@ -47,9 +47,9 @@ class Background:
 
 def stages_run(sc: SparkContext, action: Callable[[], Any]) -> int:
     """How many stages launch tasks for an action."""
-    before = {stage.id for stage in sc._tally.stages()}
+    before = {stage.id for stage in sc._progress.stages()}
     action()
-    return len({stage.id for stage in sc._tally.stages()} - before)
+    return len({stage.id for stage in sc._progress.stages()} - before)
 
 
 def marking(marks: Marks, index: int, rows: Any) -> Any:
@@ -444,7 +444,7 @@ def test_ctrl_c_while_the_job_is_submitted(
     with pytest.raises(KeyboardInterrupt):
         sc.parallelize(range(2), 2).foreach(work)
     assert sc.statusTracker().getActiveJobsIds() == []
-    assert not sc._engine.waiters.by_job and not sc._engine.flags
+    assert not sc._engine.waiters.by_job and not sc._engine.stages.flags
     assert sc.parallelize(range(4), 2).map(lambda x: x).sum() == 6
 
 

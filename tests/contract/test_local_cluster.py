@@ -9,12 +9,16 @@ from operator import add
 from threading import Event, Thread
 from typing import Any
 
+import psutil
 import pytest
 from checked import check_scheduler
 from marks import wait_until
+from nodeprocesses import PARTS, node_pid
 
 from pyrite import RDD, SparkContext, StorageLevel
-from pyrite.errors import UserError
+from pyrite.cluster.node import meeting
+from pyrite.cluster.real import nodes
+from pyrite.errors import ClusterError, UserError
 from pyrite.remote.protocol import is_segment
 
 Start = Callable[..., SparkContext]
@@ -54,15 +58,14 @@ def test_shuffles_broadcasts_and_large_results_cross_nodes(start: Start) -> None
     assert kept.sum() == kept.coalesce(1).sum() == sum(range(20_000))
 
 
-@pytest.mark.parametrize("part", ["fork server", "server"])
+@pytest.mark.parametrize("part", PARTS)
 def test_a_node_that_dies_loses_its_blocks_only(start: Start, part: str) -> None:
     sc = start(MASTER)
     pairs = sc.range(1000, numSlices=6).map(lambda x: (x % 7, x)).persist(StorageLevel.OFF_HEAP)
     grouped = pairs.groupByKey(4).mapValues(sum)
     expected = sorted(grouped.collect())
     node = nodes_of(sc)["node-1"]
-    process = node.fork_server.process if part == "fork server" else node.server.process
-    os.kill(process.pid, signal.SIGKILL)
+    os.kill(node_pid(sc, "node-1", part), signal.SIGKILL)
     assert sorted(grouped.collect()) == expected
     assert pairs.count() == 1000
     wait_until(lambda: nodes_of(sc).get("node-1") not in (None, node), "the node's return")
@@ -74,9 +77,10 @@ def test_a_node_that_dies_leaves_the_others_folders_alone(start: Start) -> None:
     table = sc.broadcast(bytes(1 << 20))
     assert counts(sc) == EXPECTED
     lost, *others = nodes_of(sc)["node-1"], nodes_of(sc)["driver"], nodes_of(sc)["storage-0"]
-    fork_server = lost.fork_server.process
-    os.kill(lost.server.process.pid, signal.SIGKILL)
-    wait_until(lambda: fork_server.poll() is not None, "the end of its fork server")
+    agent = psutil.Process(node_pid(sc, "node-1", "agent"))
+    os.kill(node_pid(sc, "node-1", "server"), signal.SIGKILL)
+    wait_until(lambda: not agent.is_running(), "the end of its agent")
+    wait_until(lambda: not os.path.exists(lost.folders.memory), "the end of its folders")
     for node in others:
         assert os.path.isdir(node.folders.memory) and os.path.isdir(node.folders.disk)
     assert sc.range(8, numSlices=8).map(lambda x: len(table.value)).collect() == [1 << 20] * 8
@@ -89,7 +93,7 @@ def test_the_second_copy_of_live_rows_lies_on_another_node(start: Start) -> None
     kept = rows.persist(StorageLevel.MEMORY_ONLY_2)
     assert kept.sum() == sum(range(1000))
     assert all(node.borrowed_bytes + node.lent_bytes for node in sc.memory().nodes[1:])
-    os.kill(nodes_of(sc)["node-1"].fork_server.process.pid, signal.SIGKILL)
+    os.kill(node_pid(sc, "node-1", "agent"), signal.SIGKILL)
     assert kept.sum() == sum(range(1000))
     assert computed.value == 1000
 
@@ -98,10 +102,12 @@ def test_folders_and_processes_go_with_the_context(start: Start) -> None:
     sc = start(MASTER)
     assert counts(sc) == EXPECTED
     nodes = list(nodes_of(sc).values())
+    pids = [node_pid(sc, name, part) for name in ("node-0", "node-1") for part in PARTS]
+    pids.append(node_pid(sc, "driver", "server"))
     sc.stop()
     for node in nodes:
         assert not os.path.exists(node.folders.memory) and not os.path.exists(node.folders.disk)
-        assert node.server.process.poll() is not None
+    assert not any(map(psutil.pid_exists, pids))
 
 
 def test_nothing_is_left_of_a_driver_that_was_killed() -> None:
@@ -132,13 +138,22 @@ MIB = 1 << 20
 def agree(sc: SparkContext) -> None:
     """What lies in the nodes' memory is what the ledger says, and no more than fits."""
     wait_until(lambda: in_memory(sc) == in_ledger(sc), "files as in the ledger")
-    for node in sc.memory().nodes:
-        folder = nodes_of(sc)[node.node].folders.memory
-        names = [name for name in os.listdir(folder) if is_segment(name.encode())]
-        sizes = [os.path.getsize(os.path.join(folder, name)) for name in names]
-        assert sum(sizes) == node.used_bytes <= node.size_bytes
-        assert sum(node.rdds.values()) <= node.used_bytes
+    # Agents remove segments after the ledger has forgotten them.
+    wait_until(lambda: sizes_agree(sc), "sizes as in the ledger")
     check_scheduler(sc._engine)
+
+
+def sizes_agree(sc: SparkContext) -> bool:
+    nodes = sc.memory().nodes
+    for node in nodes:
+        assert sum(node.rdds.values()) <= node.used_bytes <= node.size_bytes
+    return all(bytes_on(sc, node.node) == node.used_bytes for node in nodes)
+
+
+def bytes_on(sc: SparkContext, node: str) -> int:
+    folder = nodes_of(sc)[node].folders.memory
+    with os.scandir(folder) as entries:
+        return sum(each.stat().st_size for each in entries if is_segment(each.name.encode()))
 
 
 def in_memory(sc: SparkContext) -> set[tuple[str, str]]:
@@ -197,7 +212,7 @@ class TestOnePool:
         node = nodes_of(sc)["storage-0"]
         wait_until(lambda: len(sc._engine.scheduler.fleet) == 2, "two executors")
         executors = [each.id for each in sc._engine.scheduler.fleet]
-        os.kill(node.server.process.pid, signal.SIGKILL)
+        os.kill(node_pid(sc, "storage-0", "server"), signal.SIGKILL)
         assert total(rdd) == 4 * sum(range(24))
         wait_until(lambda: nodes_of(sc).get("storage-0") not in (None, node), "its return")
         assert total(rdd) == 4 * sum(range(24))
@@ -306,3 +321,35 @@ def look_at(array: Any) -> tuple[bool, str, bool]:
             if first <= address < last:
                 return array.flags.writeable, line.split()[-1], int(array[-1]) == MIB - 1
     raise AssertionError("its bytes lie nowhere")
+
+
+def test_a_node_that_is_asked_to_leave_loses_nothing(start: Start) -> None:
+    sc = start("local-cluster[3,1,512m]")
+    computed = sc.accumulator(0)
+    pairs = sc.range(1000, numSlices=6).map(lambda x: computed.add(1) or (x % 7, 1))
+    summed = pairs.reduceByKey(add, 4)
+    kept = sc.range(1000, numSlices=6).persist(StorageLevel.OFF_HEAP)
+    assert sorted(summed.collect()) == EXPECTED and kept.sum() == sum(range(1000))
+    sc.removeNode("node-1")
+    wait_until(lambda: "node-1" not in nodes_of(sc), "its end")
+    assert sorted(summed.collect()) == EXPECTED and kept.sum() == sum(range(1000))
+    assert computed.value == 1000 and sc.memory().hits.recomputed == 0
+    sc.removeNode("node-0")
+    wait_until(lambda: "node-0" not in nodes_of(sc), "its end")
+    with pytest.raises(UserError, match="the last node that runs tasks"):
+        sc.removeNode("node-2")
+    assert sorted(summed.collect()) == EXPECTED
+
+
+def test_a_node_of_other_versions_is_named_with_both(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The driver's, as if it had been installed elsewhere.
+    other = b"Python 3.1, Pyrite 0.0.1, protocol 0".ljust(meeting.VERSIONS_BYTES)
+    for module in (meeting, nodes):
+        monkeypatch.setattr(module, "own_versions", lambda: other)
+    said = r"node-0 has Python 3\.\d\d, Pyrite .*, and the driver has Python 3\.1, Pyrite 0\.0\.1"
+    with pytest.raises(ClusterError, match=said) as raised:
+        start("local-cluster[1,1,512m]")
+    assert "install the same versions on all nodes" in str(raised.value)
+    assert "\n" not in str(raised.value)

@@ -29,7 +29,9 @@ def map_outputs(sc: SparkContext) -> list[BlockRef]:
 
 
 def kept_blocks(sc: SparkContext, rdd: Any) -> dict[int, BlockRef]:
-    return dict(sc._engine.scheduler.storage.kept._blocks[RddId(rdd.id())])
+    """Where the partitions lie, none of which is so large that it has several blocks."""
+    kept = sc._engine.scheduler.storage.kept._blocks[RddId(rdd.id())]
+    return {index: ref for index, (ref,) in kept.items()}
 
 
 def corrupt(sc: SparkContext, ref: BlockRef) -> None:
@@ -227,7 +229,7 @@ class TestDriversBlocks:
         rdd = sc.parallelize([str(x) for x in range(100_000)], 2)
         assert rdd.count() == 100_000
         assert isinstance(rdd.op, Slices)
-        ref = rdd.op.slices[0]
+        [ref] = rdd.op.slices[0]
         assert isinstance(ref, BlockRef)
         corrupt(sc, ref)
         with pytest.raises(PyriteError, match="parallelize"):

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from marks import Marks, wait_until
+from nodeprocesses import node_pid
 from test_deaths import executor_pids, wait_for_executors
 from test_local_cluster import agree, nodes_of
 
@@ -145,8 +146,7 @@ class Bench:
                 if each.node == "node-1" and each.pid in executor_pids(self.sc)
             ]
         else:
-            process = node.fork_server.process if part == "fork server" else node.server.process
-            pid = process.pid
+            pid = node_pid(self.sc, "node-1", part)
         os.kill(pid, signal.SIGKILL)
         if part != "executor":
             wait_until(lambda: nodes_of(self.sc).get("node-1") is not node, "the node's loss")
@@ -169,7 +169,7 @@ def bench(start: Start, marks: Marks) -> Iterator[Bench]:
     made.user.shutdown(cancel_futures=True)
 
 
-PARTS = ["executor", "server", "fork server"]
+PARTS = ["executor", "server", "agent"]
 
 
 @pytest.mark.parametrize("part", PARTS)

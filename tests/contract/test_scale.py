@@ -144,8 +144,10 @@ class TestManyJobs:
             and not scheduler.stages._runs
             and not scheduler.attempts._attempts
         )
-        assert not engine.kept and not engine.flags and not engine.result_stages
-        assert not engine.waiters.by_job and not engine.map_stages
+        assert (
+            not engine.stages.kept and not engine.stages.flags and not engine.stages.result_stages
+        )
+        assert not engine.waiters.by_job and not engine.stages.map_stages
         names = os.listdir(engine.cluster.folders.memory)
         assert len([name for name in names if is_segment(name.encode())]) <= 3
         assert os.listdir(engine.cluster.folders.disk) == ["lock"]

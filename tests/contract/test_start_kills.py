@@ -14,12 +14,13 @@ from typing import Any
 import psutil
 import pytest
 from marks import wait_until
+from nodeprocesses import janitor_pid, node_pid
 from programs import descendants
 
 from pyrite import SparkContext
-from pyrite.cluster.local.forkserverprocess import ForkServerProcess
-from pyrite.cluster.local.hosts import FAILED_STARTS, Hosts
-from pyrite.cluster.local.node import LocalNode
+from pyrite.cluster.local.agentprocess import LocalStarter
+from pyrite.cluster.real.agentlink import AgentLink
+from pyrite.cluster.real.nodes import FAILED_STARTS, Nodes
 from pyrite.errors import ClusterError
 from pyrite.remote.process import ServerProcess
 
@@ -29,18 +30,17 @@ MASTER = "local-cluster[2,1,512m,1x16m]"
 NODES = ["driver", "node-0", "node-1", "storage-0"]
 EXPECTED = [(key, len(range(key, 1000, 7))) for key in range(7)]
 
-# Where a process is killed: the method that has just done its part, and what it then kills.
+# When a process is killed: the method that has just done its part.
 SERVER_PHASES = {
     "spawned": (ServerProcess, "__init__"),
     "told its options": (ServerProcess, "open"),
-    "heard": (LocalNode, "receive"),
-    "admitted": (Hosts, "admit"),
 }
-FORK_SERVER_PHASES = {
-    "spawned": (ForkServerProcess, "__init__"),
-    "its node is admitted": (Hosts, "admit"),
-    "asked to fork": (ForkServerProcess, "fork"),
-    "heard": (ForkServerProcess, "read"),
+NODE_PHASES = {
+    "spawned": (Nodes, "begin"),
+    "connected": (Nodes, "accept"),
+    "said hello": (Nodes, "greet"),
+    "admitted": (Nodes, "admit"),
+    "asked to fork": (AgentLink, "start_executor"),
 }
 
 
@@ -58,57 +58,75 @@ def whole(sc: SparkContext) -> bool:
     cluster: Any = sc._engine.cluster
     nodes = list(cluster.nodes.values())
     joined = [each for each in list(cluster.by_id.values()) if each.joined]
-    return (
-        sorted(n.id for n in nodes) == NODES and all(n.listens for n in nodes) and len(joined) == 2
-    )
+    listens = cluster.driver.storage.listens
+    return sorted(node.id for node in nodes) == NODES and listens and len(joined) == 2
 
 
-def pid_of(part: Any, kind: str) -> int | None:
-    """The process that a method's object, or its node, stands for."""
-    if isinstance(part, LocalNode):
-        part = part.server if kind == "server" else part.fork_server
-    return None if part is None else part.process.pid
+def pids_of(nodes: Any, node: str, kind: str) -> list[int]:
+    """The processes of a kind that a node's latest start has, as far as it has come."""
+    starts = [each for each in nodes.started.values() if each.plan.id == node]
+    if not starts:
+        return []
+    janitor = starts[-1].started.process.pid
+    if kind == "janitor":
+        return [janitor]
+    # They may end meanwhile.
+    with contextlib.suppress(psutil.NoSuchProcess):
+        agents = psutil.Process(janitor).children()
+        if kind == "agent":
+            return [each.pid for each in agents]
+        below = [each for agent in agents for each in agent.children()]
+        return [each.pid for each in below if "pyrite.remote.server" in each.cmdline()]
+    return []
 
 
 class Trap:
-    """Kills a process the first time that a method of it, or for its node, returns."""
+    """Kills a process the first time that a method for its node returns."""
 
     def __init__(self, patch: pytest.MonkeyPatch, kind: str, phase: str, node: str) -> None:
-        owner, method = (SERVER_PHASES if kind == "server" else FORK_SERVER_PHASES)[phase]
+        owner, method = SERVER_PHASES[phase] if node == "driver" else NODE_PHASES[phase]
         self.kind = kind
         self.node = node
         self.armed = False
         self.killed: list[int] = []
+        self.nodes: Any = None
         called = getattr(owner, method)
 
         def trapped(part: Any, *args: Any, **kwargs: Any) -> Any:
             found = called(part, *args, **kwargs)
-            self.spring(args[0] if isinstance(part, Hosts) else part)
+            self.spring(part)
             return found
 
         patch.setattr(owner, method, trapped)
+        made = Nodes.__init__
+
+        def noted(nodes: Any, *args: Any) -> None:
+            made(nodes, *args)
+            self.nodes = nodes
+
+        patch.setattr(Nodes, "__init__", noted)
 
     def spring(self, part: Any) -> None:
-        pid = pid_of(part, self.kind)
-        if self.armed and pid is not None and self.is_of(part):
+        if not self.armed:
+            return
+        if self.node == "driver":
+            pids = [part.process.pid] if part.folders.node == "driver" else []
+        elif isinstance(part, AgentLink) and part.node != self.node:
+            pids = []
+        else:
+            pids = pids_of(self.nodes, self.node, self.kind)
+        for pid in pids:
             self.armed = False
             self.killed.append(pid)
             os.kill(pid, signal.SIGKILL)
 
-    def is_of(self, part: Any) -> bool:
-        if isinstance(part, LocalNode):
-            return part.id == self.node
-        # A process that has just been started knows no more than its node's folders.
-        return not isinstance(part, ServerProcess) or part.folders.node == self.node
-
 
 CASES = [
-    *[
-        ("server", phase, node)
-        for phase in SERVER_PHASES
-        for node in ("driver", "node-1", "storage-0")
-    ],
-    *[("fork server", phase, "node-1") for phase in FORK_SERVER_PHASES],
+    *[("server", phase, "driver") for phase in SERVER_PHASES],
+    *[("janitor", phase, "node-1") for phase in NODE_PHASES],
+    *[("agent", phase, "node-1") for phase in NODE_PHASES if phase != "spawned"],
+    *[("server", phase, "node-1") for phase in NODE_PHASES if phase != "spawned"],
+    *[(kind, "admitted", "storage-0") for kind in ("janitor", "agent", "server")],
 ]
 
 
@@ -126,9 +144,8 @@ def test_in_the_first_start(
 RESTARTS = [
     (*case, first)
     for case in CASES
-    for first in ("server", "fork server")
-    # Only nodes with executors have a fork server, and the driver's node goes on without pause.
-    if (first == "server" or case[2] == "node-1") and case[1:] != ("admitted", "driver")
+    for first in ("server", "agent", "janitor")
+    if case[2] != "driver" or first == "server"
 ]
 
 
@@ -139,16 +156,15 @@ def test_while_the_node_restarts(
     trap = Trap(monkeypatch, kind, phase, node)
     sc = start(MASTER)
     check(sc)
-    victim = sc._engine.cluster.nodes[node]  # type: ignore[attr-defined]
+    victim = janitor_pid(sc, node) if first == "janitor" else node_pid(sc, node, first)
     trap.armed = True
-    os.kill(pid_of(victim, first) or 0, signal.SIGKILL)
+    os.kill(victim, signal.SIGKILL)
     wait_until(lambda: trap.killed, "the second kill")
     check(sc)
 
 
-@pytest.mark.parametrize("node", ["driver", "node-1"])
-def test_one_that_never_starts_is_reported(
-    start: Start, monkeypatch: pytest.MonkeyPatch, node: str
+def test_a_block_server_that_never_starts_is_reported(
+    start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sc = start(MASTER)
     check(sc)
@@ -160,14 +176,35 @@ def test_one_that_never_starts_is_reported(
         server.process.kill()
 
     monkeypatch.setattr(ServerProcess, "open", kill)
-    os.kill(pid_of(sc._engine.cluster.nodes[node], "server") or 0, signal.SIGKILL)  # type: ignore[attr-defined]
+    os.kill(node_pid(sc, "driver", "server"), signal.SIGKILL)
     wait_until(lambda: sc._engine.broken, "the end of the attempts")
     assert len(killed) == FAILED_STARTS
-    with pytest.raises(ClusterError, match=f"{node} could not be started, {FAILED_STARTS} times"):
+    with pytest.raises(ClusterError, match=f"driver could not be started, {FAILED_STARTS} times"):
         sc.range(10).count()
     monkeypatch.undo()
     sc.stop()
     check(start(MASTER))
+
+
+def test_a_node_that_never_starts_is_reported(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sc = start(MASTER)
+    check(sc)
+    called, killed = LocalStarter.start, []
+
+    def kill(starter: LocalStarter, options: Any) -> Any:
+        started = called(starter, options)
+        killed.append(started.process.pid)
+        started.process.kill()
+        return started
+
+    monkeypatch.setattr(LocalStarter, "start", kill)
+    os.kill(node_pid(sc, "node-1", "agent"), signal.SIGKILL)
+    wait_until(lambda: sc._engine.broken, "the end of the attempts")
+    assert len(killed) == FAILED_STARTS
+    with pytest.raises(ClusterError, match=f"node-1 could not be started, {FAILED_STARTS} times"):
+        sc.range(10).count()
 
 
 def test_one_that_does_not_start_at_first_is_reported(

@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 import pytest
 from marks import Marks, wait_until
+from nodeprocesses import janitor_pid, node_pid
 
 from pyrite import SparkContext
 
@@ -100,21 +101,42 @@ def test_the_fork_server_is_given_up(start: Start, stop: Any, caplog: Any) -> No
 def test_a_block_server_is_given_up(start: Start, stop: Any, caplog: Any, name: str) -> None:
     sc = start("local-cluster[2,1,512m]", spark__network__timeout=TIMEOUT)
     table = sc.broadcast(list(range(100)))
-    server = sc._engine.cluster.nodes[name].server.process  # type: ignore[attr-defined]
+    server = psutil.Process(node_pid(sc, name, "server"))
     with caplog.at_level(logging.WARNING, "pyrite"):
         stop(server.pid)
         assert counts(sc) == EXPECTED
         assert sc.range(4, numSlices=4).map(lambda x: len(table.value)).collect() == [100] * 4
-        wait_until(lambda: server.poll() is not None, "its end")
+        wait_until(lambda: not server.is_running(), "its end")
     assert said(caplog, f"the block server of {name} (pid {server.pid}) does not answer") == 1
+    assert counts(sc) == EXPECTED
+
+
+@pytest.mark.parametrize("part", ["agent", "janitor"])
+def test_a_node_is_given_up(start: Start, stop: Any, caplog: Any, part: str) -> None:
+    sc = start("local-cluster[2,1,512m]", spark__network__timeout=TIMEOUT)
+    assert counts(sc) == EXPECTED
+    node = sc._engine.cluster.nodes["node-1"]  # type: ignore[attr-defined]
+    pid = node_pid(sc, "node-1", "agent")
+    with caplog.at_level(logging.WARNING, "pyrite"):
+        if part == "janitor":
+            # It has nothing to say while its agent lives.
+            stop(janitor_pid(sc, "node-1"))
+        stop(pid)
+        assert counts(sc) == EXPECTED
+        wait_until(lambda: not psutil.pid_exists(pid), "its end")
+        wait_until(lambda: not os.path.exists(node.folders.memory), "the end of its folders")
+    assert said(caplog, f"the agent of node-1 (pid {pid}) does not answer") == 1
     assert counts(sc) == EXPECTED
 
 
 @pytest.mark.parametrize("master", ["local[2]", "local-cluster[1,1,512m]"])
 def test_stop_does_not_wait_for_them(start: Start, stop: Any, master: str) -> None:
+    others = psutil.Process().children()
     sc = start(master)
     assert counts(sc) == EXPECTED
-    processes = psutil.Process().children(recursive=True)
+    own = [each for each in psutil.Process().children() if each not in others]
+    processes = [each for child in own for each in [child, *child.children(recursive=True)]]
+    assert processes
     for process in processes:
         stop(process.pid)
     sc.stop()

@@ -474,7 +474,7 @@ class TestTraces:
         assert not sc._engine.scheduler.storage.kept
         assert not sc._engine.scheduler.outputs._shuffles
         assert not sc._engine.scheduler.storage.persisted
-        assert not sc._engine.kept
+        assert not sc._engine.stages.kept
 
     def test_destroyed_broadcasts_free_their_bytes(self, start: Start) -> None:
         sc = start()

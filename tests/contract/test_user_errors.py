@@ -254,7 +254,7 @@ class TestCaptures:
     def test_transformations_stay_lazy(self, sc: SparkContext) -> None:
         lock = threading.Lock()
         rdd = sc.parallelize([1]).map(lambda x: lock)
-        assert rdd.map(str).getNumPartitions() == 2
+        assert rdd.map(str).getNumPartitions() == sc.defaultParallelism
 
     def test_a_context_made_inside_a_task(self, sc: SparkContext) -> None:
         def make(x: int) -> Any:

@@ -8,8 +8,10 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from collection_operators import ALL_OPERATORS
+from keyed_files import keyed_address
 from lineage_actions import ACTIONS
-from lineage_operators import MOST_BARRIER_TASKS, OPERATORS
+from lineage_operators import MOST_BARRIER_TASKS
 from odd_rows import odd_rows
 from plain_rows import Plain
 
@@ -88,12 +90,12 @@ def fat_rows(count: int) -> list[tuple[Any, str]]:
 
 
 def plain_step(step: Step, made: list[Plain]) -> Plain:
-    return OPERATORS[step.operator].plain(*(made[i] for i in step.parents), *step.arguments)
+    return ALL_OPERATORS[step.operator].plain(*(made[i] for i in step.parents), *step.arguments)
 
 
 def suits(operator: str, parents: tuple[int, ...], made: list[Plain]) -> bool:
     """Whether the operator takes the first ones of these parents."""
-    chosen = OPERATORS[operator]
+    chosen = ALL_OPERATORS[operator]
     return chosen.suits(*(made[i] for i in parents[: chosen.parents]))
 
 
@@ -118,7 +120,9 @@ def build(program: Program, sc: SparkContext, folder: Path) -> list[RDD[Any]]:
         if source.kind == "textFile":
             path = unused(folder)
             path.write_text("".join(f"{line}\n" for line in source.rows), newline="")
-            made.append(sc.textFile(str(path), source.slices))
+            # Only there all executors are in this process.
+            address = keyed_address(str(path)) if sc.master.startswith("sim") else str(path)
+            made.append(sc.textFile(address, source.slices))
         elif source.kind == "range":
             made.append(sc.range(source.rows, numSlices=source.slices))
         elif source.kind == "fat":
@@ -129,7 +133,7 @@ def build(program: Program, sc: SparkContext, folder: Path) -> list[RDD[Any]]:
             made.append(sc.parallelize(source.rows, source.slices))
     for step in program.steps:
         parents = [made[i] for i in step.parents]
-        made.append(OPERATORS[step.operator].engine(*parents, *step.arguments))
+        made.append(ALL_OPERATORS[step.operator].engine(*parents, *step.arguments))
     return made
 
 

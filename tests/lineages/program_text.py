@@ -42,6 +42,7 @@ OPERATOR_TEXTS = {
     "combineByKey": "{0}.combineByKey(alone, with_one_more, add, {1}).mapValues(in_order)",
     "anyJoin": "{0}.{2}({1}, {3})",
     "cogroup": "{0}.cogroup({1}, {2}).mapValues(groups_in_order)",
+    "localityPartitionBy": "localized({0}, {1}, {2})",
     "persist": "{0}.persist(StorageLevel.{1}) if not {0}.is_cached else {0}",
 }
 

@@ -76,6 +76,17 @@ def restarting(world: World) -> World:
     return world._replace(faults=tuple(sorted((*world.faults, *restarts))))
 
 
+def draining(world: World) -> World:
+    """The same cluster, some of whose nodes with executors are asked to leave, by its seed."""
+    dice = Random(f"drains {world.seed}")
+    number = dice.choice((0, 0, 0, 1, 2))
+    drains = [
+        Fault("drain node", dice.randrange(100), dice.randrange(100), 0.0, dice.choice((0.05, 1.0)))
+        for _ in range(number)
+    ]
+    return world._replace(faults=tuple(sorted((*world.faults, *drains))))
+
+
 def world_json(world: World) -> str:
     """What the setting pyrite.sim.world takes."""
     nodes = [node._asdict() for node in world.nodes]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from collection_operators import ALL_OPERATORS
 from lineage import Ask, Program, Source, Step, plain_source, plain_step, suits
 from lineage_actions import ACTIONS
-from lineage_operators import OPERATORS, Choice
+from lineage_operators import Choice
 from plain_rows import Plain
 
 # They change the dataset that they are given: nobody need read what they return.
-MARKS = ("persist", "checkpoint")
+MARKS = ("persist", "checkpoint", "forceCheckpoint", "reportRDD")
 # A dataset that grew so much since others were left out would take too long.
 MOST_WEIGHT = 100_000
 MOST_JOIN_PAIRS = 250_000
@@ -48,7 +49,7 @@ def bulk(program: Program) -> int:
             100 * (len(program.sources) + len(steps) + len(asks) + len(program.threads)),
             10 * (len(program.cancels) + sum(ask.group is not None for ask in asks)),
             sum(row_count(source) + source.slices for source in program.sources),
-            sum(place(OPERATORS[each.operator].arguments, each.arguments) for each in steps),
+            sum(place(ALL_OPERATORS[each.operator].arguments, each.arguments) for each in steps),
             sum(place(ACTIONS[each.action].arguments, each.arguments) for each in asks),
         ]
     )
@@ -226,7 +227,7 @@ def lower(number: int) -> list[int]:
 
 def simpler_arguments(program: Program) -> Iterator[Program]:
     for number, step in enumerate(program.steps):
-        for arguments in simpler(OPERATORS[step.operator].arguments, step.arguments):
+        for arguments in simpler(ALL_OPERATORS[step.operator].arguments, step.arguments):
             changed = step._replace(arguments=arguments)
             steps = (*program.steps[:number], changed, *program.steps[number + 1 :])
             yield program._replace(steps=steps)

@@ -72,24 +72,21 @@ DELIBERATE = {
         "freezing.a_child_made_before_its_parent_is_cached",
     ],
     "To ask an RDD for its id, name, lineage or storage level changes nothing. In PySpark it "
-    "pickles the RDD's functions, and raises where they can't be.": ["freezing.asking_freezes"],
-    "Each RDD that a program makes has the next id, when it is made, and no action makes one. In "
-    "PySpark an RDD has its id when it is first pickled, and the JVM's own RDDs have ids too.": [
-        *named("rdd_ids.action", "count foreach reduce take"),
-        *named("rdd_ids.source", "binaryRecords parallelize_range range textFile wholeTextFiles"),
-        *named(
-            "rdd_ids.operator",
-            "aggregateByKey cogroup distinct groupBy groupByKey intersection join map_twice "
-            "partitionBy randomSplit reduceByKey repartition sortBy subtract subtractByKey "
-            "zipWithIndex",
-        ),
+    "pickles the RDD's functions, and raises where they can't be.": [
+        "freezing.asking_freezes",
+        "rdd_ids.action.name",
     ],
+    "What sortBy gives is pickled at once, and so has its id at once. In PySpark it has one when "
+    "it is first pickled, and none as a step of a pipeline.": ["rdd_ids.operator.map_of_sortBy"],
     "A StopIteration of a function is a RuntimeError wherever it comes from. In PySpark it is "
     "itself where the function of mapPartitions raises it before it gives an iterator.": [
         "odd_failures.stop.mapPartitions",
     ],
     "Partitions that don't fit each other fail their task. PySpark finds out where the rows are "
     "unpickled, which may be in the driver.": ["misuse.zip_of_other_sizes"],
+    "Errors are of the classes that PySpark raises, and have names of their own.": [
+        "programs.errors_caught",
+    ],
     "A broadcast that was destroyed can't be pickled; in PySpark its task fails.": [
         "misuse.broadcast_used_after_destroy",
     ],

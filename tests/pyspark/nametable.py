@@ -73,7 +73,7 @@ DIFFERS = {
     "pyspark": {"__version__": "Pyrite's version"},
     "pyspark.version": {"__version__": "Pyrite's version"},
     "pyspark.context.SparkContext": {
-        "uiWebUrl": "None, since there is no web page",
+        "uiWebUrl": "None, unless `spark.ui.enabled` is true, which is not the default",
         "setSystemProperty getSystemProperty": "defaults of settings; there are no "
         "properties of a JVM",
         "pickleFile": "Pyrite's own format is read",
@@ -83,7 +83,7 @@ DIFFERS = {
         "cache persist": "live rows are kept, which a task can change in place",
         "countApproxDistinct": "another hash makes the estimate",
         "getResourceProfile": "always None",
-        "id": "the RDDs that the program makes are counted, and not those of the JVM",
+        "id": "grows as PySpark's does, but for what sortBy gives and unions of unlike sources",
         "saveAsPickleFile": "Pyrite's own format is written",
         "toDebugString": "Pyrite's operators are shown",
     },

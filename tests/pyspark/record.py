@@ -80,6 +80,8 @@ def main(words: list[str]) -> int:
     os.environ["PYTHONPATH"] = os.pathsep.join([str(root), *sys.path])
     os.environ["PYSPARK_PYTHON"] = sys.executable
     options = " ".join(f"--conf {key}={value}" for key, value in QUIET.items())
+    # For programs that name none.
+    options += " --master local[2]"
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"{options} pyspark-shell"
 
     # Only now: the package under study is chosen by the environment.

@@ -27,6 +27,7 @@ class Case:
     order: str = "exact"
     context: str = "shared"
     conf: Mapping[str, str] = field(default_factory=dict)
+    is_long: bool = False
 
     @property
     def needs(self) -> set[str]:

@@ -33,6 +33,8 @@ def contexts() -> Iterator[Contexts]:
 def parameter(chosen: Case) -> Any:
     reason = DIFFERENCES.get(chosen.name)
     marks = [] if reason is None else [pytest.mark.xfail(strict=True, reason=reason)]
+    if chosen.is_long:
+        marks.append(pytest.mark.long)
     if chosen.name.startswith(OF_TABLES) and not installed():
         marks.append(pytest.mark.skip(reason="pyrite[sql] is not installed"))
     return pytest.param(chosen, id=chosen.name, marks=marks)

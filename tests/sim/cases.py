@@ -5,11 +5,13 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple
 
+from allocation_cases import settings_of_allocation, with_late_nodes
+from collection_cases import settings_of_collections, with_collections
 from lineage import Ask, Program, Step, evaluate, plain_step, suits
 from lineage_operators import OPERATORS
 from program_text import text as program_text
 from random_programs import random_program
-from random_worlds import crowded, random_world, restarting, spread
+from random_worlds import crowded, draining, random_world, restarting, spread
 
 from pyrite.cluster.sim.world import World
 
@@ -84,8 +86,12 @@ def random_case(seed: int) -> Case:
         world = spread(dice, world)
         program = with_more_shuffles(dice, program)
         settings |= {"pyrite.shuffle.small": "0", "pyrite.shuffle.prefetch": "true"}
-    settings |= settings_of_shuffles(seed)
-    return Case(program, restarting(world), tuple(sorted(settings.items())), cancel_all)
+    settings |= settings_of_shuffles(seed) | settings_of_keys(seed)
+    settings |= settings_of_collections(seed)
+    program = with_collections(seed, program)
+    settings |= settings_of_allocation(seed, world, program.slots)
+    world = with_late_nodes(draining(restarting(world)))
+    return Case(program, world, tuple(sorted(settings.items())), cancel_all)
 
 
 def settings_of_shuffles(seed: int) -> dict[str, str]:
@@ -96,6 +102,19 @@ def settings_of_shuffles(seed: int) -> dict[str, str]:
         "pyrite.shuffle.copies": dice.choice(("1", "1", "2")),
         "pyrite.shuffle.divide": dice.choice(("0", "1", "1")),
         "pyrite.shuffle.tiny": dice.choice(("0", "256k")),
+    }
+
+
+def settings_of_keys(seed: int) -> dict[str, str]:
+    """Where tasks with keys go, and how much of their input stays in memory; with dice of their
+    own, too."""
+    dice = Random(f"keys {seed}")
+    return {
+        "pyrite.laf": dice.choice(("true", "true", "delay", "false")),
+        "pyrite.laf.alpha": dice.choice(("0.001", "1")),
+        "pyrite.laf.strict": dice.choice(("false", "false", "true")),
+        "pyrite.laf.migrate": dice.choice(("true", "false")),
+        "pyrite.ring.cache": dice.choice(("0", "100", "1k", "1m")),
     }
 
 

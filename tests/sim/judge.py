@@ -16,8 +16,10 @@ LOST_ROWS = "rows of parallelize or of localCheckpoint are lost"
 TORN = "repartition dealt"
 LOST_INPUT = "lost its input"
 NO_START = "executors end as soon as they start"
+TOO_WIDE = "tasks that must run at once"
 ALL_EXCLUDED = "every executor is excluded"
 FAILED_STARTS = 8
+SPOILT_COPIES = 4
 # The faults that lose blocks, and how often one of them may lose the same one.
 LOSSES = {
     "crash node": 1,
@@ -28,6 +30,8 @@ LOSSES = {
     "delete segment": 1,
     "truncate segment": 1,
     "fill disk": 0,
+    # With a deadline.
+    "drain node": 1,
 }
 
 
@@ -39,10 +43,16 @@ class Judge:
         kinds = Counter(fault.kind for fault in case.world.faults)
         self.full_disk = kinds["fill disk"] > 0
         self.losses = sum(LOSSES.get(kind, 0) * count for kind, count in kinds.items())
+        # What took the place of outputs whose nodes have left may be spoilt, like all that is
+        # fetched, and these are as many as segments.
+        leave = kinds["drain node"] > 0 or "spark.dynamicAllocation.enabled" in self.settings
+        if leave and case.world.spoilt_prefetched:
+            self.losses += SPOILT_COPIES
         self.local_checkpoints = any(
             step.operator == "checkpoint" and step.arguments == (True,)
             for step in case.program.steps
         )
+        self.drained = kinds["drain node"] > 0
         self.cancelled = case.cancel_all is not None
         self.deaths = 0
         self.errors: Counter[str] = Counter()
@@ -72,6 +82,8 @@ class Judge:
                 return "repartition torn" if self.losses else None
             case StageAborted() if LOST_INPUT in text:
                 return "inputs lost" if self.losses >= 4 else None
+            case StageAborted() if TOO_WIDE in text:
+                return "executors have left" if self.drained else None
             case StageAborted() if NO_START in text:
                 return "executors don't start" if self.deaths >= FAILED_STARTS else None
             case StageAborted() if ALL_EXCLUDED in text:

@@ -106,14 +106,14 @@ KEPT = (
         "A large result that went with its node before the driver had read it failed the job.",
         Case(
             Program(
-                (Source("parallelize", (), 1),),
+                (Source("parallelize", EIGHT_PAIRS, 1),),
                 (Step("checkpoint", (0,), (False,)), Step("combineByKey", (1,), (4,))),
                 ((Ask("sample", 0, (0.0,)), Ask("collect", 2)),),
             ),
             World(
                 0,
                 (NodePlan(2, 0), NodePlan(2, 4096, speed=0.5)),
-                (Fault("flap node", 28, delay_s=0.0001, lasting_s=0.2),),
+                (Fault("flap node", 20, delay_s=0.0001, lasting_s=0.2),),
             ),
             (("pyrite.inline.bytes", "16"), *TWO_FAILURES),
         ),
@@ -186,15 +186,16 @@ KEPT = (
         "of it, left the file behind.",
         Case(
             Program(
-                (Source("parallelize", EIGHT_PAIRS, 4),),
-                (Step("partitionBy", (0,), (4,)), Step("persist", (1,), ("DISK_ONLY",))),
-                ((Ask("collect", 2, group="first"),),),
-                (Cancel("first", 34),),
+                (Source("parallelize", tuple((x, "x" * 60) for x in range(200)), 2),),
+                (),
+                ((Ask("collect", 0, group="first"),),),
+                (Cancel("first", 20),),
             ),
             World(
                 0,
                 (NodePlan(2, 0),),
-                (Fault("delete segment", 9),),
+                segment_bytes=256,
+                chunk_rows=1,
                 latency_s=0.0001,
                 task_s=0.001,
             ),
@@ -379,6 +380,37 @@ KEPT = (
                 spoilt_prefetched=0.8,
             ),
             (("pyrite.shuffle.inFlight", "1k"), ("pyrite.shuffle.small", "0"), *FOUR_FAILURES),
+        ),
+    ),
+    Kept(
+        "a node leaves with results beside lost outputs",
+        "The outputs of a leaving node could not be copied, and it was let go with a result in the "
+        "same segment that the driver had not read yet.",
+        Case(
+            Program(
+                (Source("parallelize", ((-1, (0.0, -1.0)), (-(2**69), 0.0)), 2),),
+                (
+                    Step("localityPartitionBy", (0,), (2, 0)),
+                    Step("persist", (1,), ("MEMORY_ONLY",)),
+                    Step("forceCheckpoint", (1,)),
+                ),
+                ((Ask("collect", 0), Ask("count", 1)),),
+            ),
+            World(
+                0,
+                (NodePlan(1, 4096, 2.0), NodePlan(1, 2048, 0.5)),
+                (
+                    Fault("drain node", 27, 56, lasting_s=1.0),
+                    Fault("fill disk", 7, 681, lasting_s=2.0),
+                ),
+                segment_bytes=4096,
+            ),
+            (
+                ("pyrite.inline.bytes", "16"),
+                ("pyrite.shuffle.inFlight", "64"),
+                ("pyrite.shuffle.small", "0"),
+                *FOUR_FAILURES,
+            ),
         ),
     ),
 )

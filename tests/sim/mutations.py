@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from copy import copy
 from typing import Any
 
+import allocation_mutations
+import collection_mutations
 import copy_mutations
+import leaving_mutations
 import prefetch_mutations
 from mutating import KEPT_ONLY, MUTATIONS, Mutation, mutation, switched_on
 
@@ -31,6 +34,7 @@ from pyrite.schedule.outputs import Outputs, ShuffleOutputs
 from pyrite.schedule.recovery import Recovery
 from pyrite.schedule.room import Room
 from pyrite.schedule.speculation import Speculation
+from pyrite.schedule.storage import Storage
 from pyrite.schedule.taskset import TaskSet
 from pyrite.schedule.timer import SpeculationCheck
 from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
@@ -38,7 +42,10 @@ from pyrite.shuffle.read import MissingMapOutput, ShuffleRows
 __all__ = [
     "KEPT_ONLY",
     "MUTATIONS",
+    "allocation_mutations",
+    "collection_mutations",
     "copy_mutations",
+    "leaving_mutations",
     "prefetch_mutations",
     "switched_on",
 ]
@@ -47,6 +54,7 @@ __all__ = [
 
 _lose = ShuffleOutputs.lose
 _add = ShuffleOutputs.add
+_keep = Storage._keep
 _on_succeeded = Outcomes.on_succeeded
 _on_fetch_failed = Outcomes.on_fetch_failed
 NOWHERE = BlockRef(NodeId("nowhere"), "none", 0, 0)
@@ -103,17 +111,17 @@ def a_forgotten_shuffle_keeps_its_blocks(self: Outputs, shuffle: Any) -> list[An
     return []
 
 
-@mutation(ShuffleRows, "batches")
-def a_reducer_skips_what_it_can_not_read(self: ShuffleRows) -> Iterator[list[Any]]:
-    for _, index, ref in self.outputs.of(None):
+@mutation(ShuffleRows, "frames")
+def a_reducer_skips_what_it_can_not_read(self: ShuffleRows) -> Iterator[Any]:
+    for index, ref in enumerate(self.outputs):
         alone = ShuffleRows(self.shuffle, [ref], self.part, self.reader)
         try:
-            yield from _batches(alone)
+            yield from _frames(alone)
         except MissingMapOutput:
             assert index >= 0
 
 
-_batches = ShuffleRows.batches
+_frames = ShuffleRows.frames
 
 
 @mutation(codec, "crc32", within=1000)
@@ -186,8 +194,8 @@ def a_block_is_not_pinned(self: Ledger, ref: Any, writer: Any, rdd: Any = None) 
 
 
 @mutation(Kept, "forget_node")
-def a_lost_node_keeps_its_kept_blocks(self: Kept, node: Any) -> None:
-    pass
+def a_lost_node_keeps_its_kept_blocks(self: Kept, node: Any) -> list[Any]:
+    return []
 
 
 @mutation(Kept, "forget_executor")
@@ -195,9 +203,9 @@ def a_lost_executor_keeps_its_live_rows(self: Kept, executor: Any) -> None:
     pass
 
 
-@mutation(Kept, "drop_block")
-def a_lost_kept_block_is_not_forgotten(self: Kept, partition: Any, ref: Any) -> bool:
-    return False
+@mutation(Kept, "drop_blocks")
+def a_lost_kept_block_is_not_forgotten(self: Kept, partition: Any) -> tuple[Any, ...]:
+    return ()
 
 
 @mutation(Worker, "_remove_unreported", within=1500)
@@ -205,14 +213,22 @@ def a_failed_task_leaves_its_files(self: Worker) -> None:
     self.writer.take_disk_written()
 
 
-@mutation(Keeper, "_rest", within=1500)
+@mutation(Keeper, "_read", within=1500)
 def a_kept_block_that_ends_early_is_taken_as_it_is(
-    self: Keeper, partition: Any, ref: Any, frames: Iterator[Any]
+    self: Keeper, partition: Any, refs: Any
 ) -> Iterator[Any]:
     try:
-        yield from frames
+        for ref in refs:
+            yield from self.reader.rows(ref)
     except Exception:
         return
+
+
+@mutation(Storage, "_keep", within=800)
+def a_partition_of_several_blocks_keeps_the_first(
+    self: Storage, partition: Any, refs: Any, executor: Any
+) -> None:
+    _keep(self, partition, refs[:1], executor)
 
 
 @mutation(sim_cluster, "remove_segments")

@@ -40,11 +40,11 @@ def any_number_of_bytes_travel_at_once(self: Any, source: Any, target: Any) -> i
     return 1 << 30
 
 
-@mutation(Unit, "maps_of", within=1000)
+@mutation(Unit, "has_fetched", within=1000)
 def what_is_made_again_is_fetched_again(
-    self: Unit, shuffle: Any, node: Any, parts: Any
-) -> dict[int, None]:
-    return {}
+    self: Unit, node: Any, shuffle: Any, number: int, parts: Any
+) -> bool:
+    return False
 
 
 @mutation(PrefetchedSegments, "land")
@@ -133,10 +133,10 @@ def a_prefetched_segment_that_is_gone_fails_the_task(self: ShuffleRows) -> dict[
 
 
 # An output must be lost, be made again with other frames, and what was fetched of it be spoilt.
-@mutation(ShuffleRows, "batches", within=KEPT_ONLY)
-def a_spoilt_prefetched_segment_is_left_in_the_middle(self: ShuffleRows) -> Iterator[list[Any]]:
+@mutation(ShuffleRows, "frames", within=KEPT_ONLY)
+def a_spoilt_prefetched_segment_is_left_in_the_middle(self: ShuffleRows) -> Iterator[Any]:
     prefetched = self._open_prefetched()
-    for number, _, ref in self.outputs.of(None):
+    for number, ref in enumerate(self.outputs):
         done = 0
         if number in prefetched:
             try:
@@ -148,7 +148,7 @@ def a_spoilt_prefetched_segment_is_left_in_the_middle(self: ShuffleRows) -> Iter
             except CorruptBlock:
                 pass
         alone = ShuffleRows(self.shuffle, [ref], self.part, self.reader)
-        yield from islice(_batches(alone), done, None)
+        yield from islice(_frames(alone), done, None)
 
 
-_batches = ShuffleRows.batches
+_frames = ShuffleRows.frames

@@ -32,6 +32,21 @@ NEEDS_MORE_SEEDS = {
     "a piece is done that nobody needs",
     # A node is given up while a segment moves, and says so all the same.
     "a segment arrives that nobody waits for",
+    # Few programs read the same file twice with little room: test_keyed_input.py has more.
+    "cached input gives way",
+    "cached input is lost",
+    "cached input finds no room",
+    "cached input can't be read",
+    "there is no room for input",
+    "two tasks cache the same input",
+    # Few programs have a hot collection partition in blocks: test_replicas.py has these.
+    "a replica takes the place of lost blocks",
+    "a replica is lost",
+    # An RDD is unpersisted just when the scheduler has chosen it:
+    # test_recovery_bound.py has it.
+    "an RDD is forgotten before its checkpoint begins",
+    # Links are judged by megabytes, which nothing here has: test_fetch_worth.py has it.
+    "fetching ahead takes more processor time than it saves",
 }
 
 

@@ -70,6 +70,8 @@ class Trial:
         for name, value in self.case.settings:
             conf.set(name, value)
         folder = Path(tempfile.mkdtemp(prefix="pyrite-case-"))
+        if conf.contains("pyrite.recovery.bound"):
+            conf.set("spark.checkpoint.dir", str(folder / "recovery"))
         with collector_off():
             sc = SparkContext(conf=conf)
             cluster = sc._engine.cluster
@@ -134,6 +136,8 @@ class Trial:
 
     def _look_for_leaks(self, sc: SparkContext, cluster: SimCluster) -> None:
         sc._checkpoints.finish()
+        for name in sc.collections() if not sc._engine.broken else ():
+            sc.dropNamespace(name)
         gc.collect()
         engine = sc._engine
         if engine.broken:

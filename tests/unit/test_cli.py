@@ -71,9 +71,11 @@ def script(tmp_path: Path) -> Callable[[str], str]:
 # Programs
 
 
-def test_a_program_finds_what_python_would_give_it(
-    run: Run, script: Callable[[str], str], tmp_path: Path
+@pytest.mark.parametrize("given", ["jobs/program.py", "jobs/../linked.py", "file:{path}"])
+def test_a_program_finds_what_spark_submit_would_give_it(
+    run: Run, script: Callable[[str], str], tmp_path: Path, given: str
 ) -> None:
+    """Which is what Python gives it if it is told the whole path of the file."""
     path = script(
         "import sys, beside\n"
         "print(sys.argv)\n"
@@ -81,10 +83,11 @@ def test_a_program_finds_what_python_would_give_it(
         "print(sys.modules['__main__'].__dict__ is globals())\n"
     )
     (tmp_path / "jobs" / "beside.py").write_text("")
-    arguments = ["jobs/program.py", "a b", "--master", "x", "--", "-h"]
-    ours = run("run", *arguments)
+    (tmp_path / "linked.py").symlink_to(path)
+    arguments = ["a b", "--master", "x", "--", "-h"]
+    ours = run("submit", given.format(path=path), *arguments)
     pythons = subprocess.run(
-        [sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True
+        [sys.executable, path, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert (ours.stdout, ours.stderr) == (pythons.stdout, "")
     assert path in ours.stdout

@@ -113,3 +113,9 @@ def test_packages_of_the_jvm_are_said_to_do_nothing(submit: Submit) -> None:
     done = submit("--packages", "a:b:1", PROGRAM)
     assert done.stderr.startswith("pyrite: --packages does nothing: there is no JVM")
     assert done.stdout == "[] None None\n"
+
+
+@pytest.mark.parametrize("command", ["run", "submit"])
+def test_its_version_needs_no_program(submit: Submit, command: str) -> None:
+    told = submit("--version", command=command)
+    assert (told.returncode, told.stdout) == (0, f"pyrite {pyrite.__version__}\n")

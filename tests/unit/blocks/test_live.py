@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from pyrite.blocks.evict import LastUse, choose_victim
-from pyrite.blocks.live import LiveStore, deep_size, estimate_bytes
+from pyrite.blocks.live import LiveStore
+from pyrite.blocks.weight import deep_size, estimate_bytes
 from pyrite.ids import Partition, RddId
 from pyrite.storagelevel import StorageLevel
 

@@ -17,6 +17,7 @@ from pyrite.driver.log import journal as journal_module
 from pyrite.driver.log.journal import HEADLINE, Journal, plain, restore, whole
 from pyrite.driver.log.records import BadJournal, StageRecorder
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, NodeId, RddId, ShuffleId, StageId
+from pyrite.metrics import NO_METRICS, TaskMetrics
 from pyrite.place.predict import Sample
 from pyrite.plan.program import PlanStep, Shape, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec
@@ -127,7 +128,7 @@ def test_a_stage_that_no_beginning_tells_is_told_again() -> None:
 def test_it_begins_anew_when_it_is_long(tmp_path: Path) -> None:
     driver = Driver(tmp_path, most_events=50)
     sizes = []
-    for number in range(600):
+    for number in range(1_000):
         driver.tell(ev.MemoryAsked(number))
         sizes.append(driver.path.stat().st_size)
         assert restore(str(tmp_path / "app.journal"))[1] == driver.now_s
@@ -236,15 +237,19 @@ def test_one_that_cannot_be_written_is_given_up(
 def test_each_field_of_an_event_is_told() -> None:
     block = ref(7)
     news = ev.KeptNews(found=(1, 0, 0, 0))
-    more = (ev.TaskOutput(b"rows", block, b"updates", b"sizes"),)
+    more = (ev.TaskOutput(b"rows", block, b"updates", b"sizes", ("sum: in C",)),)
     event = ev.TaskSucceeded(
-        AttemptId(1), (ev.TaskOutput(b"rows", block, b"updates", b"sizes"), *more), news
+        AttemptId(1),
+        (ev.TaskOutput(b"rows", block, b"updates", b"sizes", ("sum: in C",)), *more),
+        news,
+        TaskMetrics(run_s=1.0),
     )
     for each in (event, *event.made):
         assert all(
             value != each._field_defaults.get(name) for name, value in each._asdict().items()
         )
-    assert whole(*plain(event, [])) == event
+    # What was measured is for the story alone.
+    assert whole(*plain(event, [])) == event._replace(metrics=NO_METRICS)
     assert whole(
         *plain(ev.TaskSucceeded(AttemptId(1), (ev.TaskOutput(),)), [])
     ) == ev.TaskSucceeded(AttemptId(1), (ev.TaskOutput(),))
@@ -278,7 +283,7 @@ def test_it_is_there_while_the_driver_is(tmp_path: Path) -> None:
         pairs = sc.parallelize([(n % 3, n) for n in range(12)], 4).reduceByKey(int.__add__)
         assert pairs.count() == 3
         (file,) = tmp_path.iterdir()
-        assert file.name == f"{sc.applicationId}-{os.getpid()}.journal"
+        assert file.name == f"{sc.applicationId}.journal"
         scheduler, _ = restore(str(file))
         assert [each.complete for each in scheduler.outputs._shuffles.values()] == [True]
     assert not list(tmp_path.iterdir())

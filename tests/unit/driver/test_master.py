@@ -3,10 +3,10 @@
 import pytest
 from random_worlds import world_json
 
+from pyrite.capacity import usable_cores
 from pyrite.cluster.sim.world import calm_world
 from pyrite.driver.start.master import Master, machine_of, parse_master
 from pyrite.errors import UserError
-from pyrite.settings import usable_cores
 
 
 @pytest.mark.parametrize(

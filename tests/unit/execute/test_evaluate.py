@@ -14,7 +14,9 @@ from pyrite.blocks.writer import SegmentWriter
 from pyrite.bounded.space import Space
 from pyrite.execute.evaluate import Evaluator
 from pyrite.execute.keeper import Keeper
+from pyrite.execute.limits import WorkerLimits
 from pyrite.execute.operators import Operators
+from pyrite.execute.requests import DriverRequests, Message
 from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId, ShuffleId
 from pyrite.plan.program import OperatorRun, PlanStep, ProgramLayout, ShuffleInput
 from pyrite.rdd.op import Op
@@ -24,13 +26,33 @@ from pyrite.shuffle.read import ShuffleRows
 from pyrite.shuffle.write import write_map_output
 
 NODE = NodeId("node-0")
+LIMITS = WorkerLimits(1 << 20, 1 << 20, 1 << 20, 0, 1 << 10)
+
+
+def silent(message: Message) -> None:
+    raise AssertionError(message)
+
+
+class NoDriver:
+    """A channel on which nothing is said."""
+
+    def send(self, message: Message) -> None:
+        silent(message)
+
+    def receive(self, interruptible: bool = False) -> Message:
+        raise AssertionError("nobody answers")
+
+    def poll(self) -> Message | None:
+        return None
+
+
+NO_REQUESTS = DriverRequests(NoDriver(), silent)
 
 
 def operators(node: PlanStep, op: Op) -> Operators:
     """A program of one operator."""
-    return Operators(
-        ProgramLayout([node], [OperatorRun(0, 0, 1)]), [pickle.dumps(((op,), None))], {}
-    )
+    layout = ProgramLayout([node], [OperatorRun(0, 0, 1)])
+    return Operators(layout, [pickle.dumps(((op,), None))], None, lambda: 0.0)
 
 
 def test_prefetched_segments_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:
@@ -53,12 +75,12 @@ def test_prefetched_segments_are_read_for_their_own_shuffle_only(tmp_path: Path)
 
     reader = SegmentReader(folders)
     writer = SegmentWriter(folders, ExecutorId(7), lambda _want: NODE)
-    keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
+    keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, NO_REQUESTS, LIMITS)
     space = Space(1 << 40, str(tmp_path))
     for shuffle in shuffles:
         node = PlanStep(RddId(1), (ShuffleInput(shuffle),), 2)
         evaluator = Evaluator(operators(node, Shuffled(2)), {}, shuffles, keeper, space, prefetched)
-        assert list(evaluator.compute(1)) == ["second"]
+        assert list(evaluator.compute(1).run()) == ["second"]
     space.close()
 
 
@@ -71,7 +93,7 @@ def test_the_frames_of_a_piece_are_small(tmp_path: Path) -> None:
     shuffles = {ShuffleId(4): [BlockRef(NODE, "e0-1", 0, len(output))]}
     reader = SegmentReader(folders)
     writer = SegmentWriter(folders, ExecutorId(7), lambda _want: NODE)
-    keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, 10)
+    keeper = Keeper(LiveStore(1 << 20, 0), reader, writer, NO_REQUESTS, LIMITS)
     space = Space(1 << 40, str(tmp_path))
     node = PlanStep(RddId(1), (ShuffleInput(ShuffleId(4)),), 1)
     evaluator = Evaluator(operators(node, Shuffled(1)), {}, shuffles, keeper, space, {})

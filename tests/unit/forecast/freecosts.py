@@ -9,6 +9,7 @@ FREE = CostModel(
     encode_bytes_per_s=1e12,
     decode_bytes_per_s=1e12,
     copy_bytes_per_s=1e12,
+    fetch_bytes_per_s=1e12,
     shared_efficiency=1.0,
 )
 KIND = NodeKind(1, memory_bytes=1 << 40, network_bytes_per_s=1e6, latency_s=0.0)

@@ -4,9 +4,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from storytelling import Told
 
 from pyrite.cli import main
-from pyrite.driver.log.storyfile import StoryFile
 from pyrite.forecast.chart import Point, bars, svg
 from pyrite.forecast.costs import CostModel, NodeKind
 from pyrite.forecast.play import simulate
@@ -19,11 +19,11 @@ Output = pytest.CaptureFixture[str]
 @pytest.fixture
 def story(tmp_path: Path) -> str:
     """The story of 32 maps and 32 reducers of about 2 s each."""
-    file = StoryFile(str(tmp_path), "count")
+    file = Told(tmp_path / "count.story")
     workload = two_stages(uneven(32, 2.0, 0.2, 1), uneven(32, 2.0, 0.2, 2), 20e6)
     simulate(workload, [NodeKind(1, latency_s=0.0)], CostModel(), listeners=[file.record])
     file.close()
-    return file.path
+    return str(file.path)
 
 
 def rows(output: str) -> dict[str, dict[str, str]]:
@@ -131,7 +131,7 @@ def test_what_is_no_story_or_model_is_refused_in_one_line(
     odd.write_text("hello\n")
     for arguments, blame in (
         ([str(tmp_path / "none.story")], "No such file"),
-        ([str(odd)], "line 1 is no JSON"),
+        ([str(odd)], "is no story of Pyrite"),
         ([story, "--model", str(odd)], "is no JSON"),
         ([story, "--nodes", "1", "--plot", str(tmp_path / "no" / "x.svg")], "No such file"),
     ):

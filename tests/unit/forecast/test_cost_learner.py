@@ -1,11 +1,10 @@
-"""What is learnt of single tasks, from lines of a story told by hand."""
-
-from typing import Any
+"""What is learnt of single tasks, from records of a story told by hand."""
 
 import pytest
 
 from pyrite.forecast.costs import CostModel
 from pyrite.forecast.storymodel import Learner
+from pyrite.story import records as rec
 
 # Only what is written, and the tasks' own work, takes time.
 MODEL = CostModel(
@@ -26,14 +25,10 @@ class Story:
         self.learner = learner
         self.at_s = 1.0
         self.attempts = 0
-        self.tell({"kind": "ExecutorJoined", "executor": 0, "node": "a"})
-        stage = {"id": 0, "name": "it", "partitions": 3, "parents": [], "writes": writes}
-        stage["rdds"] = [{"id": rdd, "partitions": 3, "inputs": []}]
-        job = {"id": 0, "stage": stage, "partitions": 3}
-        self.tell({"kind": "JobSubmitted", "job": job}, stages=[stage])
-
-    def tell(self, event: dict[str, Any], *commands: dict[str, Any], **more: Any) -> None:
-        self.learner.read({"at_s": self.at_s, "event": event, "commands": commands, **more})
+        learner.read(rec.ExecutorAdded(self.at_s, 0, "a"))
+        rdds = [{"id": rdd, "partitions": 3, "inputs": [], "operators": []}]
+        learner.read(rec.StageMade(self.at_s, 0, "it", 3, (), writes, rdds=rdds))
+        learner.read(rec.JobBegan(self.at_s, 0, 0, 3))
 
     def run(
         self,
@@ -45,18 +40,21 @@ class Story:
     ) -> None:
         """A task from its launch to its end."""
         self.attempts += 1
-        launch = {"kind": "LaunchTask", "attempt": self.attempts, "stage": 0, "executor": 0}
-        launch |= {"job": 0, "partitions": list(partitions)}
-        launch["inputs"] = [{"shuffle": 4, "outputs": 2, "bytes": 0}]
-        launch["divided"] = [0, 4, [0, 1], []] if piece else None
-        self.tell({"kind": "TimerFired"}, launch)
+        inputs = [{"shuffle": 4, "outputs": 2, "bytes": 0}]
+        divided = {"place": 0, "shuffle": 4, "maps": [0, 1], "blocks": 0} if piece else None
+        start = rec.TaskStarted(
+            self.at_s, self.attempts, 0, 0, partitions, 0, 0, inputs, divided=divided
+        )
+        self.learner.read(start)
         self.at_s += seconds
-        done = {"kind": "TaskSucceeded", "attempt": self.attempts}
-        made = [[{"bytes": 0}, None, None, None] for _ in partitions]
-        made[0][1] = None if output is None else ["a", "e0-1", 0, output, "memory"]
-        done["made"] = made
-        done["kept"] = [[[[KEPT, index], None, 10] for index in stored], []]
-        self.tell(done)
+        if stored:
+            kept = [
+                {"rdd": KEPT, "partition": index, "bytes": 10, "blocks": []} for index in stored
+            ]
+            self.learner.read(rec.PartitionsKept(self.at_s, self.attempts, kept))
+        made = [0] * len(partitions)
+        made[0] = output or 0
+        self.learner.read(rec.TaskEnded(self.at_s, self.attempts, rec.SUCCEEDED, made))
 
 
 def test_what_pieces_took_is_added_to_their_own_reducer_only() -> None:
@@ -71,12 +69,12 @@ def test_what_pieces_took_is_added_to_their_own_reducer_only() -> None:
 def test_each_partition_of_a_group_makes_its_own_kept_rows() -> None:
     learner = Learner(MODEL)
     story = Story(learner, rdd=KEPT)
-    story.tell({"kind": "RddPersisted", "rdd": KEPT})
+    learner.read(rec.RddKept(story.at_s, KEPT))
     story.run(1.0, 1, stored=(1,))
     learner.ran.clear()
     story.run(6.0, 0, 1, 2, stored=(0, 2))
     assert [len(learner.ran[0, index].missing) for index in range(3)] == [1, 0, 1]
-    story.tell({"kind": "TimerFired"}, {"kind": "FinishJob", "job": 0, "error": None})
+    learner.read(rec.JobEnded(story.at_s, 0))
     workload = learner.recorded_run("by hand").workload
     assert workload.kept[KEPT].making_s == pytest.approx({0: 2.0, 2: 2.0})
     assert workload.stages[0].cpu_s == pytest.approx([0.0, 2.0, 0.0])

@@ -64,8 +64,7 @@ def play(
     rules: Rules | None = None,
     **more: Any,
 ) -> Outcome:
-    executors = sum(kind.cores for kind in kinds)
-    scheduler = Checked(replace(rules or Rules(), executors=executors))
+    scheduler = Checked(rules or Rules())
     return simulate(workload, kinds, model, scheduler=scheduler, **more)
 
 

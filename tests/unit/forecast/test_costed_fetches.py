@@ -7,6 +7,7 @@ from freecosts import FREE, KIND
 
 from pyrite.errors import EngineError
 from pyrite.forecast.costed import CostedCluster
+from pyrite.forecast.costs import CostModel
 from pyrite.forecast.fetches import MOST_PARTS
 from pyrite.forecast.network import Sources
 from pyrite.forecast.workload import two_stages
@@ -31,10 +32,15 @@ OUTPUT_BYTES = 1e6
 class Play:
     """Three nodes of one executor that do as they are told."""
 
-    def __init__(self, shares: tuple[float, ...] = (0.25, 0.75), **fields: float) -> None:
+    def __init__(
+        self,
+        shares: tuple[float, ...] = (0.25, 0.75),
+        costs: CostModel = SLOW_DISKS,
+        **fields: float,
+    ) -> None:
         workload = two_stages([1.0] * 3, [1.0] * len(shares), OUTPUT_BYTES, shares)
         kind = replace(KIND, **fields)  # type: ignore[arg-type]
-        self.cluster = CostedCluster(workload, [kind] * 3, SLOW_DISKS)
+        self.cluster = CostedCluster(workload, [kind] * 3, costs)
         self.attempts = 0
 
     def read(self) -> list[Event]:
@@ -56,6 +62,12 @@ class Play:
         ref = BlockRef(node, name, 0, int(OUTPUT_BYTES), medium)
         self.cluster.prefetched.put(SHUFFLE, ref)
         return ref
+
+    def map(self, executor: int) -> None:
+        """A map task of a second."""
+        self.cluster.perform(
+            LaunchTask(AttemptId(9), ExecutorId(executor), StageId(0), (0,), 0, JobId(0))
+        )
 
     def fetch(self, node: NodeId, *refs: BlockRef, part: int = 0) -> None:
         maps = tuple(range(len(refs)))
@@ -124,11 +136,34 @@ def test_a_fetch_takes_what_its_bytes_take_on_the_links() -> None:
     play = Play(latency_s=0.5)
     play.read()
     play.fetch(B, play.put(A, "e0-1"), play.put(A, "e0-2"), part=1)
-    assert play.hear_one(PartsFetched) == PartsFetched(1)
+    told = play.hear_one(PartsFetched)
+    # It waited for the network, and no task ran that lacked its processor time.
+    assert told == PartsFetched(1, pytest.approx(1.5), 0.0)
     # Two times three quarters of a megabyte, and the way there and back.
     assert play.cluster.now_s() == pytest.approx(1.5 + 1.0)
     assert play.sent_bytes == pytest.approx(1.5e6)
     assert play.cluster.tally.fetched_bytes == pytest.approx(1.5e6)
+
+
+def test_a_fetch_takes_processor_time_from_the_tasks_of_its_node() -> None:
+    """A megabyte takes a second on the link, and a second of a core that a task wants too."""
+
+    def ends(fetched: bool) -> tuple[float, list[PartsFetched]]:
+        play = Play(costs=replace(FREE, fetch_bytes_per_s=0.75e6))
+        ref = play.put(A, "e0-1")
+        play.map(1)
+        if fetched:
+            play.fetch(B, ref, part=1)
+        told = play.read()
+        run = play.cluster.executors[ExecutorId(1)].run
+        assert run is not None
+        return run._computed_s, [each for each in told if isinstance(each, PartsFetched)]
+
+    before_s, none = ends(fetched=False)
+    after_s, [told] = ends(fetched=True)
+    # A quarter of the task was left, and ran at half of the speed.
+    assert not none and after_s == pytest.approx(before_s + 0.25, abs=1e-4)
+    assert told == PartsFetched(1, pytest.approx(0.75), pytest.approx(1.0))
 
 
 def test_a_fetch_of_outputs_on_disk_reads_the_disk() -> None:

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from storytelling import Told, records_of, write_story
 
 from pyrite import SparkConf, SparkContext
-from pyrite.driver.log.storyfile import StoryFile, rdd
 from pyrite.forecast.costs import CostModel, NodeKind
 from pyrite.forecast.play import simulate
-from pyrite.forecast.storylines import BadStory, node_of
 from pyrite.forecast.storymodel import read_story
 from pyrite.forecast.workload import (
     JobModel,
@@ -25,6 +24,9 @@ from pyrite.plan.program import NarrowInput, PlanStep, ShuffleInput
 from pyrite.rdd.dependency import SAME, Groups, UnionSlice
 from pyrite.rent.stageloads import loads_of
 from pyrite.schedule.events import RddPersisted
+from pyrite.story.format import HEADLINE, BadStory
+from pyrite.story.records import JobEnded, TaskEnded, TaskStarted, kind_of
+from pyrite.story.stages import rdd_told, step_of
 
 MODEL = CostModel()
 KIND = NodeKind(2, latency_s=0.0)
@@ -32,11 +34,11 @@ KIND = NodeKind(2, latency_s=0.0)
 
 def told_by(workload: Workload, folder: Path, *kinds: NodeKind) -> tuple[Path, float]:
     """The story of a simulated run, written as that of a real one is, and how long it took."""
-    file = StoryFile(str(folder), "run")
+    file = Told(folder / "run.story")
     outcome = simulate(workload, kinds or [KIND], MODEL, listeners=[file.record])
     file.close()
     assert outcome.errors == ()
-    return Path(file.path), outcome.seconds
+    return file.path, outcome.seconds
 
 
 def kept_workload(place: str) -> Workload:
@@ -69,8 +71,7 @@ def test_the_story_of_a_simulated_run_gives_its_workload_back(tmp_path: Path) ->
 def test_tiny_reducers_that_ran_as_one_task_are_told_apart(tmp_path: Path) -> None:
     original = two_stages([0.5] * 2, [0.002] * 200, 1e5)
     path, seconds = told_by(original, tmp_path)
-    launches = path.read_text().count('"kind":"LaunchTask"')
-    assert launches < 100
+    assert len([each for each in records_of(path) if isinstance(each, TaskStarted)]) < 100
     told = read_story(path, MODEL)
     assert told.workload.jobs[0].partitions == tuple(range(200))
     cpu_s = told.workload.stages[1].cpu_s
@@ -121,7 +122,7 @@ def test_mappings_between_partitions_are_told() -> None:
         NarrowInput(2, Groups([0, 2, 5])),
         ShuffleInput(4),  # type: ignore[arg-type]
     )
-    again = node_of(json.loads(json.dumps(rdd(PlanStep(RddId(9), inputs, 5)))))
+    again = step_of(json.loads(json.dumps(rdd_told(PlanStep(RddId(9), inputs, 5)))))
     assert (again.rdd, again.partitions) == (9, 5)
     assert [each.mapping.parents(1) for each in again.inputs[:1]] == [(1,)]  # type: ignore[union-attr]
     assert [*again.inputs[1].mapping.parents(4)] == [2]  # type: ignore[union-attr]
@@ -129,38 +130,34 @@ def test_mappings_between_partitions_are_told() -> None:
     assert again.inputs[3] == ShuffleInput(4)  # type: ignore[arg-type]
 
 
-def test_a_story_that_begins_late_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
-    path, seconds = told_by(two_stages([1.0] * 4, [1.0] * 4, 10.0), tmp_path)
-    lines = path.read_text().splitlines(keepends=True)
-    kinds = [json.loads(line)["event"]["kind"] for line in lines]
-    path.write_text("".join(lines[kinds.index("JobSubmitted") :]))
-    told = read_story(path, MODEL)
-    assert told.executors == 2
-    assert told.workload.notes == ()
-    assert told.seconds == pytest.approx(seconds, abs=0.001)
-    # Without the first stage's tasks nothing is known of what they take.
-    later = [json.loads(line) for line in lines]
-    for line in later:
-        line["commands"] = [each for each in line["commands"] if each.get("stage") != 0]
-    path.write_text("".join(json.dumps(line) + "\n" for line in later))
+def test_without_the_tasks_of_a_stage_nothing_is_known_of_what_they_take(tmp_path: Path) -> None:
+    path, _ = told_by(two_stages([1.0] * 4, [1.0] * 4, 10.0), tmp_path)
+    told = records_of(path)
+    first = {each.attempt for each in told if isinstance(each, TaskStarted) and each.stage == 0}
+    write_story(
+        path,
+        (
+            each
+            for each in told
+            if not isinstance(each, TaskStarted | TaskEnded) or each.attempt not in first
+        ),
+    )
     assert "no tasks of 1 stages (maps...)" in read_story(path, MODEL).workload.notes[0]
 
 
-def test_a_story_whose_last_line_was_cut_off_is_read(tmp_path: Path) -> None:
+def test_a_story_whose_last_frame_was_cut_off_is_read(tmp_path: Path) -> None:
     path, _ = told_by(two_stages([1.0], [1.0], 10.0), tmp_path)
-    path.write_text(path.read_text() + '{"at_s":9.0,"ev')
+    path.write_bytes(path.read_bytes() + b"r\x07\x00")
     assert len(read_story(path, MODEL).workload.jobs) == 1
 
 
 def test_jobs_that_failed_are_left_out_and_that_is_said(tmp_path: Path) -> None:
     stages = {0: StageModel(0, [1.0]), 1: StageModel(1, [1.0])}
     path, _ = told_by(Workload(stages, (JobModel(0, 0), JobModel(1, 1, after=(0,)))), tmp_path)
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    for line in lines:
-        for command in line["commands"]:
-            if command["kind"] == "FinishJob" and command["job"] == 1:
-                command["error"] = "TaskFailed: bad"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    told = records_of(path)
+    ends = [each for each in told if isinstance(each, JobEnded)]
+    write_story(path, [each._replace(error="TaskFailed") if each is ends[1] else each
+                       for each in told])  # fmt: skip
     workload = read_story(path, MODEL).workload
     assert [job.id for job in workload.jobs] == [0]
     assert "1 jobs that failed" in workload.notes[0]
@@ -169,17 +166,14 @@ def test_jobs_that_failed_are_left_out_and_that_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "blame"),
     [
-        (b"", "no job that succeeded"),
-        (b"# A readme\n", "line 1 is no JSON"),
-        (b"[1, 2]\n", "line 1 is no event"),
-        (b"\xff\xfe\x00", "is no text"),
-        (b'{"at_s": 1, "event": {"kind": "JobSubmitted"}, "commands": []}\n', "line 1: not as"),
-        (b'{"at_s": 1, "event": {}, "commands": []}\n', "line 1: not as Pyrite writes"),
+        (b"", "is no story"),
+        (b"# A readme\n", "is no story"),
+        (b"pyrite story 99\n", "a story of format 99"),
+        (HEADLINE, "ends before its header"),
+        (HEADLINE + bytes(20), "damaged at byte 15"),
     ],
 )
-def test_what_is_no_story_is_refused_with_its_line(
-    tmp_path: Path, content: bytes, blame: str
-) -> None:
+def test_what_is_no_story_is_refused(tmp_path: Path, content: bytes, blame: str) -> None:
     path = tmp_path / "odd.story"
     path.write_bytes(content)
     with pytest.raises(BadStory, match=blame):
@@ -239,7 +233,7 @@ def test_pieces_of_a_reducer_are_its_work(tmp_path: Path) -> None:
         pairs = sc.parallelize(range(6), 6).flatMap(skewed)
         assert len(pairs.sortByKey(numPartitions=3).collect()) == 24_000
     [path] = tmp_path.iterdir()
-    assert '"kind":"ReducerDivided"' in path.read_text()
+    assert "ReducerDivided" in map(kind_of, records_of(path))
     told = read_story(str(path), MODEL)
     last = told.workload.stages[max(told.workload.stages)]
     # As many tasks as partitions: pieces are none of their own.

@@ -12,16 +12,22 @@ from typing import Any
 from pyrite.blocks.undo import saving
 from pyrite.bounded.space import Space
 from pyrite.conf import SparkConf
+from pyrite.driver.engine.namespaces import Namespaces
 from pyrite.ids import RddId, ShuffleId
 from pyrite.io.commit import FolderCommit
 from pyrite.io.pickles import read_rows
 from pyrite.io.splits import Split
+from pyrite.machine.chain import Chain, Tracing
 from pyrite.rdd import RDD
+from pyrite.rdd.callsite import call_site
 from pyrite.rdd.dependency import NarrowDependency, ShuffleDependency
 from pyrite.rdd.frozen import Frozen, Pipeline
+from pyrite.rdd.fuse import run_steps
+from pyrite.rdd.namespace import Namespace
 from pyrite.rdd.op import Op
-from pyrite.rdd.partitioner import Router
+from pyrite.rdd.partitioner import Partitioner, Router
 from pyrite.rdd.sources import Ranges, dealt_bounds
+from pyrite.rdd.streamed import Streamed
 from pyrite.settings import Settings
 from pyrite.storagelevel import StorageLevel
 
@@ -58,12 +64,19 @@ class PlainInput:
         while batch := list(islice(rows, BATCH_ROWS)):
             yield batch
 
+    def frames(self) -> Iterator[list[Any]]:
+        return self.batches()
+
+    def chain(self) -> Chain:
+        return Chain(self.rows(), [], run_steps)
+
 
 class PlainEnv:
     """A task's surroundings without limits."""
 
     def __init__(self, folder: str) -> None:
         self.space = Space(PLENTY_BYTES, folder)
+        self.tracing = Tracing("TRUE")
 
 
 class PlainAccumulator:
@@ -115,6 +128,12 @@ class PlainContext:
         self._dealt: dict[ShuffleId, list[list[Any]]] = {}
         self.jobs: list[list[int]] = []
         self.groups: list[str] = []
+        self.namespaces = Namespaces(lambda event: None)
+        self.dropNamespace = self.namespaces.drop
+        self.said: list[str] = []
+
+    def _said_by_machine(self) -> list[str]:
+        return self.said
 
     def parallelize(self, rows: Iterable[Any], numSlices: int | None = None) -> RDD[Any]:
         held = list(rows)
@@ -145,12 +164,18 @@ class PlainContext:
     def accumulator(self, value: Any) -> PlainAccumulator:
         return PlainAccumulator(value)
 
+    def _use_namespace(self, name: str, partitioner: Partitioner) -> Namespace:
+        return self.namespaces.use(name, partitioner, call_site()[1])
+
     def getConf(self) -> SparkConf:
         return self._conf
 
     def _new_rdd_id(self) -> RddId:
         self._next_id += 1
         return RddId(self._next_id)
+
+    def _skip_rdd_ids(self, count: int) -> None:
+        self._next_id += count
 
     def _new_shuffle(self, rdd: RDD[Any], router: Router, count: int) -> ShuffleDependency:
         number = ShuffleId(self._new_rdd_id())
@@ -180,21 +205,31 @@ class PlainContext:
         function: Callable[[int, Iterator[Any]], Any],
         partitions: Sequence[int] | None = None,
         frozen: bool = False,
+        unseen: int = 1,
     ) -> list[Any]:
         chosen = range(rdd.getNumPartitions()) if partitions is None else partitions
         self.jobs.append(list(chosen))
         # A task answers with copies, never with the objects that the RDD holds.
         return [copy.deepcopy(function(index, self._rows(rdd, index))) for index in chosen]
 
+    def _run_rows(
+        self,
+        rdd: RDD[Any],
+        function: Callable[[int, Iterator[Any]], Streamed],
+        partitions: Sequence[int] | None = None,
+        frozen: bool = False,
+    ) -> list[list[Any]]:
+        return self._run(rdd, lambda index, rows: list(function(index, rows).rows), partitions)
+
     def _run_each(
         self,
         rdd: RDD[Any],
-        function: Callable[[int, Iterator[Any]], Any],
+        function: Callable[[int, Iterator[Any]], Streamed],
         partitions: Sequence[int],
         prefetch: bool,
-    ) -> Iterator[Any]:
+    ) -> Iterator[list[Any]]:
         for index in partitions:
-            yield self._run(rdd, function, [index])[0]
+            yield from self._run_rows(rdd, function, [index])
 
     def _run_approximately(
         self, rdd: RDD[Any], function: Callable[[int, Iterator[Any]], Any], timeout_s: float

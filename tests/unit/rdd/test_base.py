@@ -26,6 +26,15 @@ def test_a_debug_string_indents_at_shuffles(sc: PlainContext) -> None:
     assert heads == ["(2) mapValues ", " |  shuffled ", " +-(3) keyBy ", "    |  parallelize "]
 
 
+def test_a_debug_string_tells_where_functions_ran(sc: PlainContext) -> None:
+    rdd = sc.parallelize([1, 2], 3).filter(len).map(str)
+    sc.said = ["filter len, map str, sum: in C", "filter len, map str, count: in Python: a reason"]
+    text = rdd.toDebugString()
+    assert text is not None
+    ends = [line.partition(" [")[2] for line in text.decode().splitlines()]
+    assert ends == ["in Python: a reason]", "in Python: a reason]", ""]
+
+
 def test_a_debug_string_shows_shared_ancestors_once(sc: PlainContext) -> None:
     rdd = sc.range(1, 1)
     for _ in range(40):

@@ -3,6 +3,7 @@
 import pickle
 from collections import Counter
 from typing import Any
+from weakref import ref
 
 import pytest
 from hypothesis import given
@@ -11,18 +12,24 @@ from plain import PlainContext
 from sampled_rows import rows_by_samples
 
 from pyrite.hashing import portable_hash
-from pyrite.ids import RddId
 from pyrite.place.predict import Sample, error_of
 from pyrite.rdd.functions import identity
 from pyrite.rdd.partitioner import ByKey, ByRange, Partitioner, RangeFunc, Router, Sampled, Spread
 from pyrite.rdd.quantiles import draw_keys
 
 SAMPLES = (Sample(10, 2, ((0, 1), (1, 1))), Sample(20, 1, ((1, 1),)))
-RDD_ID = RddId(4)
+
+
+class AnyRdd:
+    """Only which one it is counts."""
+
+
+RDD: Any = AnyRdd()
+OTHER_RDD: Any = AnyRdd()
 
 
 def ranges() -> RangeFunc:
-    return RangeFunc([5], None, True, Sampled(RDD_ID, SAMPLES))
+    return RangeFunc([5], None, True, Sampled(ref(RDD), SAMPLES))
 
 
 def by_key(func: Any, parts: int = 2) -> ByKey:
@@ -32,17 +39,17 @@ def by_key(func: Any, parts: int = 2) -> ByKey:
 @pytest.mark.parametrize("router", [ByRange(ranges()), by_key(ranges())])
 class TestSamples:
     def test_they_are_known_for_the_rdd_that_was_sampled(self, router: Router) -> None:
-        assert router.samples(RDD_ID, 2) == SAMPLES
+        assert router.samples(RDD, 2) == SAMPLES
 
     def test_they_say_nothing_of_another_rdd_or_of_other_parts(self, router: Router) -> None:
-        assert router.samples(RddId(5), 2) is None
-        assert router.samples(RDD_ID, 3) is None
+        assert router.samples(OTHER_RDD, 2) is None
+        assert router.samples(RDD, 3) is None
 
     def test_they_are_not_sent_to_executors(self, router: Router) -> None:
         data = pickle.dumps(router)
-        assert pickle.loads(data).samples(RDD_ID, 2) is None
+        assert pickle.loads(data).samples(RDD, 2) is None
         assert b"Sample(" not in data and b"predict" not in data
-        assert router.samples(RDD_ID, 2) == SAMPLES
+        assert router.samples(RDD, 2) == SAMPLES
 
 
 def test_ranges_are_the_same_after_a_journey() -> None:
@@ -66,7 +73,7 @@ def test_other_routers_have_none() -> None:
         by_key(abs),
         ByRange(RangeFunc([], None, True)),
     ):
-        assert router.samples(RDD_ID, 1) is None
+        assert router.samples(RDD, 1) is None
 
 
 def test_routers_say_by_what_they_send() -> None:
@@ -89,7 +96,7 @@ def test_all_rows_of_a_small_rdd_are_in_its_samples(
     sc = PlainContext("/nonexistent")
     rdd = sc.parallelize([(key, None) for key in keys], 3)
     done = rdd.sortByKey(ascending, parts)
-    assert sampled_of(done).rdd == rdd.id()
+    assert sampled_of(done).rdd() is rdd
     samples = sampled_of(done).samples
     assert [each.weight for each in samples] == [each.drawn for each in samples]
     for sample, rows in zip(samples, rdd.glom().collect(), strict=True):

@@ -1,14 +1,13 @@
 """`pyrite plan`: what it prints, for whole stories and unfinished ones, and what it refuses."""
 
-import json
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from storytelling import Told, records_of, write_story
 
 from pyrite.cli import main
-from pyrite.driver.log.storyfile import StoryFile
 from pyrite.errors import UserError
 from pyrite.forecast.costs import CostModel, NodeKind
 from pyrite.forecast.play import simulate
@@ -20,6 +19,7 @@ from pyrite.rent.prices import EXAMPLE, read_prices
 from pyrite.rent.runs import read_run, read_runs
 from pyrite.rent.stageloads import work_s
 from pyrite.schedule.events import RddPersisted
+from pyrite.story.records import ApplicationEnded, TaskEnded
 
 Output = pytest.CaptureFixture[str]
 MODEL = CostModel()
@@ -45,10 +45,10 @@ startup = 40
 
 def tell(folder: Path, name: str, workload: Workload, nodes: int = 2) -> str:
     """Writes the story of a simulated run."""
-    file = StoryFile(str(folder), name)
+    file = Told(folder / f"{name}.story")
     simulate(workload, [NodeKind(1, latency_s=0.0)] * nodes, MODEL, listeners=[file.record])
     file.close()
-    return file.path
+    return str(file.path)
 
 
 def counting(seconds: float = 2.0) -> Workload:
@@ -88,15 +88,15 @@ def story(tmp_path: Path) -> str:
 
 
 def cut(story: str, keep: Callable[[int, int], bool]) -> str:
-    """The story up to a moment: keep is asked with the tasks that have ended and all lines."""
+    """The story up to a moment: keep is asked with the tasks that have ended and all records."""
     ended, kept = 0, []
-    for text in Path(story).read_text().splitlines(keepends=True):
-        ended += json.loads(text)["event"]["kind"] == "TaskSucceeded"
+    for record in records_of(story):
+        ended += isinstance(record, TaskEnded)
         if not keep(ended, len(kept)):
             break
-        kept.append(text)
+        kept.append(record)
     path = Path(story).with_suffix(".part.story")
-    path.write_text("".join(kept))
+    write_story(path, kept)
     return str(path)
 
 
@@ -174,7 +174,7 @@ def test_several_runs_are_averaged(tmp_path: Path, prices: str, capsys: Output) 
     runs = read_runs(stories, MODEL)
     assert work_s(runs.loads.stages[0]) == pytest.approx(16 * 2.0, rel=0.01)
     assert main(["plan", *stories, "--instances", prices, "--budget", "5"]) == 0
-    assert "the mean of 2 runs; their tasks' own work was 20.2 s to 60.2 s, 100% apart" in (
+    assert "the mean of 2 runs; their tasks' own work was 20.3 s to 60.3 s, 99% apart" in (
         capsys.readouterr().out
     )
 
@@ -202,14 +202,15 @@ def watching(story: str, prices: str, rounds: int | None) -> Namespace:
 
 
 def test_watching_prints_a_plan_when_it_changes(story: str, prices: str, capsys: Output) -> None:
-    whole = Path(story).read_text()
+    # Its driver was killed: nothing says that it has ended.
+    whole = [each for each in records_of(story) if not isinstance(each, ApplicationEnded)]
     part = Path(cut(story, lambda ended, _: ended <= 4))
     naps: list[float] = []
 
     def nap(seconds: float) -> None:
         naps.append(seconds)
         if len(naps) == 2:
-            part.write_text(whole)
+            write_story(part, whole)
         if len(naps) == 3:
             Path(prices).write_text(PRICES.replace("0.10", "0.30"))
 
@@ -221,9 +222,17 @@ def test_watching_prints_a_plan_when_it_changes(story: str, prices: str, capsys:
     assert len(naps) == 2 + QUIET_ROUNDS
 
 
+def test_watching_ends_with_the_application(story: str, prices: str, capsys: Output) -> None:
+    naps: list[float] = []
+    assert run_plan(watching(story, prices, None), naps.append) == 0
+    assert naps == []
+    assert capsys.readouterr().out.endswith("the application has ended: no longer watching\n")
+
+
 def test_watching_ends_after_its_rounds_or_by_ctrl_c(
     story: str, prices: str, capsys: Output
 ) -> None:
+    write_story(story, records_of(story)[:-1])
     naps: list[float] = []
     assert run_plan(watching(story, prices, 2), naps.append) == 0
     assert naps == [1.0]

@@ -1,7 +1,9 @@
 """Every row that a map task deals out reaches its reducer, once, spilled or not."""
 
 import contextlib
+import itertools
 import os
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -31,9 +33,9 @@ class Node:
         self.folders = Folders(str(folder), str(folder), NODE)
         self.writer = SegmentWriter(self.folders, ExecutorId(next(WRITERS)), lambda _want: NODE)
         self.reader = SegmentReader(self.folders)
-        self.space = Space(1 << 40, str(folder))
-        if over:
-            self.space.over = lambda: True  # type: ignore[method-assign]
+        # A measure that is too high at every second look: each time something must be freed.
+        high = itertools.cycle([0, 1 << 41]) if over else itertools.repeat(0)
+        self.space = Space(1 << 40, str(folder), measure=lambda: next(high))
 
     def write(self, rows: list[Any], router: Router, parts: int) -> BlockRef:
         ref, sizes = write_map_output(iter(rows), 0, router, parts, self.space, self.writer)
@@ -70,6 +72,28 @@ def test_spilled_frames_are_removed_after_the_task(tmp_path: Path) -> None:
     node.space.close()
     assert node.read([ref], 0) == rows[::2]
     assert os.listdir(tmp_path) == [ref.segment]
+
+
+def test_an_operator_before_it_has_the_output_spill_first(tmp_path: Path) -> None:
+    """The operator's own rows would have to be read again."""
+    node = Node(tmp_path)
+    is_high = False
+    node.space = space = Space(
+        64 << 20,
+        str(tmp_path),
+        measure=lambda: 65 << 20 if is_high and not space.spilled_bytes else 0,
+    )
+    answers: list[bool] = []
+
+    def rows() -> Iterator[tuple[int, bytes]]:
+        nonlocal is_high
+        yield from ((number, bytes([number % 251]) * 1000) for number in range(5000))
+        is_high = True
+        answers.append(space.over())
+        yield 5000, b"last"
+
+    write_map_output(rows(), 0, ByKey(Partitioner(2, portable_hash)), 2, space, node.writer)
+    assert answers == [False] and space.spilled_bytes > 3_000_000
 
 
 def test_spread_deals_evenly(tmp_path: Path) -> None:
