@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -21,6 +21,7 @@ from pyrite.forecast.storymodel import read_story
 
 CORES = 2
 LOOPBACK_LATENCY_S = 50e-6
+LIMIT_MIB = 20
 TARGET = 0.25
 # A run is repeated if other programs used more of the machine, as often as this.
 QUIET_CORES = 0.15
@@ -62,16 +63,22 @@ class Comparison:
         return median(self.predicted_s) / median(self.measured_s) - 1
 
 
+@dataclass
 class Target:
     """A real cluster of this machine's two cores, and how the model sees it."""
 
-    def __init__(self, master: str, kinds: list[NodeKind]) -> None:
-        self.master = master
-        self.kinds = kinds
+    master: str
+    kinds: list[NodeKind]
+    # What each node may send in a second, as the setting says it; 0 for no limit.
+    network: str = "0"
+
+    def __str__(self) -> str:
+        return self.master if self.network == "0" else f"{self.master}, {self.network[:-1]} MiB/s"
 
 
 def targets(costs: CostModel, loopback_bytes_per_s: float) -> list[Target]:
-    """Two executors on one node, and on a node each with a block server between them."""
+    """Two executors on one node, and on a node each with a block server between them; also with a
+    network that is limited to what it has on many machines."""
     alone = NodeKind(
         1,
         network_bytes_per_s=loopback_bytes_per_s,
@@ -82,6 +89,11 @@ def targets(costs: CostModel, loopback_bytes_per_s: float) -> list[Target]:
     return [
         Target(f"local[{CORES}]", [NodeKind(CORES, latency_s=0.0)]),
         Target(f"local-cluster[{CORES},1,8g]", [alone] * CORES),
+        Target(
+            f"local-cluster[{CORES},1,8g]",
+            [replace(alone, network_bytes_per_s=float(LIMIT_MIB << 20))] * CORES,
+            f"{LIMIT_MIB}m",
+        ),
     ]
 
 
@@ -102,22 +114,22 @@ class Model:
         """All repetitions of one workload."""
         with tempfile.TemporaryDirectory() as folder:
             for _ in range(self.repeat):
-                alone, others = self._story(name, "local[1]", folder, environment)
+                alone, others = self._story(name, Target("local[1]", []), folder, environment)
                 told = read_story(alone, self.costs)
                 for target in self.targets:
                     result = self.results.setdefault(
-                        (name, target.master), Comparison([], [], [], [])
+                        (name, str(target)), Comparison([], [], [], [])
                     )
                     foretold = simulate(told.workload, target.kinds, self.costs)
-                    together, more = self._story(name, target.master, folder, environment)
+                    together, more = self._story(name, target, folder, environment)
                     result.others_cores += [others, more]
                     result.alone_s.append(told.seconds)
                     result.predicted_s.append(foretold.seconds)
                     result.measured_s.append(read_story(together, self.costs).seconds)
         for target in self.targets:
-            result = self.results[name, target.master]
+            result = self.results[name, str(target)]
             print(
-                f"{name}: local[1] {median(result.alone_s):.3f} s; {target.master} foretold "
+                f"{name}: local[1] {median(result.alone_s):.3f} s; {target} foretold "
                 f"{median(result.predicted_s):.3f} s, measured {median(result.measured_s):.3f} s, "
                 f"error {result.error:+.0%}; others used up to "
                 f"{max(result.others_cores):.2f} cores",
@@ -125,13 +137,14 @@ class Model:
             )
 
     def _story(
-        self, name: str, master: str, folder: str, environment: dict[str, str]
+        self, name: str, target: Target, folder: str, environment: dict[str, str]
     ) -> tuple[Path, float]:
         """The story of a run that was disturbed little, or of the least disturbed of several."""
         found: tuple[Path, float] | None = None
         for number in range(TRIES):
-            story = Path(folder, f"{master}-{number}.story")
-            command = [sys.executable, "-m", "benchmarks.model_run", master, name, str(story)]
+            story = Path(folder, f"{target.master}-{target.network}-{number}.story")
+            command = [sys.executable, "-m", "benchmarks.model_run", target.master, name]
+            command += [str(story), "--network", target.network]
             command += ["--scale", self.scale, "--data", str(self.data)]
             watch = Disturbance()
             subprocess.run(command, env=environment, check=True, timeout=self.timeout_s)
@@ -158,7 +171,8 @@ class Model:
         return (
             f"# The simulator against real runs\n\n`{command}`\n\n"
             f"From the story of a run on local[1] the simulator foretells two executors, which "
-            f"are then run: on one node, and on two with block servers. Seconds, medians of "
+            f"are then run: on one node, on two with block servers, and on two whose servers send "
+            f"no more than {LIMIT_MIB} MiB a second. Seconds, medians of "
             f"{self.repeat}; the aim is an error within {TARGET:.0%}. All cores busy, a core has "
             f"{self.costs.shared_efficiency:.0%} of the speed that it has alone. The last column "
             "is the most cores that other programs used during a run: disturbed runs are "

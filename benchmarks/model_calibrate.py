@@ -18,13 +18,17 @@ from typing import Any
 
 from pyrite import SparkConf, SparkContext
 from pyrite.blocks.codec import decode, encode, frame_size
-from pyrite.blocks.live import estimate_bytes
+from pyrite.blocks.parts import pack_header
 from pyrite.blocks.segments import Folders, SegmentReader
+from pyrite.blocks.weight import estimate_bytes
+from pyrite.capacity import usable_cores
 from pyrite.forecast.costs import CostModel
 from pyrite.ids import BlockRef, NodeId
+from pyrite.remote.asking import ByteRange
 from pyrite.remote.client import BlockClient
+from pyrite.remote.errors import Address
+from pyrite.remote.fetcher import Fetcher, FetchOrder
 from pyrite.remote.process import ServerProcess
-from pyrite.settings import usable_cores
 
 TRIES = 5
 TASKS = 4_000
@@ -134,6 +138,7 @@ class BlockTimes:
     remote_s: float
     disk_s: float
     remote_bytes_per_s: float
+    fetch_bytes_per_s: float
 
 
 def block_times(folder: str) -> BlockTimes:
@@ -163,16 +168,39 @@ def block_times(folder: str) -> BlockTimes:
         far = BlockRef(folders.node, on_disk, 0, len(small), "disk")
         try:
             large_s = each_s(read_remotely(large, len(CHUNK)))
+            assert server.address is not None
             return BlockTimes(
                 each_s(lambda _: reader.view(near)),
                 each_s(read_remotely(large, 64)),
                 each_s(lambda _: list(reader.rows(far))),
                 len(CHUNK) / large_s,
+                fetch_speed(folders, secret, server.address),
             )
         finally:
             client.close()
             server.stop()
             reader.close()
+
+
+def fetch_speed(folders: Folders, secret: bytes, address: Address) -> float:
+    """Bytes for a processor second of the thread that receives prefetched input."""
+    parts = [len(CHUNK) * BLOCKS // 4]
+    output = pack_header(parts) + bytes(parts[0])
+    Path(folders.path("e0-4", "memory")).write_bytes(output)
+    fetcher = Fetcher(folders, secret, lambda id, reason: None)
+    hand = fetcher.new_hand()
+    block = ByteRange("e0-4", 0, len(output))
+    times = []
+    for number in range(TRIES):
+        target = f"fetched-{number}"
+        size = len(output) + (64 << 10)
+        order = FetchOrder(number, target, "memory", size, address, (0,), (0,), (block,))
+        began_s = time.thread_time()
+        hand.carry_out(order)
+        times.append(time.thread_time() - began_s)
+        os.unlink(folders.path(target, "memory"))
+    hand.close()
+    return parts[0] / min(times)
 
 
 def loopback_speed() -> float:
@@ -251,6 +279,7 @@ def measured() -> tuple[CostModel, dict[str, Any]]:
         remote_block_s=round(blocks.remote_s, 7),
         disk_block_s=round(blocks.disk_s, 7),
         remote_bytes_per_s=round(blocks.remote_bytes_per_s),
+        fetch_bytes_per_s=round(blocks.fetch_bytes_per_s),
         shared_efficiency=round(efficiency(), 3),
         live_bytes_per_encoded_byte=round(live, 2),
     )

@@ -18,6 +18,7 @@ from benchmarks.data import DataFolder
 from benchmarks.model import Disturbance
 from benchmarks.peak import run_watched
 from benchmarks.r3s_cases import ROWS, Row
+from benchmarks.r3s_large import WAYS as LARGE_WAYS
 from benchmarks.r3s_pagecache import DiskSpeed, disk_speed
 from benchmarks.r3s_regression import text_file
 from benchmarks.r3s_report import Found, Measured, markdown
@@ -58,12 +59,14 @@ class R3s:
         self.measured = Measured(self.partitions, repeat)
 
     def run(self, part: str) -> None:
-        """One part: `whole`, `half`, `blocks` or `switches`."""
+        """One part: `whole`, `half`, `large`, `blocks` or `switches`."""
         print(part, flush=True)
         if part == "blocks":
             self._run_blocks()
         elif part == "switches":
             self._run_switches()
+        elif part == "large":
+            self._run_large()
         else:
             self._run_figure(part)
 
@@ -139,6 +142,13 @@ class R3s:
                     for answer in self._answer("benchmarks.r3s_switches", name, state):
                         self.measured.switches.setdefault((name, state), []).append(answer)
                         print(f"{name:>9} {state}: {answer}", flush=True)
+
+    def _run_large(self) -> None:
+        for _ in range(self.repeat):
+            for name in LARGE_WAYS:
+                for answer in self._answer("benchmarks.r3s_large", name):
+                    self.measured.large.setdefault(name, []).append(answer)
+                    print(f"  {name}: {answer}", flush=True)
 
     def _answer(self, module: str, *arguments: str) -> list[Any]:
         """What a program of ours prints: a line of JSON for each answer."""

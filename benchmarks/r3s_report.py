@@ -5,6 +5,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.r3s_cases import Row
+from benchmarks.r3s_large import table as large_table
 from benchmarks.r3s_pagecache import DiskSpeed
 from benchmarks.r3s_regression import MATRIX_BYTES
 from benchmarks.r3s_run import STEPS
@@ -68,6 +69,8 @@ class Measured:
     disk: DiskSpeed | None = None
     blocks: list[BlockTimes] = field(default_factory=list)
     switches: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
+    # By the way in which partitions larger than an executor are kept.
+    large: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
     def part(self, name: str) -> list[Found]:
@@ -90,6 +93,8 @@ def markdown(measured: Measured, command: str) -> str:
     lines = [machine(list(versions)), f"Made by `{command}`."]
     if measured.rows:
         lines += ["", *_figure(measured)]
+    if measured.large:
+        lines += ["", *large_table(measured.large)]
     if measured.blocks:
         lines += ["", "**Reading a block**: medians of calls by turns", "", *_blocks(measured)]
     if measured.switches:

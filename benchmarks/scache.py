@@ -1,7 +1,8 @@
-"""The shuffle as a service, simulated: SCache's figures 4, 7, 11 and 12 for this engine.
+"""The shuffle as a service, simulated: SCache's figures 4, 7, 11, 12, 13 and 15 for this engine.
 
-The parts are `group_by` (with and without), `map_times` (what it takes for the gain), `traces`
-(reducers of real jobs placed three ways) and `prediction` (of reducers' sizes).
+The parts are `group_by` (with and without), `map_times` and `sweeps` (what it takes for the gain),
+`terasort` (figure 13a), `locality` (figure 13b), `sampling` (figure 15), `traces` (reducers of real
+jobs placed three ways) and `prediction` (of reducers' sizes).
 """
 
 import os
@@ -22,9 +23,18 @@ from benchmarks.scache_groupby import (
     Run,
     run,
 )
+from benchmarks.scache_locality import LOCALITY_NODES, planned
 from benchmarks.scache_plots import svg
 from benchmarks.scache_prediction import CASES, ROWS_PER_MAP, errors_of
 from benchmarks.scache_report import Measured, markdown, plots, problems, targets
+from benchmarks.scache_sweeps import simulate_job, sweep_jobs
+from benchmarks.scache_terasort import (
+    SAMPLING_GB,
+    SAMPLING_NODES,
+    TERASORT_GB,
+    sample_once,
+    sort_once,
+)
 from benchmarks.scache_traces import FILE, TRACES, gains, jobs_of
 
 Job = tuple[str, str, float, float]
@@ -52,6 +62,20 @@ class Scache:
                 pairs = product(RATIOS[self.scale], (AHEAD, RANDOM))
                 jobs = [(way, KEYS[0], RATIO_GB, ratio) for ratio, way in pairs]
                 self.measured.ratios = self._simulate(jobs)
+            case "sweeps":
+                self.measured.scale = self.scale
+                with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+                    self.measured.sweeps = list(pool.map(simulate_job, sweep_jobs(self.scale)))
+            case "terasort":
+                ways = list(product(TERASORT_GB[self.scale], WAYS))
+                with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+                    sorts = pool.map(sort_once, *zip(*((w, gb) for gb, w in ways), strict=True))
+                    self.measured.sorts = list(sorts)
+            case "sampling":
+                cases = list(product(SAMPLING_NODES[self.scale], SAMPLING_GB))
+                self.measured.samplings = [sample_once(*each) for each in cases]
+            case "locality":
+                self.measured.localities = [planned(nodes) for nodes in LOCALITY_NODES]
             case "traces":
                 self._place_traces()
             case "prediction":

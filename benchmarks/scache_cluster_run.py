@@ -16,6 +16,8 @@ from typing import Any
 from zlib import crc32
 
 from pyrite import SparkConf, SparkContext
+from pyrite.story.read import StoryReader
+from pyrite.story.records import JobBegan, JobEnded, Record, TaskEnded, Told
 
 NODES = 3
 MAPS = 24
@@ -120,26 +122,26 @@ def run(plan: Plan) -> Outcome:
         finally:
             sc.stop()
         [path] = Path(folder).iterdir()
-        maps_s, reduces_s, network_bytes = last_job(path.read_text().splitlines())
+        with StoryReader(path) as reader:
+            maps_s, reduces_s, network_bytes = last_job(reader.records())
     # Sums, since where a sort cuts its ranges is left to the dice.
     answer = [sum(each) for each in zip(*parts, strict=True)]
     return Outcome(total_s, maps_s, reduces_s, fetched_bytes, network_bytes, answer)
 
 
-def last_job(lines: list[str]) -> tuple[float, float, float]:
+def last_job(records: Iterable[Record]) -> tuple[float, float, float]:
     """Of the story's last job: seconds until its last map ended, and from then; network bytes."""
     began_s = mapped_s = ended_s = network_bytes = 0.0
-    for line in map(json.loads, lines):
-        event, commands = line["event"], line["commands"]
-        if event["kind"] == "JobSubmitted":
-            began_s, network_bytes = line["at_s"], 0.0
-        elif event["kind"] == "TaskSucceeded" and event["output"]:
-            mapped_s = line["at_s"]
-        for command in commands:
-            if command["kind"] == "FinishJob":
-                ended_s = line["at_s"]
-            elif command["kind"] == "ReducersPlaced":
-                network_bytes = command["network_bytes"]
+    for record in records:
+        match record:
+            case JobBegan():
+                began_s, network_bytes = record.at_s, 0.0
+            case TaskEnded() if record.shuffle_written_bytes:
+                mapped_s = record.at_s
+            case JobEnded():
+                ended_s = record.at_s
+            case Told(kind="ReducersPlaced"):
+                network_bytes = record.fields["network_bytes"]
     return mapped_s - began_s, ended_s - mapped_s, network_bytes
 
 

@@ -4,11 +4,13 @@
 No rows are computed: the real scheduler runs on the cluster by cost.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
+from statistics import median
 
 from pyrite.forecast.costs import CostModel, NodeKind
 from pyrite.forecast.play import simulate
+from pyrite.forecast.tally import StageTimes
 from pyrite.forecast.workload import Workload, two_stages, uneven, zipf_shares
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
@@ -48,14 +50,52 @@ RATIO_GB = 25
 
 NEVER = 1 << 62
 WAYS = {
-    "SCache": Rules(executors=NODES * CORES),
-    "pull, random places": Rules(
-        executors=NODES * CORES, prefetch=False, small_shuffle_bytes=NEVER
-    ),
-    "pull, placed": Rules(executors=NODES * CORES, prefetch=False),
+    "SCache": Rules(),
+    "pull, random places": Rules(prefetch=False, small_shuffle_bytes=NEVER),
+    "pull, placed": Rules(prefetch=False),
 }
 AHEAD, RANDOM, PLACED = WAYS
 KEYS = ("even", "skewed")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The nodes, and what decides how much fetching ahead can gain."""
+
+    nodes: int = NODES
+    pool_share: float = POOL_SHARE
+    network_bytes_per_s: float = NETWORK_BYTES_PER_S
+
+    @property
+    def tasks(self) -> int:
+        return self.nodes * CORES * ROUNDS
+
+    @property
+    def kind(self) -> NodeKind:
+        return replace(
+            KIND, pool_share=self.pool_share, network_bytes_per_s=self.network_bytes_per_s
+        )
+
+    def network_s(self, size_bytes: float) -> float:
+        """How long all links together need for a shuffle between all nodes."""
+        each_bytes = size_bytes * (self.nodes - 1) / self.nodes / self.nodes
+        return each_bytes / self.network_bytes_per_s
+
+
+PAPERS = Cluster()
+
+
+@dataclass(frozen=True)
+class Median:
+    """The median task of a stage: its wait for input, its work, and its writing."""
+
+    waited_s: float
+    worked_s: float
+    wrote_s: float
+
+    @classmethod
+    def of(cls, stage: StageTimes) -> "Median":
+        return cls(*(median(column) for column in zip(*stage.tasks, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -73,28 +113,33 @@ class Run:
     # The part of the reducers' input that they found on their own node, fetched ahead.
     found: float
     spilled_gb: float
+    map_task: Median
+    reduce_task: Median
+
+    @property
+    def job_s(self) -> float:
+        return self.map_s + self.reduce_s
 
 
-def network_s(size_bytes: float) -> float:
-    """How long all links together need for a shuffle between all nodes."""
-    return size_bytes * (NODES - 1) / NODES / (NODES * NETWORK_BYTES_PER_S)
-
-
-def group_by(size_bytes: float, keys: str, map_over_network: float, model: CostModel) -> Workload:
+def group_by(
+    cluster: Cluster, size_bytes: float, zipf: float, map_over_network: float, model: CostModel
+) -> Workload:
     """The job: maps that make random pairs, and reducers that group them.
 
     The shares fall to the reducers in an order by the dice: reducers that go by index then have
     places at random.
     """
-    shares = zipf_shares(TASKS, ZIPF) if keys == "skewed" else [1 / TASKS] * TASKS
+    tasks = cluster.tasks
+    shares = zipf_shares(tasks, zipf)
     Random(SEED).shuffle(shares)
-    output_bytes = size_bytes / TASKS
+    output_bytes = size_bytes / tasks
     # What the model adds to the maps' own work for encoding, and for cores in each other's way.
-    round_s = network_s(size_bytes) * map_over_network / ROUNDS * model.shared_efficiency
+    stage_s = cluster.network_s(size_bytes) * map_over_network
+    round_s = stage_s / ROUNDS * model.shared_efficiency
     map_s = max(0.0, round_s - model.write_s(output_bytes) - model.task_overhead_s)
     rows = size_bytes / ROW_BYTES
     return two_stages(
-        uneven(TASKS, map_s, UNEVEN, SEED),
+        uneven(tasks, map_s, UNEVEN, SEED),
         [share * rows * GROUP_ROW_S for share in shares],
         output_bytes,
         shares,
@@ -102,10 +147,19 @@ def group_by(size_bytes: float, keys: str, map_over_network: float, model: CostM
 
 
 def run(way: str, keys: str, size_gb: float, map_over_network: float) -> Run:
+    """One way through one job on the paper's cluster."""
+    zipf = ZIPF if keys == "skewed" else 0.0
+    return run_on(PAPERS, way, keys, zipf, size_gb, map_over_network)
+
+
+def run_on(
+    cluster: Cluster, way: str, keys: str, zipf: float, size_gb: float, map_over_network: float
+) -> Run:
     """One way through one job."""
     model = CostModel()
-    workload = group_by(size_gb * 1e9, keys, map_over_network, model)
-    outcome = simulate(workload, [KIND] * NODES, model, scheduler=Scheduler(WAYS[way]))
+    workload = group_by(cluster, size_gb * 1e9, zipf, map_over_network, model)
+    rules = replace(WAYS[way], executors=cluster.nodes * CORES)
+    outcome = simulate(workload, [cluster.kind] * cluster.nodes, model, scheduler=Scheduler(rules))
     if outcome.errors:
         raise outcome.errors[0]
     tally = outcome.tally
@@ -121,6 +175,8 @@ def run(way: str, keys: str, size_gb: float, map_over_network: float) -> Run:
         outcome.network_bytes / 1e9,
         tally.found_bytes / (size_gb * 1e9),
         tally.spilled_bytes / 1e9,
+        Median.of(maps),
+        Median.of(reduces),
     )
 
 

@@ -18,8 +18,8 @@ from pyrite.place.predict import (
     Sample,
     SeenOutput,
     error_of,
-    from_samples,
     observe,
+    sampled,
 )
 from pyrite.place.sizes import encode
 from pyrite.rdd.ordering import SAMPLE_PER_PARTITION
@@ -124,13 +124,20 @@ def errors_of(case: Case, rows_per_map: int) -> Errors:
     )
 
 
+def outputs_of(fallen: Sequence[Counter[int]], seen: Sequence[int]) -> dict[int, SeenOutput]:
+    """What these maps have told."""
+    return {
+        each: SeenOutput(
+            NodeId(""), encode([fallen[each][part] * ROW_BYTES for part in range(REDUCERS)])
+        )
+        for each in seen
+    }
+
+
 def observed(fallen: Sequence[Counter[int]], ended: Sequence[int], share: float) -> list[int]:
     """The prediction once a share of the maps has told the sizes of its outputs, a byte each."""
     seen = ended[: max(1, round(share * MAPS))]
-    outputs = [
-        SeenOutput(NodeId(""), encode([fallen[each][part] * ROW_BYTES for part in range(REDUCERS)]))
-        for each in seen
-    ]
+    outputs = outputs_of(fallen, seen)
     return [each.size_bytes for each in observe(outputs, MAPS, REDUCERS)]
 
 
@@ -146,4 +153,4 @@ def draw(maps: Keys, route: Callable[[int], int], per_reducer: int, dice: Random
 
 def sized(samples: Sequence[Sample]) -> list[int]:
     """The prediction by samples (equation 1), in bytes."""
-    return [rows * ROW_BYTES for rows in from_samples(samples, REDUCERS)]
+    return [each.size_bytes * ROW_BYTES for each in sampled(samples, {}, REDUCERS)]

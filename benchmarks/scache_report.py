@@ -8,8 +8,11 @@ from benchmarks import scache_prediction as prediction
 from benchmarks import scache_traces as traces
 from benchmarks.report import aligned, machine
 from benchmarks.scache_groupby import AHEAD, KEYS, RANDOM, Run, cut
+from benchmarks.scache_locality import Locality, compared
 from benchmarks.scache_plots import Plot
 from benchmarks.scache_prediction import SAMPLES_PER_REDUCER, SHARES, Errors
+from benchmarks.scache_sweeps import slower, swept
+from benchmarks.scache_terasort import Sampling, Sort, sampling_table, sorted_table
 from benchmarks.scache_traces import Gain
 from benchmarks.targets import Target
 from pyrite.place.predict import PredictionError
@@ -26,6 +29,11 @@ class Measured:
 
     runs: list[Run] = field(default_factory=list)
     ratios: list[Run] = field(default_factory=list)
+    scale: str = "standard"
+    sweeps: list[Run] = field(default_factory=list)
+    sorts: list[Sort] = field(default_factory=list)
+    localities: list[Locality] = field(default_factory=list)
+    samplings: list[Sampling] = field(default_factory=list)
     gains: list[Gain] = field(default_factory=list)
     errors: list[Errors] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
@@ -49,8 +57,17 @@ def markdown(measured: Measured, command: str, plotted: list[str]) -> str:
     lines = [machine([]), f"Made by `{command}`."]
     if measured.runs:
         lines += ["", *_group_by(measured)]
+        lines += ["", *_median_tasks(measured)]
     if measured.ratios:
         lines += ["", *_ratios(measured)]
+    if measured.sweeps:
+        lines += ["", *swept(measured.scale, measured.sweeps)]
+    if measured.sorts:
+        lines += ["", *sorted_table(measured.sorts)]
+    if measured.localities:
+        lines += ["", *compared(measured.localities)]
+    if measured.samplings:
+        lines += ["", *sampling_table(measured.samplings)]
     if measured.gains:
         lines += ["", *_traces(measured)]
     if measured.errors:
@@ -103,6 +120,8 @@ def problems(measured: Measured) -> list[str]:
             found.append(f"samples misplace {by_sample:.0%}: {name}")
         if errors.case.order == "mixed" and seen > 0.25:
             found.append(f"observation misplaces {seen:.0%}: {name}")
+    if measured.sweeps:
+        found += slower(measured.scale, measured.sweeps)
     return found
 
 
@@ -119,7 +138,8 @@ def _group_by(measured: Measured) -> list[str]:
         "reducer's. Waits: of all reducers until their input was there.",
         "",
     ]
-    titles = ["GB", "keys", "way", "maps", "reduce stage", "cut", "waits", "cut", "network GB"]
+    titles = ["GB", "keys", "way", "maps", "reduce stage", "cut", "job cut", "waits", "cut"]
+    titles += ["network GB"]
     cells = [[*titles, "found ahead", "to disk GB"]]
     bases = {(run.size_gb, run.keys): run for run in measured.runs if run.way == RANDOM}
     for run in measured.runs:
@@ -132,6 +152,7 @@ def _group_by(measured: Measured) -> list[str]:
                 f"{run.map_s:.1f} s",
                 f"{run.reduce_s:.1f} s",
                 "" if run is base else f"{cut(base.reduce_s, run.reduce_s):.0%}",
+                "" if run is base else f"{cut(base.job_s, run.job_s):.0%}",
                 f"{run.shuffle_s:,.0f} s",
                 "" if run is base else f"{cut(base.shuffle_s, run.shuffle_s):.0%}",
                 f"{run.network_gb:.1f}",
@@ -139,6 +160,20 @@ def _group_by(measured: Measured) -> list[str]:
                 f"{run.spilled_gb:.1f}",
             ]
         )
+    return lines + aligned(cells)
+
+
+def _median_tasks(measured: Measured) -> list[str]:
+    lines = [
+        "**The median task** (figure 11): seconds that a map writes beyond its work, and that a "
+        "reducer waits for its input and works. A map's encoding is part of its work.",
+        "",
+    ]
+    cells = [["GB", "keys", "way", "map works", "map writes", "reducer waits", "reducer works"]]
+    for run in measured.runs:
+        maps, reduces = run.map_task, run.reduce_task
+        times = (maps.worked_s, maps.wrote_s, reduces.waited_s, reduces.worked_s)
+        cells.append([f"{run.size_gb:g}", run.keys, run.way, *(f"{each:.2f}" for each in times)])
     return lines + aligned(cells)
 
 

@@ -39,7 +39,7 @@ SUITES = {
         "start",
         "growth",
     ],
-    "scale": ["shuffle", "kept", "fair", "losses", "outages", "costed"],
+    "scale": ["shuffle", "kept", "fair", "losses", "outages", "costed", "agents"],
     "model": [
         "word_count",
         "inverted_index",
@@ -51,15 +51,59 @@ SUITES = {
         "page_rank",
         "skewed_keys",
     ],
-    "r3s": ["whole", "half", "blocks", "switches"],
+    "r3s": ["whole", "half", "large", "blocks", "switches"],
     "scache": [
         "group_by",
         "map_times",
+        "sweeps",
+        "terasort",
+        "locality",
+        "sampling",
         "traces",
         "prediction",
         "cluster",
         "gigabyte",
         "wide",
+    ],
+    "eclipse": ["throughput", "laf", "applications", "concurrent", "compare"],
+    "ray": [
+        "word_count",
+        "sort",
+        "group_by_key",
+        "regression",
+        "tiny_jobs",
+        "many_tasks",
+        "broadcast",
+    ],
+    "story": [
+        "empty_tasks",
+        "memory",
+        "page",
+        "word_count",
+        "log_search",
+        "inverted_index",
+        "sort_records",
+        "group_by_key",
+        "cached_join",
+        "regression_by_record",
+        "k_means",
+        "page_rank",
+        "skewed_keys",
+        "tiny_jobs",
+    ],
+    "stark": ["throughput", "day", "checkpoints", "skew", "cogroup", "partitions"],
+    "machine": [
+        "numeric",
+        "regression_by_record",
+        "k_means",
+        "page_rank",
+        "word_count",
+        "log_search",
+        "inverted_index",
+        "group_by_key",
+        "skewed_keys",
+        "cached_join",
+        "sort_records",
     ],
 }
 
@@ -159,6 +203,11 @@ def main() -> None:
         "model": run_model,
         "r3s": run_r3s,
         "scache": run_scache,
+        "eclipse": run_eclipse,
+        "ray": run_ray,
+        "story": run_story,
+        "stark": run_stark,
+        "machine": run_machine,
     }
     run = runs[options.suite]
     report, is_well = run(options, command)
@@ -182,18 +231,23 @@ def run_scale(options: argparse.Namespace, command: str) -> tuple[str, bool]:
     """The report on the scheduler, and whether all grew with the work only."""
     # Here, so that --help needs nothing to be installed.
     from benchmarks.scale import Scale
+    from benchmarks.scale_agents import Agents
     from benchmarks.scale_costed import Costed
 
     environment = _environment(sys.executable)
     small = options.scale == "small"
     scale = Scale(options.repeat, small, options.timeout)
     costed = Costed(small, options.timeout)
+    agents = Agents(options.repeat, small, options.timeout)
     for name in options.only or SUITES[options.suite]:
         if name == "costed":
             costed.run(environment)
+        elif name == "agents":
+            agents.run(environment)
         else:
             scale.run(name, environment)
-    return scale.markdown(command) + costed.markdown(), scale.is_linear
+    report = scale.markdown(command) + costed.markdown() + agents.markdown()
+    return report, scale.is_linear and agents.is_flat
 
 
 def run_model(options: argparse.Namespace, command: str) -> tuple[str, bool]:
@@ -204,6 +258,26 @@ def run_model(options: argparse.Namespace, command: str) -> tuple[str, bool]:
     for name in options.only or SUITES[options.suite]:
         model.run(name, _environment(sys.executable))
     return model.markdown(command), model.is_near
+
+
+def run_machine(options: argparse.Namespace, command: str) -> tuple[str, bool]:
+    """The report on the row machine, and whether all answers agree."""
+    from benchmarks.machine import RowMachine
+
+    machine = RowMachine(options.repeat, options.scale, options.data, options.timeout)
+    for name in options.only or SUITES[options.suite]:
+        machine.run(name, _environment(sys.executable))
+    return machine.markdown(command), machine.is_well
+
+
+def run_ray(options: argparse.Namespace, command: str) -> tuple[str, bool]:
+    """The report on Ray, and whether all engines ran and agreed."""
+    from benchmarks.rays import Rays
+
+    rays = Rays(options.repeat, options.scale)
+    for name in options.only or SUITES[options.suite]:
+        rays.run(name)
+    return rays.markdown(command), rays.is_well
 
 
 def run_r3s(options: argparse.Namespace, command: str) -> tuple[str, bool]:
@@ -245,6 +319,37 @@ def run_scache(options: argparse.Namespace, command: str) -> tuple[str, bool]:
         else:
             scache.run(name)
     return scache.markdown(command) + real.markdown(), scache.is_well and real.is_well
+
+
+def run_stark(options: argparse.Namespace, command: str) -> tuple[str, bool]:
+    """The report on collections, and whether what was promised holds."""
+    from benchmarks.stark import Stark
+
+    stark = Stark(options.repeat, options.scale)
+    for name in options.only or SUITES[options.suite]:
+        stark.run(name)
+    return stark.markdown(command), stark.is_well
+
+
+def run_eclipse(options: argparse.Namespace, command: str) -> tuple[str, bool]:
+    """The report on files and places by keys, and whether it shows what it must."""
+    from benchmarks.eclipse import Eclipse
+
+    eclipse = Eclipse(options)
+    for name in options.only or SUITES[options.suite]:
+        eclipse.run(name)
+    return eclipse.markdown(command), eclipse.is_well
+
+
+def run_story(options: argparse.Namespace, command: str) -> tuple[str, bool]:
+    """The report on what the story costs, and whether that is little."""
+    from benchmarks.story import Story
+
+    environment = _environment(sys.executable)
+    story = Story(options.repeat, options.scale, options.data, options.timeout, environment)
+    for name in options.only or SUITES[options.suite]:
+        story.run(name)
+    return story.markdown(command), story.is_well
 
 
 if __name__ == "__main__":

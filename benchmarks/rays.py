@@ -1,0 +1,110 @@
+"""The suite ray: Pyrite on Ray beside Ray Data, Ray tasks by hand and local-cluster."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+ENGINES = ["pyrite", "ray-data", "ray-tasks", "local-cluster"]
+QUIET = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_memory_monitor_refresh_ms": "0",
+}
+CLUSTER = """
+import sys
+from ray.cluster_utils import Cluster
+node = {"node_ip_address": "127.0.0.1", "num_cpus": 1, "object_store_memory": 1 << 30}
+cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
+cluster.add_node(**node)
+print("address", cluster.address, flush=True)
+sys.stdin.read()
+cluster.shutdown()
+"""
+
+
+class Rays:
+    """Runs all workloads on each engine by turns; they must agree."""
+
+    def __init__(self, repeat: int, scale: str) -> None:
+        self.repeat = repeat
+        self.scale = scale
+        self.names: list[str] = []
+        self.seconds: dict[tuple[str, str], list[float]] = {}
+        self.answers: dict[str, set[str]] = {}
+        self.is_well = True
+
+    def run(self, name: str) -> None:
+        self.names.append(name)
+
+    def _run_all(self) -> None:
+        environment = {**os.environ, **QUIET, "PYTHONPATH": str(ROOT)}
+        cluster = subprocess.Popen(
+            [sys.executable, "-c", CLUSTER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            text=True,
+        )
+        assert cluster.stdin is not None and cluster.stdout is not None
+        address = next(each for each in cluster.stdout if each.startswith("address")).split()[1]
+        try:
+            for _ in range(self.repeat):
+                for engine in ENGINES:
+                    self._run_engine(engine, address, environment)
+        finally:
+            cluster.stdin.close()
+            cluster.wait()
+
+    def _run_engine(self, engine: str, address: str, environment: dict[str, str]) -> None:
+        command = [sys.executable, "-m", "benchmarks.ray_run", engine, self.scale, address]
+        done = subprocess.run(
+            [*command, *self.names], env=environment, capture_output=True, text=True, check=False
+        )
+        lines = [each for each in done.stdout.splitlines() if each.startswith("RESULT ")]
+        if not lines:
+            self.is_well = False
+            print(f"{engine} failed:\n{done.stderr[-2000:]}", file=sys.stderr, flush=True)
+            return
+        for name, (seconds, answer) in json.loads(lines[-1].removeprefix("RESULT ")).items():
+            print(f"{engine:>14} {name}: {seconds:.3f} s", flush=True)
+            self.seconds.setdefault((name, engine), []).append(seconds)
+            self.answers.setdefault(name, set()).add(str(answer))
+
+    def markdown(self, command: str) -> str:
+        self._run_all()
+        lines = ["# On Ray", "", f"`{command}`, {os.cpu_count()} cores, medians in seconds", ""]
+        lines += ["| workload | " + " | ".join(ENGINES) + " |", "|---" * 5 + "|"]
+        for name in self.names:
+            cells = [self._median(name, engine) for engine in ENGINES]
+            texts = ["" if cell is None else f"{cell:.3f}" for cell in cells]
+            lines.append(f"| {name} | " + " | ".join(texts) + " |")
+        lines.append("")
+        for engine in ENGINES[1:]:
+            if (mean := self._speedup(engine)) is not None:
+                lines.append(f"Pyrite on Ray is {mean:.2f} times as fast as {engine}.")
+        odd = [name for name, answers in self.answers.items() if len(answers) > 1]
+        if odd:
+            self.is_well = False
+            lines.append(f"\nAnswers differ: {', '.join(odd)}.")
+        return "\n".join(lines) + "\n"
+
+    def _median(self, name: str, engine: str) -> float | None:
+        found = self.seconds.get((name, engine))
+        return statistics.median(found) if found else None
+
+    def _speedup(self, engine: str) -> float | None:
+        """The geometric mean over all workloads."""
+        logs = []
+        for name in self.names:
+            ours, theirs = self._median(name, "pyrite"), self._median(name, engine)
+            if ours and theirs:
+                logs.append(math.log(theirs / ours))
+        return math.exp(statistics.mean(logs)) if logs else None

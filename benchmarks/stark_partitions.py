@@ -1,0 +1,50 @@
+"""Stark's figure 7 on a real node: a count over 8 to 4,096 partitions, with and without groups."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from benchmarks.stark_cogroup import timed
+from pyrite import ExtendablePartitioner, HashPartitioner, SparkConf, SparkContext
+
+GROUPS = 8
+
+
+class Partitions:
+    """The time of a job by its number of partitions."""
+
+    def __init__(self, repeat: int, small: bool) -> None:
+        self.repeat = repeat
+        self.rows = 50_000 if small else 500_000
+        self.counts = (8, 64, 512) if small else (8, 32, 128, 512, 1024, 4096)
+        self.found: dict[int, tuple[float, float]] = {}
+        self.is_well = True
+
+    def run(self) -> None:
+        for count in self.counts:
+            self.found[count] = self._time(count, False), self._time(count, True)
+            print(f"  {count}: {self.found[count]}", flush=True)
+
+    def _time(self, count: int, grouped: bool) -> float:
+        conf = SparkConf(False).setMaster("local[2]").set("spark.ui.showConsoleProgress", "false")
+        conf.set("pyrite.collections.report", "false")
+        hashed = HashPartitioner(count)
+        with SparkContext(conf=conf) as sc:
+            pairs = sc.range(self.rows, numSlices=4).map(lambda x: (x % 9973, x))
+            partitioner = ExtendablePartitioner(hashed, GROUPS) if grouped else hashed
+            placed = pairs.localityPartitionBy(partitioner, "rows").cache()
+            placed.count()
+            kept = placed.mapValues(lambda x: x + 1)
+            return median(timed(kept.count) for _ in range(self.repeat))
+
+    def markdown(self) -> str:
+        lines = [
+            f"## Figure 7, real: a count by partitions, each a task or in {GROUPS} groups",
+            "",
+            "| partitions | a task each | groups |",
+            "|---|---|---|",
+        ]
+        lines += [
+            f"| {count} | {one:.3f} s | {two:.3f} s |" for count, (one, two) in self.found.items()
+        ]
+        return "\n".join([*lines, ""])
