@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -24,12 +25,20 @@ def wait_for_executors(sc: SparkContext) -> None:
     wait_until(lambda: len(executor_pids(sc)) == sc._executors, "all executors")
 
 
+def kill_all(sc: SparkContext) -> list[int]:
+    """Kills all executors, and returns the pids that they had."""
+    wait_for_executors(sc)
+    pids = executor_pids(sc)
+    for pid in pids:
+        # A failed job does not wait for executors that its other tasks are just ending.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return pids
+
+
 def kill_executors(sc: SparkContext) -> None:
     """Kills all executors and waits until others have taken their places."""
-    wait_for_executors(sc)
-    before = executor_pids(sc)
-    for pid in before:
-        os.kill(pid, signal.SIGKILL)
+    before = kill_all(sc)
     wait_until(lambda: len(set(executor_pids(sc)) - set(before)) == sc._executors, "new executors")
 
 
@@ -119,9 +128,7 @@ class TestDeathOutsideTasks:
         assert sc.parallelize(range(4), 4).sum() == 6
 
     def test_a_job_right_after_both_were_killed(self, sc: SparkContext) -> None:
-        wait_for_executors(sc)
-        for pid in executor_pids(sc):
-            os.kill(pid, signal.SIGKILL)
+        kill_all(sc)
         assert sc.parallelize(range(4), 4).map(lambda x: x).sum() == 6
 
     def test_live_rows_are_made_again(self, sc: SparkContext, marks: Marks) -> None:
