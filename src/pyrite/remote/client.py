@@ -145,6 +145,29 @@ class BlockClient:
         if reply.status is not Status.OK:
             raise failure(reply, address, ByteRange(segment, offset, length, medium))
 
+    def write_pieces(
+        self,
+        address: Address,
+        segment: str,
+        pieces: Callable[[], Iterable[bytes]],
+        length: int,
+        total: int,
+        medium: Medium = "memory",
+    ) -> None:
+        """Writes the first block of a segment as `write` does, from pieces that are made as they
+        are sent, and anew if a broken connection has it sent again."""
+        header = pack_request(Kind.WRITE, segment, 0, length, medium, total)
+
+        def talk(link: PeerLink) -> Reply:
+            link.send([header])
+            for piece in pieces():
+                link.send([piece])
+            return link.receive()
+
+        reply = self._exchange(address, talk)
+        if reply.status is not Status.OK:
+            raise failure(reply, address, ByteRange(segment, 0, length, medium))
+
     def ping(self, address: Address) -> None:
         """Returns when the node has answered; raises PeerLost if it does not."""
         self._exchange(address, lambda link: link.ask([PING]))

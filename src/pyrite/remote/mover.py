@@ -9,15 +9,20 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from pyrite.ids import Medium
 from pyrite.remote.errors import Address
 from pyrite.remote.files import open_segment
+from pyrite.remote.gate import own_gate
 from pyrite.remote.orders import Hand, NotDone, Orders
 
 # A copy is cancelled between two pieces of this size.
 PIECE_BYTES = 4 << 20
+# How much is read at once where TLS encrypts it.
+READ_BYTES = 256 << 10
 
 
 class MoveOrder(NamedTuple):
@@ -62,11 +67,26 @@ class Carrier(Hand[MoveOrder]):
 
     def _send(self, source: int, filled: int, size: int, order: MoveOrder) -> None:
         assert order.address is not None
+        client = self.know_client()
+        # As one block, however large: the receiver keeps all of it or nothing.
+        if own_gate() is not None:
+            # With TLS this process reads all that it sends, and a truncated map would be a signal.
+            pieces = partial(self._pieces, source, filled, order)
+            client.write_pieces(order.address, order.target, pieces, filled, size, order.medium)
+            return
         # Only the kernel reads the map: a truncated file is an error to it, no signal. The map is
         # freed with its last view.
         data: Any = mmap.mmap(source, filled, prot=mmap.PROT_READ) if filled else b""
-        # As one block, however large: the receiver keeps all of it or nothing.
-        self.know_client().write(order.address, order.target, 0, [data], size, order.medium)
+        client.write(order.address, order.target, 0, [data], size, order.medium)
+
+    def _pieces(self, source: int, filled: int, order: MoveOrder) -> Iterator[bytes]:
+        position = 0
+        while position < filled:
+            data = os.pread(source, min(READ_BYTES, filled - position), position)
+            if not data:
+                raise became_shorter(order)
+            yield data
+            position += len(data)
 
     def _copy(self, source: int, filled: int, size: int, order: MoveOrder) -> None:
         with self.making(order.target, order.medium) as target:
@@ -82,8 +102,12 @@ class Carrier(Hand[MoveOrder]):
             self.check_open()
             sent = os.sendfile(target, source, position, min(PIECE_BYTES, filled - position))
             if sent == 0:
-                raise NotDone(f"segment {order.segment} became shorter while it was copied")
+                raise became_shorter(order)
             position += sent
+
+
+def became_shorter(order: MoveOrder) -> NotDone:
+    return NotDone(f"segment {order.segment} became shorter while it was copied")
 
 
 def filled_bytes(fd: int, size: int) -> int:

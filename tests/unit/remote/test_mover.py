@@ -11,6 +11,7 @@ from random import Random
 from typing import get_args
 
 import pytest
+from certificates import has_openssl
 from orderbench import OrderBench
 from peers import PATIENCE_S, exactly, until_closed
 
@@ -28,6 +29,10 @@ from pyrite.remote.protocol import REQUEST, unpack_request
 from pyrite.remote.tls import Gate
 
 Start = Callable[..., ServerProcess]
+
+needs_openssl = pytest.mark.skipif(
+    not has_openssl(), reason="the command openssl, which makes certificates, is not here"
+)
 
 
 class Bench(OrderBench):
@@ -298,6 +303,52 @@ def test_a_source_that_is_cut_while_it_is_copied(
     monkeypatch.setattr(module.os, "sendfile", cut)
     assert "became shorter" in (bench.move("e0-1", "moved-1", medium="disk") or "")
     assert bench.on_disk() == []
+
+
+@needs_openssl
+@pytest.mark.parametrize("size", [0, 1, 5 << 20])
+def test_to_another_node_through_tls(
+    bench: Bench,
+    start: Start,
+    folders: Folders,
+    segment: str,
+    tls: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    size: int,
+) -> None:
+    for name, value in tls.items():
+        monkeypatch.setenv(name, value)
+    data = bench.fill("e0-1", 6 << 20, filled=size)
+    assert bench.move("e0-1", segment, start().address) is None
+    assert Path(folders.path(segment, "memory")).read_bytes() == data
+
+
+@needs_openssl
+def test_a_source_that_is_cut_while_tls_sends_it(
+    bench: Bench,
+    start: Start,
+    folders: Folders,
+    segment: str,
+    tls: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Read from a map it would end this process."""
+    for name, value in tls.items():
+        monkeypatch.setenv(name, value)
+    server = start()
+    bench.fill("e0-1", 9 << 20)
+    whole = PeerLink.send
+
+    def cut(link: PeerLink, buffers: list[bytes]) -> None:
+        os.truncate(bench.folders.path("e0-1", "memory"), 1 << 20)
+        whole(link, buffers)
+
+    monkeypatch.setattr(PeerLink, "send", cut)
+    assert "became shorter" in (bench.move("e0-1", segment, server.address) or "")
+    # The next one goes.
+    data = bench.fill("e0-1", 1 << 20)
+    assert bench.move("e0-1", f"{segment}1", server.address) is None
+    assert Path(folders.path(f"{segment}1", "memory")).read_bytes() == data
 
 
 def test_closed_while_it_copies(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
