@@ -11,6 +11,7 @@ from pyrite.schedule.allocation import Allocation
 from pyrite.schedule.commands import WantExecutors
 from pyrite.schedule.departures import Departures
 from pyrite.schedule.fleet import Fleet
+from pyrite.schedule.stages import StageRun
 
 
 @mutation(Allocation, "_add")
@@ -28,12 +29,21 @@ def more_executors_than_may_be(self: Allocation, rule: Any) -> int:
     return max(ceil((self.waiting + len(self.attempts)) * rule.ratio), rule.least)
 
 
+# A property, which has no name of its own.
+MUTATIONS["no executors are wanted for copies of slow tasks"] = Mutation(
+    Allocation, "waiting", property(lambda self: sum(map(pending, self.queue.everyone())))
+)
+
+
+def pending(run: StageRun) -> int:
+    return 0 if run.tasks is None or run.tasks.paused else len(run.tasks.pending)
+
+
 @mutation(Allocation, "_set_timer")
 def nobody_looks_at_idle_nodes(self: Allocation, rule: Any, need: int) -> None:
     pass
 
 
-# A property, which has no name of its own.
 MUTATIONS["fewer executors stay than wanted"] = Mutation(
     Allocation, "spare", property(lambda self: self.fleet.staying)
 )

@@ -104,9 +104,10 @@ class Allocation:
 
     @property
     def waiting(self) -> int:
-        """The number of tasks that wait for an executor."""
+        """The number of tasks, and of copies of slow ones, that wait for an executor."""
         runs = (run.tasks for run in self.queue.everyone())
-        return sum(len(each.pending) for each in runs if each is not None and not each.paused)
+        sets = (each for each in runs if each is not None and not each.paused)
+        return sum(len(each.pending) + len(each.slow) for each in sets)
 
     def _needed(self, rule: AllocationRule) -> int:
         """How many executors could be used now, within the bounds."""

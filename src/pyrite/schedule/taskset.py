@@ -87,6 +87,11 @@ class TaskSet:
         """The pending tasks, in the order in which they were queued."""
         return self.queue.pending
 
+    @property
+    def slow(self) -> Collection[TaskKey]:
+        """The running tasks that wait for an executor to run a copy of them."""
+        return self._slow
+
     def running(self) -> list[Attempt]:
         """Returns all running attempts; one may compute several tasks."""
         copies = self._running.values()

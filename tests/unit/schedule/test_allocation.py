@@ -13,7 +13,7 @@ from pyrite.ids import BlockRef, ExecutorId, JobId, NodeId, RddId, ShuffleId
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
-from pyrite.schedule.rules import AllocationRule
+from pyrite.schedule.rules import AllocationRule, SpeculationRule
 from pyrite.schedule.timer import AllocationCheck, LeaveBy
 
 POOL_BYTES = 1000
@@ -23,11 +23,17 @@ A, B, C = (NodeId(f"node-{number}") for number in range(3))
 class Growing(Talk):
     """A cluster that starts nodes as it is told to, when the test says so."""
 
-    def __init__(self, nodes: int = 1, size: int = 1, **rule: Any) -> None:
+    def __init__(
+        self,
+        nodes: int = 1,
+        size: int = 1,
+        speculation: SpeculationRule | None = None,
+        **rule: Any,
+    ) -> None:
         rule = {"backlog_s": 1.0, "sustained_s": 2.0, "idle_s": 10.0, **rule}
         allocation = AllocationRule(node_executors=size, **rule)
         self.timers = Timers()
-        super().__init__(executors=0, allocation=allocation)
+        super().__init__(executors=0, allocation=allocation, speculation=speculation)
         self.size = size
         self.nodes = 0
         self.executors = 0
@@ -123,6 +129,26 @@ def test_nodes_come_whole_and_no_more_than_fit(most: int, grown: list[int]) -> N
     talk.wait(3.0)
     talk.wait(5.0)
     assert talk.told >= grown[1] and talk.told <= most
+
+
+def test_a_copy_of_a_slow_task_waits_as_other_tasks_do() -> None:
+    talk = Growing(nodes=2, initial=2, speculation=SpeculationRule(1.5, 0.5, 0.1))
+    talk.work(4, at_s=0.0)
+    slow, *others = list(talk.running)
+    for done_s in (0.1, 0.2, 0.3):
+        [attempt] = others
+        del talk.running[attempt]
+        talk.tell(ev.TaskSucceeded(attempt, (ev.TaskOutput(b"r"),)), done_s)
+        others = [each for each in talk.running if each != slow]
+    # The node that could run the copy goes before the task is found to be slow.
+    talk.tell(ev.NodeLost(B, "crash"), 0.35)
+    talk.tell(ev.NodeWithdrawn(B), 0.35)
+    assert talk.told == 1
+    assert talk.wanted(talk.wait(5.0)) == [2]
+    [copy] = of_type(talk.join(5.0), do.LaunchTask)
+    assert copy.number == 1
+    # It runs: nothing waits any more, and both attempts have an executor.
+    assert talk.wanted(talk.wait(9.0)) == [] and talk.told == 2
 
 
 def test_who_does_not_come_is_not_wanted_when_the_tasks_are_done() -> None:

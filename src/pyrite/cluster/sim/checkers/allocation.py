@@ -135,8 +135,10 @@ class Allocated:
         self._look_at_idle(now_s)
 
     def _waiting(self) -> int:
-        sets = [run.tasks for run in self.scheduler.stages]
-        return sum(len(each.pending) for each in sets if each is not None and not each.paused)
+        found = [run.tasks for run in self.scheduler.stages]
+        sets = [each for each in found if each is not None and not each.paused]
+        # A copy of a slow task needs an executor too.
+        return sum(len(each.pending) + len(each.slow) for each in sets)
 
     # Fewer
 
