@@ -18,6 +18,7 @@ from pyrite.errors import UserError
 from pyrite.execute.traces import is_ours
 from pyrite.settings import Settings
 from pyrite.story.account import seconds_text
+from pyrite.story.clock import clock_s
 from pyrite.story.format import BadStory
 from pyrite.story.happenings import places
 from pyrite.story.model import RunModel
@@ -104,14 +105,6 @@ def title(run: RunModel, id: int) -> str:
         since = seconds_text(clock_s(run) - attempt.started_s)
         what = f"stage {attempt.stage}{name}, partition {places(attempt.partitions)}, {since}"
     return f"executor {id} on {executor.node}, pid {executor.pid}: {what}"
-
-
-def clock_s(run: RunModel) -> float:
-    """What the engine's clock of a program on this host reads now."""
-    header = run.header
-    if header is None or run.ended_s is not None or header.host != socket.gethostname():
-        return run.last_s
-    return max(run.last_s, time.time() - header.wall_s + header.clock_s)
 
 
 def stack_file(pid: int) -> str | None:

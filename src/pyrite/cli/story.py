@@ -58,7 +58,7 @@ def print_account(run: RunModel, chosen: argparse.Namespace) -> None:
             if concerns(run, chosen, {"stage": failure.stage, "executor": failure.executor}):
                 print("\n".join(failure_text(failure)), end="\n\n")
         return
-    print("\n".join(introduction(run)), end="\n\n")
+    print("\n".join(introduction(run, run.last_s)), end="\n\n")
     first_s = run.first_s or 0.0
     for each in happenings(run):
         if concerns(run, chosen, each.about):

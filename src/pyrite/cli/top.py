@@ -8,10 +8,11 @@ import sys
 import time
 from collections.abc import Callable
 
-from pyrite.cli.stacks import clock_s, story_folder
+from pyrite.cli.stacks import story_folder
 from pyrite.errors import UserError
 from pyrite.memory import bytes_text
 from pyrite.story.account import introduction, seconds_text
+from pyrite.story.clock import clock_s
 from pyrite.story.happenings import places
 from pyrite.story.model import RunModel
 from pyrite.story.parts import StageState
@@ -36,7 +37,8 @@ def show_top(chosen: argparse.Namespace, sleep: Callable[[float], None] = time.s
                 written = is_written(path)
                 run.add_all(reader.records())
                 screen = CLEAR if sys.stdout.isatty() and not chosen.once else ""
-                print(screen + "\n".join(lines_of(run)), flush=True)
+                now_s = clock_s(run) if written else run.last_s
+                print(screen + "\n".join(lines_of(run, now_s)), flush=True)
                 if chosen.once or run.ended_s is not None or not written:
                     return 0
                 sleep(chosen.every)
@@ -47,11 +49,10 @@ def show_top(chosen: argparse.Namespace, sleep: Callable[[float], None] = time.s
         return 0
 
 
-def lines_of(run: RunModel) -> list[str]:
+def lines_of(run: RunModel, now_s: float) -> list[str]:
     """What runs, and what happened last."""
     width = shutil.get_terminal_size().columns
-    now_s = clock_s(run)
-    lines = [*introduction(run), ""]
+    lines = [*introduction(run, now_s), ""]
     for job in run.jobs.values():
         if job.ended_s is None:
             took = seconds_text(now_s - job.began_s)

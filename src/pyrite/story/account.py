@@ -24,8 +24,8 @@ QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 SLOWEST = 5
 
 
-def introduction(run: RunModel) -> list[str]:
-    """Which run it is, and how it went."""
+def introduction(run: RunModel, now_s: float) -> list[str]:
+    """Which run it is, and how it went until now."""
     lines = []
     header = run.header
     if header is not None:
@@ -39,7 +39,7 @@ def introduction(run: RunModel) -> list[str]:
     jobs = f"{counted(len(run.jobs), 'job')} ({run.jobs_failed} failed)"
     stages = [each for each in run.stages.values() if each.started_s is not None]
     lines.append(
-        f"{seconds_text(run.length_s)}: {jobs}, "
+        f"{seconds_text(now_s - (run.first_s or 0.0))}: {jobs}, "
         f"{counted(len(stages), 'stage')}, {counted(totals.started, 'task')}{failed}"
     )
     return lines

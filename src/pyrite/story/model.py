@@ -52,7 +52,8 @@ class RunModel:
     def __init__(self, header: StoryHeader | None = None, remembered: int | None = None) -> None:
         self.header = header
         self.remembered = remembered
-        self.first_s: float | None = None
+        # When the application began.
+        self.first_s = None if header is None else header.clock_s
         self.last_s = 0.0
         self.ended_s: float | None = None
         self.jobs: OrderedDict[int, JobState] = OrderedDict()
@@ -412,6 +413,9 @@ class RunModel:
 
     def _ended(self, ended: rec.ApplicationEnded) -> None:
         self.ended_s = ended.at_s
+        # Its executors ended with it, and nobody waited for these any more.
+        for attempt in list(self.running.values()):
+            self._end(attempt, ended.at_s, rec.CANCELLED)
 
     def _happens(self, record: Record) -> None:
         """Notes what people would tell of; before it is folded, so that the sentence can say what

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, TypeVar
 
+from pyrite.story.clock import clock_s
 from pyrite.story.format import DamagedStory
 from pyrite.story.model import RunModel
 from pyrite.story.paths import is_written
@@ -57,6 +58,15 @@ class FollowedRun:
         if not self.live:
             # Its end is news too, where no record tells of it.
             self.version += 1
+        elif self.model.running:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Lets the time of running tasks pass, though no record tells of it: news once a second."""
+        now_s = clock_s(self.model)
+        if int(now_s) > int(self.model.last_s):
+            self.version += 1
+        self.model.last_s = now_s
 
     def _counted(self) -> Iterator[Record]:
         for record in self.traffic.watch(self.reader.records()):

@@ -30,5 +30,5 @@ def date_text(run: RunModel, at_s: float | None) -> str | None:
 
 
 def since_start_s(run: RunModel, at_s: float | None) -> float | None:
-    """Seconds from the first record on, as the page's time axes have them."""
+    """Seconds since the application began, as the page's time axes have them."""
     return None if at_s is None else round(at_s - (run.first_s or 0.0), 6)

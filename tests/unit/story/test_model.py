@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyrite.story import records as rec
+from pyrite.story.format import StoryHeader
 from pyrite.story.model import MOST_SAMPLES, RunModel
 from pyrite.story.parts import Totals
 
@@ -119,6 +120,26 @@ def test_a_simulated_run_begins_at_zero() -> None:
     run.add(rec.NodeAdded(0.0, "a", 100))
     run.add(rec.ApplicationEnded(6.5))
     assert run.length_s == 6.5
+
+
+def test_a_run_begins_with_its_application() -> None:
+    header = StoryHeader("local-1", "sales", "0.1", "3.11", "here", 17, 1e9, 100.0, "local[2]", {})
+    run = RunModel(header)
+    run.add(rec.NodeAdded(100.7, "a", 100))
+    run.add(rec.ApplicationEnded(103.0))
+    assert run.length_s == 3.0
+    assert run.wall_s(100.0) == 1e9
+
+
+def test_nothing_runs_once_the_application_has_ended() -> None:
+    run = begun()
+    start(run, 0)
+    run.add(rec.ApplicationEnded(4.0))
+    assert run.running == {}
+    job, stage, executor = run.jobs[3], run.stages[0], run.executors[0]
+    assert (job.active, stage.active, dict(executor.running)) == (0, 0, {})
+    assert (stage.attempts[0].outcome, stage.attempts[0].ended_s) == (rec.CANCELLED, 4.0)
+    assert run.totals.failed == 0
 
 
 def test_errors_are_told_with_their_task() -> None:

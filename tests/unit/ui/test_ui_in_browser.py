@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from shown_stories import HOSTILE, header, many, small, write
 
+from pyrite.story import records as rec
 from pyrite.story.write import StoryWriter
 from pyrite.ui.address import Address, new_address
 from pyrite.ui.library import Library
@@ -180,6 +181,50 @@ def test_no_serious_fault_of_accessibility(
             if each["impact"] in ("serious", "critical")
         ]
     assert serious == []
+
+
+# The names of texts in a drawing that lie over boxes that they do not belong to.
+COVERED = """() => {
+  const boxes = [...document.querySelectorAll("svg .rdd-box")]
+    .map((each) => each.getBoundingClientRect());
+  return [...document.querySelectorAll("svg text")].filter((each) => {
+    if (!/kept partitions read/.test(each.textContent)) return false;
+    const mine = each.getBoundingClientRect();
+    return boxes.some((box) => mine.top < box.bottom && box.top < mine.bottom
+      && mine.left < box.right && box.left < mine.right);
+  }).map((each) => each.textContent);
+}"""
+
+
+def test_words_in_a_graph_do_not_cover_its_boxes(
+    tmp_path: Path, serve: Callable[..., str], look: Callable[..., Seen]
+) -> None:
+    told = [
+        each._replace(kept_pool=1) if isinstance(each, rec.TaskEnded) else each for each in small()
+    ]
+    tab = look(serve(write(tmp_path / "a.story", told)))
+    tab.show("job/0")
+    assert "4 kept partitions read" in tab.page.text_content("main svg")
+    assert tab.page.evaluate(COVERED) == []
+
+
+def test_a_narrow_window_scrolls_tables_rather_than_breaking_their_words(
+    two: str, look: Callable[..., Seen]
+) -> None:
+    tab = look(two)
+    tab.page.set_viewport_size({"width": 390, "height": 800})
+    for view in VIEWS:
+        tab.show(view)
+        assert tab.page.evaluate("document.documentElement.scrollWidth") == 390, view
+        cells = tab.page.evaluate(
+            "[...document.querySelectorAll('td.wrap')].map((each) => each.clientWidth)"
+        )
+        assert all(width >= 100 for width in cells), (view, cells)
+        pictures = tab.page.evaluate(
+            "[...document.querySelectorAll('svg.wide')].map((each) => each.clientWidth)"
+        )
+        assert all(width >= 700 for width in pictures), (view, pictures)
+    assert tab.problems == []
 
 
 def test_the_first_view_leads_to_everything(two: str, look: Callable[..., Seen]) -> None:

@@ -4,12 +4,13 @@ import socket
 from pathlib import Path
 
 import pytest
-from shown_stories import header, small, write
+from shown_stories import header, nodes, small, write
 
 from pyrite.story import records as rec
 from pyrite.story.format import BadStory, DamagedStory
 from pyrite.story.write import StoryWriter
 from pyrite.ui.address import PortTaken, new_address
+from pyrite.ui.executors import executor_list
 from pyrite.ui.failures import PACKAGE, users_part
 from pyrite.ui.follow import FollowedRun
 from pyrite.ui.library import Library
@@ -71,6 +72,33 @@ def test_a_story_is_followed_as_it_grows(tmp_path: Path) -> None:
     writer.close()
     run.refresh()
     assert run.state == "ended"
+    run.close()
+
+
+def test_the_time_of_a_running_task_passes_though_nothing_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun_s = 1_700_000_000.0
+    mine = header()._replace(host=socket.gethostname())
+    writer = StoryWriter(str(tmp_path / "live.story"), mine, False)
+    writer.add([*nodes(), rec.TaskStarted(101.0, 0, 0, 0, [0], 0, 0)])
+    writer.flush()
+    monkeypatch.setattr("time.time", lambda: begun_s + 1.5)
+    run = FollowedRun(writer.path)
+    seen = run.version
+    assert executor_list(run.model, False)[0]["pyrite"]["running"][0]["s"] == 0.5
+    monkeypatch.setattr("time.time", lambda: begun_s + 8.0)
+    run.refresh()
+    assert run.version == seen + 1
+    assert executor_list(run.model, False)[0]["pyrite"]["running"][0]["s"] == 7.0
+    writer.add([rec.TaskEnded(107.9, 0, rec.SUCCEEDED)])
+    writer.flush()
+    run.refresh()
+    assert run.model.last_s == 107.9
+    writer.close()
+    # Nobody writes it any more: its driver was killed, and its clock stands still.
+    run.refresh()
+    assert (run.state, run.model.last_s) == ("cut off", 107.9)
     run.close()
 
 

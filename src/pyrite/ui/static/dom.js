@@ -36,15 +36,26 @@ export function facts(pairs) {
       h("dd", null, value, small ? h("div", { class: "small" }, small) : null))));
 }
 
-// A table; a column is [title, cell of a row, kind], the kind "number" or "wrap".
+// A table; a column is [title, cell of a row, kind], the kind "number", "wrap" or "whole".
 export function table(columns, rows, caption) {
   const head = columns.map(([title, , kind]) =>
     h("th", { class: kind === "number" ? "number" : null, scope: "col" }, title));
   const body = rows.map((row, index) => h("tr", null,
     columns.map(([, cell, kind]) => h("td", { class: kind }, cell(row, index)))));
   if (!rows.length) body.push(h("tr", null, h("td", { colspan: columns.length, class: "quiet" }, "none")));
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+  return scrolled(caption,
     h("table", null, h("thead", null, h("tr", null, head)), h("tbody", null, body)));
+}
+
+// A picture that is scrolled where it does not fit.
+export function scrolled(label, ...children) {
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, children);
+}
+
+// A file and its line; breaks between folders and file only.
+export function siteText(site) {
+  const at = site.lastIndexOf("/") + 1;
+  return [site.slice(0, at), h("wbr"), h("span", { class: "whole" }, site.slice(at))];
 }
 
 const KINDS = {

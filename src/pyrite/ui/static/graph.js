@@ -70,7 +70,7 @@ export function stageGraph(told, stageLink, rddLink) {
   const width = 236;
   const nodes = told.nodes.map((stage) => {
     const rdds = stage.rdds.filter((each) => each.operators.length);
-    const height = 62 + rdds.reduce((sum, each) => sum + 10 + 16 * shownOperators(each).length, 0);
+    const height = 62 + (stage.found_kept ? 16 : 0) + rdds.reduce((sum, each) => sum + 10 + 16 * shownOperators(each).length, 0);
     return { key: stage.id, stage, rdds, height };
   });
   const edges = told.edges.map((each) => ({ ...each, label: each.bytes ? bytes(each.bytes) : "" }));

@@ -86,7 +86,9 @@ function frame(state, where, errors) {
 
 async function look() {
   const { app } = place();
-  if (!app || document.hidden || shown.hash !== location.hash) return;
+  // What is being marked would be lost with the next picture.
+  const marks = !document.getSelection().isCollapsed;
+  if (!app || marks || document.hidden || shown.hash !== location.hash) return;
   try {
     const state = await get(of(app, "state"));
     if (state.version !== shown.version || state.state !== shown.state) await draw(true);

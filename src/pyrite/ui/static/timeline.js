@@ -5,6 +5,8 @@ import { middle, seconds } from "./format.js";
 const WIDTH = 1160;
 const LEFT = 10;
 const RIGHT = 24;
+// The width of a letter, about.
+const LETTER = 7;
 
 function ticks(lengthS) {
   const rough = lengthS / 7 || 1;
@@ -39,6 +41,13 @@ function rowsOf(bars, least) {
   return Math.max(1, ends.length);
 }
 
+// A name stands in its bar, or behind one that is too short for it, or before that at the right edge.
+function besideBar(name, x, wide) {
+  const long = name.length * LETTER;
+  if (long + 10 <= wide) return { x: x + 6 };
+  return x + wide + long + 8 <= WIDTH ? { x: x + wide + 4 } : { x: x - 4, "text-anchor": "end" };
+}
+
 export function jobTimeline(jobs, lengthS, lost, link) {
   const scale = (WIDTH - LEFT - RIGHT) / (lengthS || 1);
   const bars = jobs.map((job) => ({
@@ -48,17 +57,17 @@ export function jobTimeline(jobs, lengthS, lost, link) {
   const rows = rowsOf(bars, Math.min(lengthS * 0.13, 150 / scale));
   const height = rows * 27 + 30;
   const drawing = svg("svg", {
-    viewBox: `0 0 ${WIDTH} ${height}`, role: "group", "aria-label": "Jobs on a time line",
+    class: "wide", viewBox: `0 0 ${WIDTH} ${height}`, role: "group", "aria-label": "Jobs on a time line",
   }, axis(lengthS, LEFT, height, 0));
   for (const { job, from, to, row } of bars) {
     const wide = Math.max(3, (to - from) * scale);
     const x = LEFT + from * scale;
-    const name = `${job.jobId}  ${job.description || job.pyrite.action}`;
+    const name = middle(`${job.jobId}  ${job.description || job.pyrite.action}`, Math.max(12, Math.floor(wide / LETTER)));
     const told = `job ${job.jobId}: ${job.name}, ${job.status.toLowerCase()}, ${seconds(to - from)}`;
     drawing.append(svg("a", { href: link(job.jobId), "aria-label": told },
       svg("title", null, told),
       svg("rect", { class: `fill-${kindOf(job.status)}`, x, y: row * 27 + 4, width: wide, height: 20, rx: 4 }),
-      svg("text", { x: Math.min(x + 6, WIDTH - 90), y: row * 27 + 18 }, middle(name, Math.max(12, Math.floor(wide / 7))))));
+      svg("text", { ...besideBar(name, x, wide), y: row * 27 + 18 }, name)));
   }
   for (const each of lost) {
     const x = LEFT + each.at_s * scale;
@@ -75,7 +84,7 @@ export function taskTimeline(told) {
   const tall = told.lanes.length > 16 ? 16 : 22;
   const height = told.lanes.length * tall + 26;
   const drawing = svg("svg", {
-    viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": "When each executor ran tasks of this stage",
+    class: "wide", viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": "When each executor ran tasks of this stage",
   }, axis(told.length_s || 0, left, height, 0));
   told.lanes.forEach((lane, index) => {
     const y = index * tall;

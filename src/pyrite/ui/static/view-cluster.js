@@ -21,7 +21,7 @@ const answers = new Map();
 
 export async function executorsView({ app }) {
   const base = `#/${encodeURIComponent(app)}`;
-  const executors = await get(of(app, "allexecutors"));
+  const [executors, run] = await Promise.all([get(of(app, "allexecutors")), get(of(app, "state"))]);
   const living = executors.filter((each) => each.isActive);
   const gone = executors.filter((each) => !each.isActive);
   const busy = living.some((each) => each.activeTasks);
@@ -29,7 +29,7 @@ export async function executorsView({ app }) {
     ["Executor", (it) => it.id],
     ["Node", (it) => it.pyrite.node],
     ["Process", (it) => `${it.pyrite.host}, ${it.pyrite.pid}`],
-    ["Does", (it) => (it.pyrite.running.length ? it.pyrite.running.map((task) => [h("a", { href: `${base}/stage/${task.stage}` }, `stage ${task.stage}, partition ${task.partition}`), ` for ${seconds(task.s)} `]) : h("span", { class: "quiet" }, "idle"))],
+    run.state !== "running" ? null : ["Does", (it) => (it.pyrite.running.length ? it.pyrite.running.map((task) => [h("a", { href: `${base}/stage/${task.stage}` }, `stage ${task.stage}, partition ${task.partition}`), ` for ${seconds(task.s)} `]) : h("span", { class: "quiet" }, "idle"))],
     ["Tasks done", (it) => count(it.completedTasks), "number"],
     ["Failed", (it) => (it.failedTasks ? h("span", { class: "slower" }, count(it.failedTasks)) : "0"), "number"],
     ["Busy", (it) => ms(it.totalDuration), "number"],
@@ -39,7 +39,7 @@ export async function executorsView({ app }) {
     ["Shuffle read", (it) => bytes(it.totalShuffleRead), "number"],
     ["Written", (it) => bytes(it.totalShuffleWrite), "number"],
     ["Peak memory", (it) => bytes(it.pyrite.measured.peak_memory_bytes), "number"],
-  ];
+  ].filter(Boolean);
   const stacks = h("div", { id: "stacks-found", role: "status" });
   const show = () => stacks.replaceChildren(...(answers.has(app) ? [h("pre", { tabindex: "0" }, answers.get(app))] : []));
   const ask = async () => {
@@ -49,7 +49,7 @@ export async function executorsView({ app }) {
   };
   show();
   return h("div", null, h("h1", null, "Executors"),
-    card(["Living ", h("span", { class: "quiet" }, count(living.length))], table(columns, living.slice(0, 500), "Living executors")),
+    card([run.state === "running" ? "Living " : "There at the end ", h("span", { class: "quiet" }, count(living.length))], table(columns, living.slice(0, 500), "Living executors")),
     busy ? card("Where running tasks are", h("button", { type: "button", id: "stacks", onclick: ask }, "Ask for their stacks"), stacks) : null,
     gone.length ? card(["Lost ", h("span", { class: "quiet" }, count(gone.length))], table([
       ["Executor", (it) => it.id], ["Node", (it) => it.pyrite.node],

@@ -1,6 +1,6 @@
 // Jobs: a list, and one job with its stages as a graph.
 import { get, of } from "./api.js";
-import { card, facts, h, legend, pager, progress, table, tag } from "./dom.js";
+import { card, facts, h, legend, pager, progress, scrolled, table, tag } from "./dom.js";
 import { count, day, file, seconds } from "./format.js";
 import { flameCard } from "./flame.js";
 import { stageGraph } from "./graph.js";
@@ -17,7 +17,7 @@ export function jobTable(jobs, base) {
     ["Began", (it) => seconds(it.pyrite.began_s) || "0", "number"],
     ["Took", took, "number"],
     ["Stages", (it) => `${it.numCompletedStages}${it.numFailedStages ? ` + ${it.numFailedStages} failed` : ""}${it.numSkippedStages ? ` + ${it.numSkippedStages} skipped` : ""}`, "number"],
-    ["Tasks", (it) => progress(it.numCompletedTasks, it.numActiveTasks, it.numFailedTasks, it.numTasks - it.numSkippedTasks)],
+    ["Tasks", (it) => progress(it.numCompletedTasks, it.numActiveTasks, it.numFailedTasks, it.numTasks - it.numSkippedTasks), "whole"],
     ["Error", (it) => (it.pyrite.error ? h("span", { class: "slower" }, it.pyrite.message.split("\n")[0] || it.pyrite.error) : ""), "wrap"],
   ], jobs, "Jobs");
 }
@@ -51,7 +51,7 @@ export async function jobView({ app, rest }) {
     ]),
     job.pyrite.error ? card("Why it failed", h("div", { class: "failure" }, h("h3", null, job.pyrite.error), h("pre", { tabindex: "0" }, job.pyrite.message))) : null,
     card(["Stages ", h("span", { class: "quiet" }, graph.left_out ? `the last ${graph.nodes.length}, ${graph.left_out} before them are left out` : "")],
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Graph of stages" },
+      scrolled("Graph of stages",
         stageGraph(graph, (stage) => `${base}/stage/${stage}`, (rdd) => `${base}/rdd/${rdd}`)),
       legend(["good", "done"], ["run", "running"], ["skipped", "skipped or waiting"], ["bad", "failed"], ["kept", "persisted RDD"])),
     card("Stages in numbers", stageTable(stages, base)),

@@ -1,6 +1,6 @@
 // The first view of a run, the list of runs, and what happened as sentences.
 import { get, of } from "./api.js";
-import { card, facts, h, legend, progress, table, tag } from "./dom.js";
+import { card, facts, h, legend, progress, scrolled, siteText, table, tag } from "./dom.js";
 import { bytes, count, day, file, seconds } from "./format.js";
 import { jobTimeline } from "./timeline.js";
 import { jobTable } from "./view-jobs.js";
@@ -39,7 +39,8 @@ export async function overviewView({ app }) {
     told.errors_total ? card(["Errors ", h("span", { class: "quiet" }, count(told.errors_total))],
       told.errors.map((each, index) => failure(each, base, index)),
       told.errors_total > told.errors.length ? h("p", null, h("a", { href: `${base}/told` }, "All errors")) : null) : null,
-    card("Jobs in time", jobTimeline(told.timeline, told.length_s, told.executors.lost, (id) => `${base}/job/${id}`),
+    card("Jobs in time",
+      scrolled("Jobs in time", jobTimeline(told.timeline, told.length_s, told.executors.lost, (id) => `${base}/job/${id}`)),
       legend(["good", "succeeded"], ["run", "running"], ["bad", "failed; ▲ an executor was lost"])),
     told.active_stages.length ? card("Running stages", stagesShort(told.active_stages, base)) : null,
     h("div", { class: "columns" },
@@ -54,7 +55,7 @@ export async function overviewView({ app }) {
 function stagesShort(stages, base) {
   return table([
     ["Stage", (it) => h("a", { href: `${base}/stage/${it.stageId}` }, `${it.stageId}  ${it.name}`), "wrap"],
-    ["Tasks", (it) => progress(it.numCompleteTasks, it.numActiveTasks, it.numFailedTasks, it.numTasks)],
+    ["Tasks", (it) => progress(it.numCompleteTasks, it.numActiveTasks, it.numFailedTasks, it.numTasks), "whole"],
     ["Work", (it) => seconds(it.pyrite.measured.run_s), "number"],
     ["Shuffle read", (it) => bytes(it.shuffleReadBytes), "number"],
     ["Shuffle written", (it) => bytes(it.shuffleWriteBytes), "number"],
@@ -72,7 +73,7 @@ export function rddTable(rdds, base, isWhole) {
   return table([
     ["RDD", (it) => h("a", { href: rddLink(it, base) }, `${it.id === null ? "" : it.id}  ${it.name}`), "wrap"],
     isWhole ? ["Operator", made, "wrap"] : null,
-    ["Made at", (it) => (isWhole ? it.site : file(it.site)), "wrap"],
+    ["Made at", (it) => (isWhole ? siteText(it.site) : file(it.site)), isWhole ? "wrap" : "whole"],
     ["Partitions", (it) => count(it.partitions), "number"],
     isWhole ? ["Stages", (it) => it.stages.slice(0, 8).map((id) => [h("a", { href: `${base}/stage/${id}` }, id), " "]), "number"] : null,
     isWhole ? ["Level", (it) => it.level || ""] : null,

@@ -1,6 +1,6 @@
 // Pools as a map of who lends to whom, and shuffles.
 import { get, of } from "./api.js";
-import { card, facts, h, legend, svg, table, tag } from "./dom.js";
+import { card, facts, h, legend, scrolled, svg, table, tag } from "./dom.js";
 import { bytes, count, middle, percent, seconds } from "./format.js";
 
 export async function poolsView({ app }) {
@@ -12,7 +12,7 @@ export async function poolsView({ app }) {
   ];
   return h("div", null, h("h1", null, "Pools"),
     card(["Who lends to whom ", h("span", { class: "quiet" }, told.more_nodes ? `${told.more_nodes} more nodes are left out` : "")],
-      poolMap(told.nodes, flows),
+      scrolled("Map of pools", poolMap(told.nodes, flows)),
       legend(["run", "used; arrows: parts of shuffles that were prefetched"], ["kept", "lent; arrows: from the borrower to the lender"])),
     card("Pools in time", h("div", { class: "columns" }, told.nodes.filter((each) => each.series.length).slice(0, 32).map((node) => poolSeries(node, told.length_s))),
       legend(["run", "used"], ["kept", "of these lent to others"], ["wait", "borrowed from others"])),
@@ -74,28 +74,27 @@ function poolMap(nodes, flows) {
       many ? null : svg("text", { class: "quiet", x: x + 8, y: y + 54 }, `${bytes(node.used_bytes)} of ${bytes(node.size_bytes)}`));
   });
   const height = 2 * radiusY + tall + 44;
-  return svg("svg", { viewBox: `0 0 1160 ${height}`, role: "group", "aria-label": "Map of pools" }, arrows, boxes);
+  return svg("svg", { class: "wide", viewBox: `0 0 1160 ${height}`, role: "group", "aria-label": "Map of pools" }, arrows, boxes);
 }
 
 function poolSeries(node, lengthS) {
-  const [wide, tall] = [520, 96];
+  const [wide, tall] = [520, 82];
   const most = Math.max(node.size_bytes, node.peak_bytes, 1);
   const x = (at) => (lengthS ? (at / lengthS) * wide : 0).toFixed(1);
-  const y = (size) => (tall - 4 - (size / most) * (tall - 22)).toFixed(1);
+  const y = (size) => (tall - 4 - (size / most) * (tall - 8)).toFixed(1);
   const steps = (field) => {
     let d = "";
     node.series.forEach((point, index) => { d += index ? `H${x(point[0])}V${y(point[field])}` : `M${x(point[0])} ${y(point[field])}`; });
     return `${d}H${wide}`;
   };
   const told = `${node.id}: ${bytes(node.used_bytes)} of ${bytes(node.size_bytes)} used, ${bytes(node.peak_bytes)} at most`;
-  return h("div", null, svg("svg", { viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": told },
+  return h("div", null, h("div", null, told), svg("svg", { viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": told },
     svg("line", { class: "axis", x1: 0, x2: wide, y1: y(node.size_bytes), y2: y(node.size_bytes) }),
     svg("line", { class: "axis", x1: 0, x2: wide, y1: tall - 4, y2: tall - 4 }),
     svg("path", { class: "area-used", d: `${steps(1)}V${tall - 4}H${x(node.series[0][0])}z` }),
     svg("path", { class: "line-used", d: steps(1) }),
     node.series.some((each) => each[2]) ? svg("path", { class: "line-lent", d: steps(2) }) : null,
-    node.series.some((each) => each[3]) ? svg("path", { class: "line-borrowed", d: steps(3) }) : null,
-    svg("text", { x: 0, y: 11 }, told)));
+    node.series.some((each) => each[3]) ? svg("path", { class: "line-borrowed", d: steps(3) }) : null));
 }
 
 export async function shufflesView({ app }) {
@@ -131,7 +130,7 @@ export async function shuffleView({ app, rest }) {
       it.readers.map((id) => [h("a", { href: `${base}/stage/${id}` }, `stage ${id}`), " "]), it.readers.length ? "read it" : "nobody has read it"),
     card("Predicted and true sizes", it.foreseen ? [
       h("p", null, `Foreseen by ${it.foreseen.how} after ${it.foreseen.seen} of ${it.foreseen.maps} maps: ${percent(it.foreseen.mean_error)} off in the mean, ${percent(it.foreseen.heaviest_error)} at the heaviest part, ${percent(it.foreseen.total_error)} in all.`),
-      sizes(it.foreseen.parts), legend(["run", "true"], ["wait", "predicted"]),
+      scrolled("Sizes of parts", sizes(it.foreseen.parts)), legend(["run", "true"], ["wait", "predicted"]),
     ] : h("p", { class: "quiet" }, "Its sizes were not predicted: it is small, or lies on one node.")));
 }
 
@@ -140,7 +139,7 @@ function sizes(parts) {
   const most = Math.max(1, ...parts.map((each) => Math.max(each.predicted, each.true)));
   const step = wide / parts.length;
   const bar = (value) => (value / most) * (tall - 30);
-  return svg("svg", { viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": "Predicted and true bytes of each part" },
+  return svg("svg", { class: "wide", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": "Predicted and true bytes of each part" },
     svg("line", { class: "axis", x1: 0, x2: wide, y1: tall - 18, y2: tall - 18 }),
     parts.map((part, index) => svg("g", null,
       svg("title", null, `part ${part.first}${part.last > part.first ? ` to ${part.last}` : ""}: predicted ${bytes(part.predicted)}, true ${bytes(part.true)}`),

@@ -1,6 +1,6 @@
 // RDDs by name, and the lineage of one as a picture.
 import { get, of } from "./api.js";
-import { card, facts, h, legend, pager, table } from "./dom.js";
+import { card, facts, h, legend, pager, scrolled, table } from "./dom.js";
 import { bytes, count, file } from "./format.js";
 import { lineageGraph } from "./graph.js";
 import { rddTable } from "./view-overview.js";
@@ -26,7 +26,7 @@ export async function lineageView({ app, rest }) {
       ["Kept", `${count(kept.numCachedPartitions)}`, `${bytes(kept.memoryUsed)} in memory, ${bytes(kept.diskUsed)} on disk`],
     ]),
     card(["Lineage ", h("span", { class: "quiet" }, told.cut ? "only its nearest part: it is long" : "")],
-      told.nodes.length ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Picture of the lineage" },
+      told.nodes.length ? scrolled("Picture of the lineage",
         lineageGraph(told, (rdd) => `${base}/rdd/${rdd}`)) : h("p", { class: "quiet" }, "No stage has computed it yet."),
       legend(["kept", "persisted"])),
     kept.partitions.length ? card("Kept partitions", partitions(kept)) : null);
@@ -44,7 +44,7 @@ export async function stepView({ app, rest }) {
   return h("div", null, h("h1", null, (here && here.name) || (last && last.method) || "Lineage", " ", h("span", { class: "quiet" }, `in stage ${rest[0]}`)),
     last ? facts([["Made by", last.method, last.site], ["Partitions", count(here.partitions)]]) : null,
     card(["Lineage ", h("span", { class: "quiet" }, told.cut ? "only its nearest part: it is long" : "")],
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Picture of the lineage" },
+      scrolled("Picture of the lineage",
         lineageGraph(told, (rdd) => `${base}/rdd/${rdd}`)),
       legend(["kept", "persisted"])));
 }

@@ -1,6 +1,6 @@
 // Stages: a list, and one stage with its time line, quantiles and tasks.
 import { get, of } from "./api.js";
-import { card, facts, h, legend, pager, progress, table, tag } from "./dom.js";
+import { card, facts, h, legend, pager, progress, scrolled, table, tag } from "./dom.js";
 import { bytes, count, file, ms, seconds } from "./format.js";
 import { flameCard } from "./flame.js";
 import { taskTimeline } from "./timeline.js";
@@ -18,7 +18,7 @@ export function stageTable(stages, base) {
     ["Status", (it) => tag(it.status)],
     ["Began", ran((it) => seconds(it.pyrite.began_s)), "number"],
     ["Took", ran(took), "number"],
-    ["Tasks", (it) => (it.status === "SKIPPED" ? "" : progress(it.numCompleteTasks, it.numActiveTasks, it.numFailedTasks, it.numTasks))],
+    ["Tasks", (it) => (it.status === "SKIPPED" ? "" : progress(it.numCompleteTasks, it.numActiveTasks, it.numFailedTasks, it.numTasks)), "whole"],
     ["Work", ran((it) => seconds(it.pyrite.measured.run_s)), "number"],
     ["Rows in", ran((it) => count(it.inputRecords)), "number"],
     ["Shuffle read", ran((it) => bytes(it.shuffleReadBytes)), "number"],
@@ -68,7 +68,7 @@ export async function stageView({ app, rest, query }) {
       [" · ", h("a", { href: `${base}/step/${stage.stageId}` }, "lineage of its rows")]),
     stage.failureReason ? card("Why it failed", h("div", { class: "failure" }, h("h3", null, stage.failureReason.split("\n")[0]))) : null,
     card(["Executors in time ", h("span", { class: "quiet" }, timeline.more_lanes ? `${timeline.more_lanes} more executors are left out` : "")],
-      timeline.lanes.length ? taskTimeline(timeline) : h("p", { class: "quiet" }, "No task ran."),
+      timeline.lanes.length ? scrolled("Executors in time", taskTimeline(timeline)) : h("p", { class: "quiet" }, "No task ran."),
       legend(["good", timeline.lanes.length && timeline.lanes[0].slots ? "busy (darker: more of the time)" : "succeeded"], ["run", "running"], ["bad", "failed"], ["wait", "waited for map outputs"])),
     flameCard(flame),
     card(["Quantiles ", h("span", { class: "quiet" }, `of ${count(summary.pyrite.tasks)} tasks that succeeded`)], quantiles(summary)),
