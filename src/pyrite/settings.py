@@ -177,7 +177,10 @@ TABLE: tuple[Setting, ...] = (
     Setting("spark.eventLog.enabled", "bool", "false",
             "Whether the story of the application is written to spark.eventLog.dir."),
     Setting("spark.eventLog.dir", "str", "/tmp/spark-events", "The folder of written stories."),
-    Setting("spark.redaction.regex", "str", "(?i)secret|password|token|access[.]?key",
+    # Spark's, and what it does not think of: passwords in addresses, other names for keys.
+    Setting("spark.redaction.regex", "str",
+            "(?i)secret|passw|passphrase|pwd|token|credential|access[.]?key|(api|private)[._-]?key"
+            "|-----BEGIN|://[^/@\\s]*:[^/@\\s]+@",
             "Settings whose name or value this matches are blanked in stories."),
     Setting("pyrite.story.file", "str", "",
             "The file that the story is written to, in place of one in spark.eventLog.dir; the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pickle
@@ -223,6 +224,40 @@ def test_secrets_of_settings_are_blank(start: Start, tmp_path: Path) -> None:
     assert settings["spark.other"] == "seen"
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("spark__some__apiKey", "hunter2"),
+        ("spark__some__credentials", "hunter2"),
+        ("spark__executorEnv__MYSQL_PWD", "hunter2"),
+        ("spark__executorEnv__RAY_AUTH_TOKEN", "hunter2"),
+        ("spark__ssl__keyPassphrase", "hunter2"),
+        ("spark__database", "postgresql://me:hunter2@host/sales"),
+        ("spark__certificate", "-----BEGIN PRIVATE KEY-----hunter2"),
+    ],
+)
+def test_what_looks_like_a_secret_is_blank(
+    start: Start, tmp_path: Path, name: str, value: str
+) -> None:
+    path = tmp_path / "run.story"
+    start("sim", pyrite__story__file=path, **{name: value, "spark__home": "https://host/a"}).stop()
+    settings = model_of(path).header.settings  # type: ignore[union-attr]
+    assert settings[name.replace("__", ".")] == "*********(redacted)"
+    assert settings["spark.home"] == "https://host/a"
+
+
+def test_literals_of_the_program_are_not_in_it(start: Start, tmp_path: Path) -> None:
+    path = tmp_path / "run.story"
+    sc = start(pyrite__story__file=path)
+    with pytest.raises(TaskFailed, match="Lovelace"):
+        sc.parallelize(["Ada Lovelace"], 1).map(lambda row: {}["Lovelace 1815"]).collect()
+    sc.stop()
+    run = model_of(path)
+    told = json.dumps([rec.fields_of(each) for each in records(path)])
+    assert "Lovelace" not in told and "1815" not in told
+    assert "sc.parallelize(['" in run.errors[0].traceback.replace('"', "'")
+
+
 def test_a_death_is_told_with_its_cause_and_its_victims(
     start: Start, tmp_path: Path, marks: Marks
 ) -> None:
@@ -265,6 +300,22 @@ def test_a_failing_disk_ends_the_story_and_not_the_job(
     assert len([each for each in caplog.records if "story" in each.message]) == 1
     with StoryReader(path) as reader:
         assert reader.header.name == "contract"
+
+
+def test_a_full_disk_at_the_start_is_said_and_does_not_end_the_job(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    def full(fd: int, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pyrite.story.write.write_all", full)
+    sc = start(pyrite__story__file=tmp_path / "run.story", spark__ui__enabled=True)
+    assert sc.uiWebUrl is None
+    assert sc.parallelize(range(100), 10).count() == 100
+    sc.stop()
+    [said] = [each.message for each in caplog.records if "story" in each.message]
+    assert "No space left on device" in said and "runs without it" in said
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_folder_that_cannot_be_written_is_refused(no_context: None, tmp_path: Path) -> None:

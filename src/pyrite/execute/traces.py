@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import dropwhile
 
 from pyrite import pysparkerrors
+from pyrite.execute.unquoted import unquoted_frame
 from pyrite.rdd.fuse import FILENAME
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -39,12 +40,13 @@ def user_traceback(error: BaseException) -> str:
 
 
 def user_places(error: BaseException) -> str:
-    """The same traceback without values: the types of the exceptions, and the lines of code."""
+    """The same traceback without values: the types of the exceptions, and the lines of code without
+    literals."""
     trace = traceback.TracebackException.from_exception(error, limit=-MOST_FRAMES)
     parts = list(linked(trace))
     for part in parts:
         part.stack = traceback.StackSummary.from_list(
-            [frame for frame in part.stack if not frame.filename.startswith(HIDDEN)]
+            [unquoted_frame(each) for each in part.stack if not each.filename.startswith(HIDDEN)]
         )
         hide_values(part)
     return "".join(trace.format()) if any(part.stack for part in parts) else ""

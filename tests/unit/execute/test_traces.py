@@ -5,7 +5,8 @@ import traceback
 
 import pytest
 
-from pyrite.execute.traces import pickle_error, summary, user_traceback
+from pyrite.execute.traces import pickle_error, summary, user_places, user_traceback
+from pyrite.execute.unquoted import unquoted
 from pyrite.rdd.functions import call_each
 
 
@@ -105,6 +106,33 @@ def test_what_belongs_to_an_exception_is_shown(function, parts):
     positions = [text.index(part) for part in parts]
     assert positions == sorted(positions)
     assert "functions.py" not in text
+
+
+def raise_beside_rows(_):
+    return ["Ada, 1815", f"born {_}"][1815], "née"[0] / 9  # Ada
+
+
+@pytest.mark.parametrize("function", [raise_group, raise_chained, raise_noted, raise_beside_rows])
+def test_places_have_no_values_and_no_literals(function):
+    text = user_places(caught(function))
+    words = ("'first", "'second", "'inner", '"outer', '"bad', "row 7", "Ada", "1815", "née")
+    assert [word for word in words if word in text] == []
+    assert f"in {function.__name__}" in text
+    assert "    raise" in text or "    return [" in text
+
+
+def test_marks_below_a_line_without_literals_are_where_they_were():
+    def marks(text):
+        return [line.replace("~", "^") for line in text.splitlines() if "^" in line]
+
+    error = caught(raise_beside_rows)
+    assert marks(user_places(error)) == marks(user_traceback(error)) != []
+
+
+def test_what_is_no_python_has_no_lines():
+    assert unquoted(("a = (1\n", "b = '\n")) == ()
+    assert unquoted(()) == ()
+    assert unquoted(('x = """Ada\n', 'née"""\n')) == ("x = ******\n", "*******\n")
 
 
 def test_without_a_frame_of_the_users_there_is_no_traceback():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import logging
 import os
 import platform
 import re
@@ -32,6 +34,8 @@ from pyrite.story.write import StoryWriter
 from pyrite.version import __version__
 
 BLANKED = "*********(redacted)"
+# Errors of a disk that is full or fails, rather than of a setting.
+BAD_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 class Chronicle:
@@ -71,6 +75,7 @@ class Chronicle:
         self.stages = stages
         if self.wants_file():
             self.writer = self._open_writer()
+        if self.writer is not None:
             values = self.settings.bool("pyrite.story.values")
             # Looked up each time: a restarted driver has another storage.
             self.teller = Teller(self._program, lambda: scheduler.storage.report(), values=values)
@@ -96,6 +101,7 @@ class Chronicle:
         """Ends the story, after the engine's loop has ended; without a time, where there never was
         a cluster."""
         if self.writer is None:
+            self._end_page()
             return
         if now_s is not None:
             told: list[Record] = []
@@ -154,7 +160,9 @@ class Chronicle:
         self.teller.tell_code = code.stage
         self.replay_file = writer.path
 
-    def _open_writer(self) -> StoryWriter:
+    def _open_writer(self) -> StoryWriter | None:
+        """The new story; None where the disk is full or fails: a wrong setting is refused, but a
+        disk must not end a job."""
         file = self.settings.str("pyrite.story.file")
         folder = self.settings.str("spark.eventLog.dir").removeprefix("file://")
         application = self.settings.str("spark.app.id")
@@ -166,6 +174,13 @@ class Chronicle:
         try:
             return new_writer(path, self._header(), bool(file), not self.simulated)
         except OSError as error:
+            if error.errno in BAD_DISK:
+                logging.getLogger("pyrite").warning(
+                    "the story %s can't be written (%s): the application runs without it",
+                    path,
+                    error.strerror,
+                )
+                return None
             name = "pyrite.story.file" if file else "spark.eventLog.dir"
             problem = f"no story can be written there: {error.strerror}"
             raise BadSetting(name, file or folder, problem) from error
