@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+from pyrite.execute.traces import PACKAGE
 from pyrite.story.model import RunModel
 from pyrite.story.read import StoryReader
 
@@ -124,6 +125,7 @@ def test_each_message_leads_to_the_record(story: Story) -> None:
     for name, text in zip(commands, found, strict=True):
         assert "exit code 1" in text, (name, text)
         assert f"{PROGRAM}:" in one_line(text, "operator"), (name, text)
+        assert f'File "{PACKAGE}' not in text, "frames of the engine's are none of the user's"
         if name == "compare":
             # Its function had taken all rows before it looked at one.
             assert "(the last one that it took)" in one_line(text, "record"), text
@@ -273,6 +275,14 @@ def test_the_source_rows_behind_a_key(words: Path) -> None:
     done = pyrite("replay", "run.story", "--why", "sums:0:river", cwd=words)
     assert done.returncode == 1
     assert "the story has no RDD sums:0" in done.stderr
+
+
+def test_the_source_rows_behind_a_key_of_a_named_rdd(words: Path) -> None:
+    done = pyrite("replay", "run.story", "--why", "sums:river", cwd=words)
+    assert done.returncode == 0, done.stderr
+    assert "('river', 200) in RDD" in done.stdout
+    assert "'line 0 has river' from textFile" in done.stdout
+    assert "40 source rows are behind it" in done.stdout
 
 
 def test_the_first_row_that_breaks_a_rule(words: Path) -> None:

@@ -91,7 +91,7 @@ def asked(replayer: Replayer, id: str, ask: Callable[[ReplayedRdd], bool]) -> in
         raise
     except Exception as error:
         say_culprit(error)
-        print(traceback_text(error), end="")
+        print(traceback_text(error, find_culprit(error)), end="")
         return 1
 
 
@@ -120,7 +120,7 @@ def replay_task(replayer: Replayer, stage: int, partition: int, chosen: argparse
     except BaseException as error:
         # A SystemExit too: it fails a task as any other does.
         culprit = find_culprit(error)
-        print(traceback_text(error), end="")
+        print(traceback_text(error, culprit), end="")
         if culprit is not None:
             print("\n".join(culprit.lines()))
         if debugs:
@@ -148,10 +148,10 @@ def task_of(text: str) -> tuple[int, int]:
 
 def key_of(text: str) -> tuple[str, Any]:
     """The RDD and the key; a key that is no Python literal is text."""
-    found = re.fullmatch(r"([\d.]+|[^:]+:\d+):(.*)", text, re.DOTALL)
+    found = re.fullmatch(r"([\d.]+|[^:]+:\d+|[^:]+):(.*)", text, re.DOTALL)
     if found is None:
         raise CantReplay(
-            f"--why takes RDD:KEY, such as 12:berlin or job.py:31:berlin, not {text!r}"
+            f"--why takes RDD:KEY, such as 12:berlin, towns:berlin or job.py:31:berlin, not {text!r}"
         )
     try:
         return found[1], ast.literal_eval(found[2])

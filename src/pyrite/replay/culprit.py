@@ -143,10 +143,14 @@ def from_operator(error: BaseException) -> TracebackType | None:
     return found
 
 
-def traceback_text(error: BaseException) -> str:
-    """The traceback with the user's frames; with all of them, if none is the user's."""
+def traceback_text(error: BaseException, culprit: Culprit | None) -> str:
+    """The traceback with the user's frames. If none is the user's, the exception alone where its
+    record is known, else all frames: then the engine may be to blame."""
     error = raised(error)
-    return user_traceback(error) or "".join(traceback.format_exception(error))
+    if mine := user_traceback(error):
+        return mine
+    show = traceback.format_exception if culprit is None else traceback.format_exception_only
+    return "".join(show(error))
 
 
 def shown(value: Any) -> str:

@@ -10,8 +10,9 @@ from pyrite.replay.rdds import ReplayedRdd
 from pyrite.replay.replayer import Replayer
 from pyrite.replay.why import KeyIn, OneOf, SourceRow, SourcesBehind, Wanted
 
-# More than these are counted, and not listed.
+# More source rows than these are counted, and not listed; of rows that were asked for, fewer.
 LISTED = 100
+REPEATED = 10
 
 
 def list_sources(replayer: Replayer, rdd: ReplayedRdd, key: Any) -> bool:
@@ -29,8 +30,10 @@ def list_sources(replayer: Replayer, rdd: ReplayedRdd, key: Any) -> bool:
         if not made:
             print(f"{rdd!r} has no row with the key {key!r}")
             return False
-        for row in made[:LISTED]:
+        for row in made[:REPEATED]:
             print(f"{short(row)} in RDD {rdd.label}")
+        if len(made) > REPEATED:
+            print(f"and {len(made) - REPEATED} more in RDD {rdd.label}")
         if not has_key(made[0]):
             return print_sources(replayer, rdd, is_key)
     return print_sources(replayer, rdd, has_key)

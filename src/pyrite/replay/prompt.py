@@ -81,6 +81,6 @@ def shown_with_culprit(kind: type[BaseException], error: BaseException, trace: A
         print(error, file=sys.stderr)
         return
     culprit = find_culprit(error)
-    print(traceback_text(error), end="", file=sys.stderr)
+    print(traceback_text(error, culprit), end="", file=sys.stderr)
     if culprit is not None:
         print("\n".join(culprit.lines()), file=sys.stderr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,13 @@ def header(python: str | None = None) -> StoryHeader:
     )
 
 
-def write(path: Path, python: str | None = None, code: bool = True, missing: str = "") -> str:
+def write(
+    path: Path,
+    python: str | None = None,
+    code: bool = True,
+    missing: str = "",
+    rows: Any = range(10),
+) -> str:
     """A story of one stage that counts to ten, in two partitions."""
     writer = StoryWriter(str(path), header(python))
     operators = [{"operator": "range", "method": "parallelize", "site": "job.py:3", "rdd": 1}]
@@ -43,7 +50,7 @@ def write(path: Path, python: str | None = None, code: bool = True, missing: str
     told: list[Record] = [StageMade(0.0, 0, "count", 2, rdds=rdds)]
     if code:
         layout = ProgramLayout([PlanStep(None, (), 2)], [OperatorRun(0, 0, 1)])
-        link = pickle.dumps(((Ranges(range(10), 2),), len_of))
+        link = pickle.dumps(((Ranges(rows, 2),), len_of))
         blobs = [writer.add_blob(pickle.dumps(layout)), writer.add_blob(link)]
         lost = [missing] if missing else []
         told.append(StageCode(0.0, 0, blobs[0], [blobs[1]], missing=lost))
@@ -141,3 +148,12 @@ def test_questions_about_rows(tmp_path: Path, capsys: Capture) -> None:
     assert "has no row with the key 11" in capsys.readouterr().out
     assert main(["replay", path, "--why", "1:4"]) == 0
     assert "1 source row is behind it" in capsys.readouterr().out
+
+
+def test_few_of_many_rows_with_a_key_are_repeated(tmp_path: Path, capsys: Capture) -> None:
+    path = write(tmp_path / "a.story", rows=[4] * 150)
+    assert main(["replay", path, "--why", "1:4"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:10] == ["4 in RDD 1"] * 10
+    assert lines[10] == "and 140 more in RDD 1"
+    assert lines[-2:] == ["  and 50 more", "150 source rows are behind it"]
