@@ -46,6 +46,7 @@ class Counts:
     """
 
     __slots__ = (
+        "deserialize_cpu_s",
         "deserialize_s",
         "fetch_wait_s",
         "gc_s",
@@ -64,7 +65,7 @@ class Counts:
 
     def clear(self) -> None:
         """Begins anew, for the next task."""
-        self.deserialize_s = self.fetch_wait_s = self.gc_s = 0.0
+        self.deserialize_s = self.deserialize_cpu_s = self.fetch_wait_s = self.gc_s = 0.0
         self.rows_read = self.rows_written = 0
         self.read_bytes = self.written_bytes = 0
         self.shuffle_local_bytes = self.shuffle_remote_bytes = 0

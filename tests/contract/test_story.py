@@ -140,6 +140,32 @@ def test_seconds_are_those_of_the_process(start: Start, tmp_path: Path, master: 
         assert told[index].peak_memory_bytes > 1 << 20
 
 
+def test_the_loading_of_functions_is_no_work(start: Start, tmp_path: Path) -> None:
+    path = tmp_path / "run.story"
+    sc = start("local[1]", pyrite__story__file=path)
+    slow = SlowToLoad()
+    assert sc.parallelize(range(2), 1).map(lambda row: row + slow.one).sum() == 3
+    sc.stop()
+    measured = model_of(path).totals.measured
+    assert measured.deserialize_s >= SlowToLoad.CPU_S
+    assert measured.cpu_s < SlowToLoad.CPU_S
+
+
+class SlowToLoad:
+    """Takes the processor for a while, wherever it is unpickled."""
+
+    CPU_S = 0.5
+    one = 1
+
+    def __setstate__(self, state: Any) -> None:
+        began_s = time.process_time()
+        while time.process_time() - began_s < self.CPU_S:
+            pass
+
+    def __getstate__(self) -> Any:
+        return {"one": 1}
+
+
 def test_simulated_seconds_are_those_of_the_virtual_clock(start: Start, tmp_path: Path) -> None:
     """They fit into the attempts of the story, whatever this machine took for them."""
     path = tmp_path / "run.story"

@@ -60,15 +60,12 @@ class Meter:
             self.sampler.start()
         self.began = self.clock.start_task()
 
-    def now_s(self) -> float:
-        return self.clock.moment().wall_s
-
     def stop(self) -> TaskMetrics:
         """What was measured since the start."""
         ended, counts = self.clock.moment(), COUNTS
         return TaskMetrics(
             max(0.0, ended.wall_s - self.began.wall_s - counts.deserialize_s),
-            ended.cpu_s - self.began.cpu_s,
+            max(0.0, ended.cpu_s - self.began.cpu_s - counts.deserialize_cpu_s),
             counts.deserialize_s,
             counts.fetch_wait_s,
             counts.gc_s,

@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pyrite.execute.meter import Moment
 from pyrite.metrics import COUNTS
 from pyrite.plan.program import ProgramLayout, Slices
 from pyrite.rdd.op import Op, Sliced
@@ -20,14 +21,14 @@ class Operators:
         layout: ProgramLayout,
         links: Sequence[bytes],
         slices: bytes | None,
-        now_s: Callable[[], float],
+        moment: Callable[[], Moment],
     ) -> None:
         self.layout = layout
         self.links = links
-        self.now_s = now_s
-        began_s = now_s()
+        self.moment = moment
+        began = moment()
         self.slices: Slices = {} if slices is None else pickle.loads(slices)
-        COUNTS.deserialize_s += now_s() - began_s
+        self._count_since(began)
         self.loaded: dict[int, tuple[Sequence[Op], Any]] = {}
 
     def of(self, place: int) -> Sequence[Op]:
@@ -42,11 +43,16 @@ class Operators:
     def _load(self, link: int) -> tuple[Sequence[Op], Any]:
         loaded = self.loaded.get(link)
         if loaded is None:
-            began_s = self.now_s()
+            began = self.moment()
             loaded = self.loaded[link] = pickle.loads(self.links[link])
             for number, slices in self.slices.get(link, {}).items():
                 op = loaded[0][number]
                 assert isinstance(op, Sliced)
                 op.slices = slices
-            COUNTS.deserialize_s += self.now_s() - began_s
+            self._count_since(began)
         return loaded
+
+    def _count_since(self, began: Moment) -> None:
+        ended = self.moment()
+        COUNTS.deserialize_s += ended.wall_s - began.wall_s
+        COUNTS.deserialize_cpu_s += ended.cpu_s - began.cpu_s

@@ -30,7 +30,7 @@ from pyrite.execute.inputcache import InputCache
 from pyrite.execute.keeper import Keeper, KeepPlan, KeptBlockLost
 from pyrite.execute.lacking import lacking
 from pyrite.execute.limits import WorkerLimits
-from pyrite.execute.meter import Meter
+from pyrite.execute.meter import Meter, Moment
 from pyrite.execute.operators import Operators
 from pyrite.execute.requests import Channel, DriverRequests
 from pyrite.execute.store import Store
@@ -115,13 +115,13 @@ class Stage:
                 found.setdefault(shuffle, []).append(part)
         return {shuffle: PartsTogether(parts) for shuffle, parts in found.items()}
 
-    def load(self, slices: bytes | None, now_s: Callable[[], float]) -> Operators:
+    def load(self, slices: bytes | None, moment: Callable[[], Moment]) -> Operators:
         """Unpickles the stage's functions for each task: tasks do not share changes in them."""
         for name in self.header.python_paths:
             path = os.path.join(SparkFiles.getRootDirectory(), name).rstrip(os.sep)
             if path not in sys.path:
                 sys.path.insert(1, path)
-        return Operators(self.layout, self.links, slices, now_s)
+        return Operators(self.layout, self.links, slices, moment)
 
 
 class Task(NamedTuple):
@@ -294,7 +294,7 @@ class Worker:
         self.traced.clear()
         space = self.store.space(self.limits.spill_bytes, self.keeper.make_room)
         try:
-            operators = stage.load(slices, self.meter.now_s)
+            operators = stage.load(slices, self.meter.clock.moment)
             compute = partial(self._compute, task, stage, partition, operators, space)
             profile = None if header.profiler is None else pickle.loads(header.profiler).profile
             output: Output = compute() if profile is None else profile(compute)

@@ -151,7 +151,8 @@ def key_of(text: str) -> tuple[str, Any]:
     found = re.fullmatch(r"([\d.]+|[^:]+:\d+|[^:]+):(.*)", text, re.DOTALL)
     if found is None:
         raise CantReplay(
-            f"--why takes RDD:KEY, such as 12:berlin, towns:berlin or job.py:31:berlin, not {text!r}"
+            "--why takes RDD:KEY, such as 12:berlin, towns:berlin or job.py:31:berlin, "
+            f"not {text!r}"
         )
     try:
         return found[1], ast.literal_eval(found[2])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pickle
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pyrite.execute.meter import ProcessClock
 from pyrite.execute.operators import Operators
 from pyrite.plan.program import OperatorRun, ProgramLayout
 from pyrite.rdd.op import Op
@@ -33,7 +33,7 @@ class StageProgram:
 
     def load(self) -> Operators:
         """The stage's operators, unpickled anew: tasks do not share changes in them."""
-        operators = Operators(self.layout, self.links, None, time.monotonic)
+        operators = Operators(self.layout, self.links, None, ProcessClock().moment)
         for link, number, pickled in self.slices:
             operators.slices.setdefault(link, {})[number] = LazySlices(pickled)
         return operators

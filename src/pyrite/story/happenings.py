@@ -147,7 +147,9 @@ def _block_lost(fields: Mapping[str, Any]) -> Sentence:
 
 
 def _cancelled(fields: Mapping[str, Any]) -> Sentence:
-    return f"cancelled: {fields['reason']}", {"job": fields["job"]}
+    names = ((each, fields[each]) for each in ("job", "group", "tag"))
+    what = next((f"{each} {name}" for each, name in names if name is not None), "all jobs")
+    return f"{what}: cancelled, {fields['reason']}", {"job": fields["job"]}
 
 
 def _resized(fields: Mapping[str, Any]) -> Sentence:

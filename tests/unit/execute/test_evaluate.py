@@ -15,6 +15,7 @@ from pyrite.bounded.space import Space
 from pyrite.execute.evaluate import Evaluator
 from pyrite.execute.keeper import Keeper
 from pyrite.execute.limits import WorkerLimits
+from pyrite.execute.meter import Moment
 from pyrite.execute.operators import Operators
 from pyrite.execute.requests import DriverRequests, Message
 from pyrite.ids import BlockRef, ExecutorId, NodeId, RddId, ShuffleId
@@ -52,7 +53,7 @@ NO_REQUESTS = DriverRequests(NoDriver(), silent)
 def operators(node: PlanStep, op: Op) -> Operators:
     """A program of one operator."""
     layout = ProgramLayout([node], [OperatorRun(0, 0, 1)])
-    return Operators(layout, [pickle.dumps(((op,), None))], None, lambda: 0.0)
+    return Operators(layout, [pickle.dumps(((op,), None))], None, lambda: Moment(0.0, 0.0))
 
 
 def test_prefetched_segments_are_read_for_their_own_shuffle_only(tmp_path: Path) -> None:

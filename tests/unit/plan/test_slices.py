@@ -12,6 +12,7 @@ import pytest
 from pyrite import SparkContext
 from pyrite.cluster.conversation import slices_for
 from pyrite.execute.evaluate import Evaluator
+from pyrite.execute.meter import Moment
 from pyrite.execute.operators import Operators
 from pyrite.plan.program import Program, flatten
 from pyrite.rdd.functions import gather
@@ -95,7 +96,7 @@ def test_a_task_of_a_union_loads_one_parent(sc: SparkContext, count: int) -> Non
     rows = sc.union([sc.parallelize([i, -i], 2).map(str) for i in range(count)]).map(repr)
     program = program_of(rows)
     slices = pickle.dumps(program.slices(2 * count - 1))
-    operators = Operators(program.layout, program.links, slices, lambda: 0.0)
+    operators = Operators(program.layout, program.links, slices, lambda: Moment(0.0, 0.0))
     evaluator = Evaluator(operators, {}, {}, *[None] * 3)  # type: ignore[arg-type]
     assert list(evaluator.compute(2 * count - 1).run()) == [repr(str(1 - count))]
     # The source, the map over it, the union, and what is done with it.

@@ -142,6 +142,19 @@ def test_nothing_runs_once_the_application_has_ended() -> None:
     assert run.totals.failed == 0
 
 
+def test_a_cancellation_says_what_was_cancelled() -> None:
+    run = RunModel()
+    nobody = {"reason": "no longer wanted", "job": None, "group": None, "tag": None}
+    for named in ({"job": 3}, {"group": "nightly"}, {"tag": "trial"}, {}):
+        run.add(rec.Told(1.0, "CancelRequested", {**nobody, **named}))
+    assert [each.sentence for each in run.happenings] == [
+        "job 3: cancelled, no longer wanted",
+        "group nightly: cancelled, no longer wanted",
+        "tag trial: cancelled, no longer wanted",
+        "all jobs: cancelled, no longer wanted",
+    ]
+
+
 def test_errors_are_told_with_their_task() -> None:
     run = begun()
     start(run, 0)

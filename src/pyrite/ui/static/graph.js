@@ -55,7 +55,7 @@ function arrows(at, edges, width) {
     return svg("g", null,
       svg("path", { class: `edge ${edge.narrow ? "narrow" : ""}`, d: `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2 - 7} ${y2}` }),
       svg("path", { class: "arrow", d: `M${x2 - 8} ${y2 - 4}L${x2} ${y2}l-8 4z` }),
-      edge.label ? svg("text", { class: "quiet", x: x1 + 6, y: y1 - 6 }, edge.label) : null);
+      edge.label ? svg("text", { class: "quiet on-flow", x: x1 + 6, y: y1 - 6 }, edge.label) : null);
   });
 }
 
@@ -67,7 +67,7 @@ function picture(label, wide, tall, ...children) {
 const STATUS = { SKIPPED: "skip", PENDING: "skip", FAILED: "bad", ACTIVE: "run" };
 
 export function stageGraph(told, stageLink, rddLink) {
-  const width = 236;
+  const width = 262;
   const nodes = told.nodes.map((stage) => {
     const rdds = stage.rdds.filter((each) => each.operators.length);
     const height = 62 + (stage.found_kept ? 16 : 0) + rdds.reduce((sum, each) => sum + 10 + 16 * shownOperators(each).length, 0);
@@ -99,7 +99,7 @@ function stageBox({ stage, rdds, height }, x, y, width, stageLink, rddLink) {
     const shape = svg("g", null,
       svg("rect", { class: `rdd-box ${rdd.level !== null ? "kept" : ""}`, x: x + 8, y: top, width: width - 16, height: tall, rx: 5 }),
       lines.map((each, index) => svg("text", { x: x + 15, y: top + 14 + 16 * index },
-        middle(index === 0 && named ? named : each, 33))));
+        middle(index === 0 && named ? named : each, 36))));
     const told = rdd.level !== null ? `persisted, ${rdd.kept} of ${rdd.partitions} partitions kept` : "";
     top += tall + 6;
     return rdd.id === null ? shape : svg("a", { href: rddLink(rdd.id), "aria-label": `RDD ${rdd.id} ${rdd.name || ""} ${told}` },
@@ -109,7 +109,7 @@ function stageBox({ stage, rdds, height }, x, y, width, stageLink, rddLink) {
     svg("rect", { class: `stage-box ${status}`, x, y, width, height, rx: 9 }),
     svg("a", { href: stageLink(stage.id), "aria-label": `stage ${stage.id}: ${stage.name}` },
       svg("title", null, stage.name),
-      svg("text", { x: x + 10, y: y + 19, "font-weight": 600 }, middle(`Stage ${stage.id} · ${stage.name}`, 29))),
+      svg("text", { x: x + 10, y: y + 19, "font-weight": 600 }, middle(`Stage ${stage.id} · ${stage.name}`, 33))),
     svg("text", { class: "quiet", x: x + 10, y: y + 37 }, line),
     boxes,
     stage.found_kept ? svg("text", { class: "quiet", x: x + 10, y: y + height - 7 }, `${count(stage.found_kept)} kept partitions read`) : null);

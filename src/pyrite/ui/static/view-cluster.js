@@ -27,8 +27,8 @@ export async function executorsView({ app }) {
   const busy = living.some((each) => each.activeTasks);
   const columns = [
     ["Executor", (it) => it.id],
-    ["Node", (it) => it.pyrite.node],
-    ["Process", (it) => `${it.pyrite.host}, ${it.pyrite.pid}`],
+    ["Node", (it) => it.pyrite.node, "whole"],
+    ["Process", (it) => `${it.pyrite.host}, ${it.pyrite.pid}`, "whole"],
     run.state !== "running" ? null : ["Does", (it) => (it.pyrite.running.length ? it.pyrite.running.map((task) => [h("a", { href: `${base}/stage/${task.stage}` }, `stage ${task.stage}, partition ${task.partition}`), ` for ${seconds(task.s)} `]) : h("span", { class: "quiet" }, "idle"))],
     ["Tasks done", (it) => count(it.completedTasks), "number"],
     ["Failed", (it) => (it.failedTasks ? h("span", { class: "slower" }, count(it.failedTasks)) : "0"), "number"],
@@ -52,7 +52,7 @@ export async function executorsView({ app }) {
     card([run.state === "running" ? "Living " : "There at the end ", h("span", { class: "quiet" }, count(living.length))], table(columns, living.slice(0, 500), "Living executors")),
     busy ? card("Where running tasks are", h("button", { type: "button", id: "stacks", onclick: ask }, "Ask for their stacks"), stacks) : null,
     gone.length ? card(["Lost ", h("span", { class: "quiet" }, count(gone.length))], table([
-      ["Executor", (it) => it.id], ["Node", (it) => it.pyrite.node],
+      ["Executor", (it) => it.id], ["Node", (it) => it.pyrite.node, "whole"],
       ["Why", (it) => [tag("lost", "bad"), " ", it.removeReason || ""], "wrap"],
       ["Tasks lost", (it) => count(it.pyrite.victims), "number"],
       ["Last words", (it) => (it.pyrite.output.length ? h("pre", { tabindex: "0" }, it.pyrite.output.join("\n")) : ""), "wrap"],

@@ -30,7 +30,7 @@ export async function overviewView({ app }) {
       ["Jobs", count(told.jobs_total), told.jobs_failed ? `${count(told.jobs_failed)} failed` : `${count(told.jobs_running)} running`],
       ["Stages", count(told.stages_total)],
       ["Tasks", count(tasks.succeeded), `${count(tasks.running)} running${bad ? `, ${count(bad)} failed` : ""}`],
-      ["Executors", count(told.executors.living), `${told.executors.nodes} nodes${told.executors.lost.length ? `, ${told.executors.lost.length} lost` : ""}`],
+      ["Executors", count(told.executors.living), `${told.executors.nodes} ${told.executors.nodes === 1 ? "node" : "nodes"}${told.executors.lost.length ? `, ${told.executors.lost.length} lost` : ""}`],
       ["Work", seconds(measured.run_s), `${seconds(measured.cpu_s)} of processor`],
       ["Rows read", count(measured.rows_read)],
       ["Shuffled", bytes(measured.shuffle_written_bytes), `${bytes(told.shuffle_read_bytes)} read`],

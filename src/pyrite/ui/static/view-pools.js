@@ -17,7 +17,7 @@ export async function poolsView({ app }) {
     card("Pools in time", h("div", { class: "columns" }, told.nodes.filter((each) => each.series.length).slice(0, 32).map((node) => poolSeries(node, told.length_s))),
       legend(["run", "used"], ["kept", "of these lent to others"], ["wait", "borrowed from others"])),
     card("Nodes", table([
-      ["Node", (it) => [it.id, it.storage_only ? [" ", tag("storage only")] : "", it.gone_s === null ? "" : [" ", tag("lost", "bad")]]],
+      ["Node", (it) => [it.id, it.storage_only ? [" ", tag("storage only")] : "", it.gone_s === null ? "" : [" ", tag("lost", "bad")]], "whole"],
       ["Executors", (it) => count(it.executors.length), "number"],
       ["Pool", (it) => bytes(it.size_bytes), "number"],
       ["Used", (it) => bytes(it.used_bytes), "number"],
