@@ -177,14 +177,11 @@ TABLE: tuple[Setting, ...] = (
     Setting("spark.eventLog.enabled", "bool", "false",
             "Whether the story of the application is written to spark.eventLog.dir."),
     Setting("spark.eventLog.dir", "str", "/tmp/spark-events", "The folder of written stories."),
-    # Spark's, and what it does not think of: passwords in addresses, other names for keys.
     Setting("spark.redaction.regex", "str",
-            "(?i)secret|passw|passphrase|pwd|token|credential|access[.]?key|(api|private)[._-]?key"
-            "|-----BEGIN|://[^/@\\s]*:[^/@\\s]+@",
-            "Settings whose name or value this matches are blanked in stories."),
+            "(?i)secret|pass(w|phr)|pwd|token|credential|(access|api|private).?key|://[^/]*:[^/]*@",
+            "Settings whose name or value this matches are blanked in stories: Spark's, and more."),
     Setting("pyrite.story.file", "str", "",
-            "The file that the story is written to, in place of one in spark.eventLog.dir; the "
-            "story of a run that has ended is replaced."),
+            "The story's file, in place of one in spark.eventLog.dir; an ended run's is replaced."),
     Setting("pyrite.story.values", "bool", "false",
             "Whether errors in the story keep their messages, which may have values of rows in "
             "them; otherwise they are told with types and places."),
