@@ -77,6 +77,7 @@ MISSING = {
     "pyspark.sql": ("Spark SQL", _DATAFRAMES),
     "pyspark.streaming": ("Spark Streaming", "run a job over each new batch of files"),
     "pyspark.daemon": ("the process that forks Spark's Python workers", _NO_WORKERS),
+    "pyspark.errors": ("how Spark words its errors", "catch the classes of pyspark.errors"),
     "pyspark.find_spark_home": ("what looks for a Spark that is installed", "Pyrite needs none"),
     "pyspark.install": ("what downloads Spark", "Pyrite needs none"),
     "pyspark.java_gateway": ("Spark's bridge to the JVM", "use what the RDD API offers"),
@@ -91,6 +92,53 @@ MISSING = {
     "pyspark.traceback_utils": ("how Spark names lines of programs", "use traceback"),
     "pyspark.worker": ("the program of Spark's Python workers", _NO_WORKERS),
 }
+_WORKERS = "a part of the processes beside Spark's JVM"
+_CONNECT = "for Spark Connect", "there is no server to connect to: leave it out"
+# Names of modules that are there: what they are, and what to use instead.
+MISSING_NAMES = {
+    "pyspark": {
+        "since": ("for Spark's own docstrings", "leave it out"),
+        "keyword_only": ("for Spark's own classes", "write * into the signature"),
+    },
+    "pyspark.accumulators": {
+        "AccumulatorTCPServer AccumulatorUnixServer SpecialAccumulatorIds UpdateRequestHandler": (
+            _WORKERS,
+            "use sc.accumulator",
+        )
+    },
+    "pyspark.broadcast": {"BroadcastPickleRegistry": (_WORKERS, "use sc.broadcast")},
+    "pyspark.profiler": {
+        "MemUsageParam MemoryProfiler UDFBasicProfiler": (
+            "for functions in Spark SQL",
+            "use BasicProfiler, or a Profiler of your own",
+        )
+    },
+    "pyspark.serializers": {
+        "CartesianDeserializer ChunkedStream FlattenedValuesSerializer PairDeserializer "
+        "SpecialLengths pack_long read_bool read_int read_long write_int write_long "
+        "write_with_length": (_WORKERS, "use pickle and struct")
+    },
+    "pyspark.util": {
+        "PythonEvalType disable_gc handle_worker_exception local_connect_and_auth": (
+            _WORKERS,
+            _NO_WORKERS,
+        ),
+        "enable_faulthandler start_faulthandler_periodic_traceback with_faulthandler": (
+            _WORKERS,
+            "use faulthandler",
+        ),
+        "print_exec try_simplify_traceback walk_tb": (_WORKERS, "use traceback"),
+        "default_api_mode is_remote_only spark_connect_mode": _CONNECT,
+    },
+}
+
+
+class NoSuchName(NotSupported, ImportError):
+    """A name of a module of PySpark's that Pyrite's module does not have."""
+
+    def __init__(self, module: str, name: str, what: str, cure: str) -> None:
+        super().__init__(f"{module}.{name} is {what}, which Pyrite does not have: {cure}")
+        self.name = module
 
 
 class NoSuchModule(NotSupported, ModuleNotFoundError):
@@ -146,6 +194,9 @@ class _Finder(MetaPathFinder):
         found = MIRRORED.get(asked)
         if found is not None and found != fullname:
             return ModuleSpec(fullname, _Loader(found), is_package=True)
+        # `from pyspark.util import walk_tb` asks for a module, once there is no such name.
+        if missing := _missing_name(*asked.rpartition(".")[::2]):
+            raise missing
         is_theirs = fullname.startswith(("pyspark.", "py4j."))
         if is_theirs or (found is None and asked in MISSING and not is_ours(fullname, path)):
             raise NoSuchModule(asked)
@@ -172,6 +223,13 @@ class _Loader(Loader):
 def is_ours(name: str, path: Sequence[str] | None) -> bool:
     """Whether Pyrite has a module of this name, whatever PySpark means by it."""
     return PathFinder.find_spec(name, path) is not None
+
+
+def _missing_name(module: str, name: str) -> NoSuchName | None:
+    for names, (what, cure) in MISSING_NAMES.get(module, {}).items():
+        if name in names.split():
+            return NoSuchName(module, name, what, cure)
+    return None
 
 
 def _part_of(name: str) -> tuple[str, str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from pickle import PicklingError
 from typing import Any
 
@@ -28,6 +30,8 @@ __all__ = [
     "PySparkTypeError",
     "PySparkValueError",
     "PythonException",
+    "QueryContext",
+    "QueryContextType",
     "QueryExecutionException",
     "SessionNotSameException",
     "SparkNoSuchElementException",
@@ -39,6 +43,53 @@ __all__ = [
     "UnknownException",
     "UnsupportedOperationException",
 ]
+
+
+class QueryContextType(Enum):
+    """Whether a part of a query was written as SQL or by calls of a table's methods."""
+
+    SQL = 0
+    DataFrame = 1
+
+
+class QueryContext(ABC):
+    """The part of a query that an error is about; Pyrite's own errors have none.
+
+    >>> [context.fragment() for context in PySparkException("no").getQueryContext()]
+    []
+    """
+
+    @abstractmethod
+    def contextType(self) -> QueryContextType:
+        """How the query was written."""
+
+    @abstractmethod
+    def objectType(self) -> str:
+        """In which kind of object the part stands, such as VIEW; empty in the query itself."""
+
+    @abstractmethod
+    def objectName(self) -> str:
+        """The name of that object; empty in the query itself."""
+
+    @abstractmethod
+    def startIndex(self) -> int:
+        """Where the part begins in the text, from 0."""
+
+    @abstractmethod
+    def stopIndex(self) -> int:
+        """Where the part ends in the text, from 0."""
+
+    @abstractmethod
+    def fragment(self) -> str:
+        """The part itself."""
+
+    @abstractmethod
+    def callSite(self) -> str:
+        """The line of the program that made the part."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """All of it in words."""
 
 
 class PySparkException(Exception):
@@ -54,7 +105,7 @@ class PySparkException(Exception):
         message: str | None = None,
         errorClass: str | None = None,
         messageParameters: Mapping[str, str] | None = None,
-        contexts: list[Any] | None = None,
+        contexts: list[QueryContext] | None = None,
     ) -> None:
         if message is None:
             pairs = (messageParameters or {}).items()
@@ -86,7 +137,7 @@ class PySparkException(Exception):
         """The condition and the message."""
         return f"[{self._condition}] {self._message}"
 
-    def getQueryContext(self) -> list[Any]:
+    def getQueryContext(self) -> list[QueryContext]:
         """The parts of a query that are to blame: none but those given at the start."""
         return self._contexts
 

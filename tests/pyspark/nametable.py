@@ -22,38 +22,20 @@ PAGE = Path(__file__).parents[2] / "docs" / "pyspark.md"
 BEGIN, END = "<!-- names -->\n", "<!-- /names -->\n"
 
 JVM = "it lives in the JVM"
-WORKERS = "it belongs to the processes beside Spark's JVM"
-SQL = "it belongs to Spark SQL"
-CONNECT = "it is for Spark Connect"
 
-# By module, and class where it is a member: a word for all, or a reason for each.
+# By module, and class where it is a member: a reason for each.
 MISSING = {
-    "pyspark": {"since keyword_only": "it is for Spark's own classes"},
-    "pyspark.accumulators": {
-        "AccumulatorTCPServer AccumulatorUnixServer SpecialAccumulatorIds "
-        "UpdateRequestHandler": WORKERS
-    },
-    "pyspark.broadcast": {"BroadcastPickleRegistry": WORKERS},
+    module: {names: "; ".join(reason) for names, reason in missing.items()}
+    for module, missing in alias.MISSING_NAMES.items()
+} | {
     "pyspark.context.SparkContext": {"PACKAGE_EXTENSIONS": "a detail of addPyFile"},
-    "pyspark.errors": {"QueryContext QueryContextType": SQL},
-    "pyspark.profiler": {"MemUsageParam MemoryProfiler UDFBasicProfiler": SQL},
-    "pyspark.profiler.ProfilerCollector": {"new_memory_profiler new_udf_profiler": SQL},
+    "pyspark.profiler.ProfilerCollector": {
+        "new_memory_profiler new_udf_profiler": "for functions in Spark SQL"
+    },
     "pyspark.rddsampler.*": {
         "getPoissonSample getUniformSample initRandomGenerator": "a detail of func"
     },
-    "pyspark.serializers": {
-        "CartesianDeserializer ChunkedStream FlattenedValuesSerializer PairDeserializer "
-        "SpecialLengths pack_long read_bool read_int read_long write_int write_long "
-        "write_with_length": WORKERS
-    },
-    "pyspark.serializers.*": {"allowed_names": WORKERS},
-    "pyspark.util": {
-        "PythonEvalType disable_gc enable_faulthandler handle_worker_exception "
-        "local_connect_and_auth start_faulthandler_periodic_traceback try_simplify_traceback "
-        "walk_tb with_faulthandler": WORKERS,
-        "default_api_mode is_remote_only spark_connect_mode": CONNECT,
-        "print_exec": "traceback.print_exc does the same",
-    },
+    "pyspark.serializers.*": {"allowed_names": "a part of the processes beside Spark's JVM"},
 }
 # There, and always refused, by an error that says what to use instead.
 REFUSED = {
@@ -63,7 +45,6 @@ REFUSED = {
     "pyspark.rdd.RDD": {
         "saveAsHadoopDataset saveAsHadoopFile saveAsNewAPIHadoopDataset saveAsNewAPIHadoopFile "
         "saveAsSequenceFile": JVM,
-        "toDF": SQL,
         "withResources": "it needs a cluster that has resources to give; local masters of Spark "
         "refuse it too",
     },
@@ -84,7 +65,10 @@ DIFFERS = {
         "countApproxDistinct": "another hash makes the estimate",
         "getResourceProfile": "always None",
         "id": "grows as PySpark's does, but for what sortBy gives and unions of unlike sources",
+        "localCheckpoint": "is done by the next job; the next action of a pipeline leaves it out "
+        "in PySpark",
         "saveAsPickleFile": "Pyrite's own format is written",
+        "toDF": "needs the extra `pyrite[sql]`; [docs/sql.md](sql.md) says what its tables can do",
         "toDebugString": "Pyrite's operators are shown",
     },
     "pyspark.rdd": {"PipelinedRDD": "another name of RDD"},

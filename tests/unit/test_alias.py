@@ -72,6 +72,9 @@ def test_pickles_name_pyrite(pyspark_is_pyrite: None) -> None:
         ("import pyspark.sql.streaming", "pyspark.sql.streaming is Spark SQL"),
         ("from pyspark.sql.avro.functions import from_avro", "Spark SQL"),
         ("from pyspark.shuffle import Aggregator", "combineByKey"),
+        ("from pyspark.errors.exceptions.captured import X", "classes of pyspark.errors"),
+        ("import pyspark.errors.error_classes", "classes of pyspark.errors"),
+        ("from pyspark.traceback_utils import SCCallSiteSync", "use traceback"),
         ("import pyspark.worker", "Spark's Python workers"),
         ("import pyspark.no_such_thing", "of pyspark's modules it has accumulators, "),
     ],
@@ -84,6 +87,27 @@ def test_a_missing_module_says_what_it_is_and_what_to_use(
     assert part in str(caught.value)
     assert isinstance(caught.value, NotSupported)
     assert caught.value.name is not None and caught.value.name.startswith("pyspark.")
+
+
+MISSING_NAMES = [
+    (module, name)
+    for module, missing in alias.MISSING_NAMES.items()
+    for names in missing
+    for name in names.split()
+]
+
+
+@pytest.mark.parametrize(("module", "name"), MISSING_NAMES)
+def test_a_missing_name_says_what_it_is_and_what_to_use(
+    pyspark_is_pyrite: None, module: str, name: str
+) -> None:
+    with pytest.raises(ImportError, match=f"{module}.{name} is .*which Pyrite does not have: "):
+        exec(f"from {module} import {name}", {})
+
+
+def test_a_name_that_pyspark_lacks_too_is_an_ordinary_error(pyspark_is_pyrite: None) -> None:
+    with pytest.raises(ImportError, match="cannot import name 'no_such_name'"):
+        exec("from pyspark.util import no_such_name", {})
 
 
 def test_installing_twice_changes_nothing(pyspark_is_pyrite: None) -> None:

@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -40,11 +41,26 @@ def test_an_error_of_a_program_may_have_a_condition_alone() -> None:
     assert str(error) == "[TOO_OLD] age: 3"
 
 
-@pytest.mark.parametrize("name", pysparkerrors.__all__)
+EXCEPTIONS = [
+    name for name in pysparkerrors.__all__ if issubclass(getattr(pysparkerrors, name), Exception)
+]
+
+
+@pytest.mark.parametrize("name", EXCEPTIONS)
 def test_every_class_is_in_pysparks_module_and_survives_pickle(name: str) -> None:
     kind = getattr(errors, name)
     copy = pickle.loads(pickle.dumps(kind("words", "CONDITION", {})))
     assert (type(copy), str(copy), copy.getCondition()) == (kind, "[CONDITION] words", "CONDITION")
+
+
+def test_a_program_gives_the_part_of_a_query_that_is_to_blame(pyspark_is_pyrite: None) -> None:
+    names: dict[str, Any] = {}
+    exec("from pyspark.errors import QueryContext, QueryContextType", names)
+    told = {"contextType", "objectType", "objectName", "startIndex", "stopIndex", "fragment"}
+    assert names["QueryContext"].__abstractmethods__ == told | {"callSite", "summary"}
+    here = type("Here", (names["QueryContext"],), dict.fromkeys(told | {"callSite", "summary"}))()
+    assert PySparkException("no", contexts=[here]).getQueryContext() == [here]
+    assert [each.name for each in names["QueryContextType"]] == ["SQL", "DataFrame"]
 
 
 def test_our_own_errors_keep_their_condition_through_pickle() -> None:
