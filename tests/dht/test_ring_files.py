@@ -110,6 +110,46 @@ def test_a_second_appender_is_refused(fs: Any, folder: str) -> None:
     assert fs.cat_file(path) == b"one two three"
 
 
+def test_a_file_that_is_written_again_keeps_its_mode(fs: Any, folder: str) -> None:
+    path = f"{folder}/private"
+    fs.pipe_file(path, b"one")
+    fs.chmod(path, 0o600)
+    fs.pipe_file(path, b"two")
+    assert fs.info(path)["mode"] == 0o600
+    with fs.open(path, "ab") as writer:
+        writer.write(b" and three")
+    assert (fs.info(path)["mode"], fs.cat_file(path)) == (0o600, b"two and three")
+
+
+def test_another_mode_leaves_writers_alone(ring: RealRing, fs: Any, folder: str) -> None:
+    path = f"{folder}/busy"
+    fs.pipe_file(path, b"one")
+    with fs.open(path, "ab") as writer:
+        writer.write(b" more")
+        fs.chmod(path, 0o666)
+    assert (fs.info(path)["mode"], fs.cat_file(path)) == (0o666, b"one more")
+    other = fsspec.filesystem("dht", ring=ring.name, skip_instance_cache=True)
+    is_over = threading.Event()
+
+    def change_often() -> None:
+        while not is_over.is_set():
+            other.chmod(path, 0o666)
+
+    changer = threading.Thread(target=change_often)
+    changer.start()
+    try:
+        for number in range(50):
+            fs.pipe_file(path, b"%d" % number)
+            assert fs.cat_file(path) == b"%d" % number
+    finally:
+        is_over.set()
+        changer.join()
+    with pytest.raises(IsADirectoryError):
+        fs.chmod(folder, 0o600)
+    with pytest.raises(FileNotFoundError):
+        fs.chmod(f"{folder}/none", 0o600)
+
+
 def test_readers_keep_what_was_replaced_or_removed(fs: Any, folder: str) -> None:
     fs.pipe_file(f"{folder}/old", BIG)
     with fs.open(f"{folder}/old") as first, fs.open(f"{folder}/old") as second:
@@ -284,3 +324,21 @@ def test_the_commands(ring: RealRing, fs: Any, folder: str, tmp_path: Path) -> N
     assert len(status["members"]) == 5
     assert {"id", "address", "dir", "bytes"} == status["members"][0].keys()
     assert status["underReplicated"] == 0
+
+
+def test_a_command_says_what_is_missing_and_ends_with_its_reader(
+    ring: RealRing, fs: Any, folder: str, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "pyrite", "fs"]
+    put = [*command, "put", str(tmp_path / "none"), f"dht://five{folder}/x"]
+    done = subprocess.run(put, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, f"pyrite fs: there is no {tmp_path}/none\n")
+    fs.pipe_file(f"{folder}/big", BIG * 10)
+    cat = subprocess.Popen(
+        [*command, "cat", f"dht://five{folder}/big"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert cat.stdout is not None and cat.stderr is not None
+    with cat, cat.stdout as read:
+        assert read.read(1) == BIG[:1]
+        read.close()
+        assert cat.stderr.read() == b""

@@ -71,8 +71,7 @@ class RingFileSystem(AbstractFileSystem):
         """Says who may read and change a file: 0o644, or 0o600, or 0o666."""
         path = self._strip_protocol(path)
         self._guard(path)
-        file = self.file_at(path)._replace(mode=mode)
-        self.client.run(partial(Operations.commit, path=path, file=file))
+        self.client.run(partial(Operations.change_mode, path=path, mode=mode))
 
     def info(self, path: str, **_options: Any) -> dict[str, Any]:
         path = self._strip_protocol(path)

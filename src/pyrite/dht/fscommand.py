@@ -34,8 +34,12 @@ def run_fs(chosen: argparse.Namespace) -> int:
     }[chosen.action]
     try:
         return do(chosen)
+    except BrokenPipeError:
+        # Whoever reads `pyrite fs cat` has seen enough: the command line knows what to do.
+        raise
     except FileNotFoundError as error:
-        raise UserError(f"there is no {error}") from None
+        # The ring's own have the path alone, those of local files a number and words as well.
+        raise UserError(f"there is no {error.filename or error}") from None
     except OSError as error:
         raise UserError(str(error)) from None
 

@@ -88,6 +88,12 @@ class Name(NamedTuple):
         trash = (*self.trash, Trash(now_s, gone)) if gone else self.trash
         return self._replace(file=file, trash=trash)
 
+    def rewritten(self, file: FileMeta, now_s: float) -> Name:
+        """With other bytes: a file that was there keeps its owner and its mode."""
+        if self.file is not None:
+            file = file._replace(owner=self.file.owner, mode=self.file.mode)
+        return self.replaced(file, now_s)
+
     def stored(self) -> Name | None:
         """As the record's value: None if there is nothing to remember."""
         return None if self == Name() else self

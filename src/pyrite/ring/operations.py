@@ -93,8 +93,19 @@ class Operations:
                 raise IsADirectoryError(f"{path} is a folder")
             if is_new and seen.name.file is not None:
                 raise FileExistsError(f"{path} exists")
-            name = seen.name.replaced(file, self.time())._replace(appender=None)
+            name = seen.name.rewritten(file, self.time())._replace(appender=None)
             if (yield from self._set(seen.record, name)):
+                return
+
+    def change_mode(self, path: str, mode: int) -> Steps[None]:
+        """Gives a file another mode: the version of it that is there by then."""
+        while True:
+            seen = yield from self._free(path)
+            if seen.name.file is None:
+                kind = IsADirectoryError if seen.name.is_folder else FileNotFoundError
+                raise kind(path)
+            changed = seen.name._replace(file=seen.name.file._replace(mode=mode))
+            if (yield from self._set(seen.record, changed)):
                 return
 
     def begin_append(self, path: str, writer: str) -> Steps[FileMeta | None]:
@@ -116,7 +127,7 @@ class Operations:
             seen = yield from self._free(path)
             if seen.name.appender is None or seen.name.appender.writer != writer:
                 raise FileNotFoundError(f"{path} was replaced or removed while it was appended to")
-            name = seen.name if file is None else seen.name.replaced(file, self.time())
+            name = seen.name if file is None else seen.name.rewritten(file, self.time())
             if (yield from self._set(seen.record, name._replace(appender=None))):
                 return
 
