@@ -56,9 +56,11 @@ class RangedTasks:
     def owners(self, task: TaskKey) -> Iterator[ExecutorId]:
         yield from self.ranges.executors(self._keys[task])
 
-    def within(self, executor: ExecutorId, refused: Container[TaskKey]) -> TaskKey | None:
+    def within(
+        self, executor: ExecutorId, refused: Container[TaskKey], leaves: bool
+    ) -> TaskKey | None:
         """Returns a task whose block is in the memory of the executor's node, or else one of its
-        own stretches."""
+        own stretches; with `leaves` none whose block others have in memory, who may be idle too."""
         held = self.ranges.cached(executor)
         few = held if len(held) < len(self._by_block) else self._by_block
         for key in few:
@@ -74,7 +76,7 @@ class RangedTasks:
             if not self.ranges.is_cached(key):
                 return task
             elsewhere = task if elsewhere is None else elsewhere
-        return elsewhere
+        return None if leaves else elsewhere
 
     def _inside(self, executor: ExecutorId) -> Iterator[tuple[int, int]]:
         tasks = self._by_key()
@@ -85,7 +87,8 @@ class RangedTasks:
                 yield tasks[place]
 
     def nearest(self, executor: ExecutorId, refused: Container[TaskKey]) -> TaskKey | None:
-        """Returns the task whose key is nearest to the executor's range, around the circle."""
+        """Returns the task whose key is in the executor's range or nearest to it, around the
+        circle."""
         tasks = self._by_key()
         spans = self.ranges.spans(executor)
         low, high = spans[0] if spans else (0, KEYS)
@@ -96,6 +99,7 @@ class RangedTasks:
         behind = [tasks[(before - step) % count] for step in range(min(count, LOOKED_AT))]
         found = [((key - high) % KEYS, task, key) for key, task in ahead if task not in refused]
         found += [((low - key) % KEYS, task, key) for key, task in behind if task not in refused]
+        found += [(0, task, key) for key, task in self._inside(executor) if task not in refused]
         # What others have in memory is left to them, if there is anything else.
         cold = [each for each in found if not self.ranges.is_cached(each[2])]
         if not found:

@@ -124,7 +124,8 @@ class TaskQueue:
             self._local_at_s = now_s
             return found
         if self.ranged is not None:
-            found = self.ranged.within(executor, refused)
+            # Where others need not wait, they are offered what is left once all were asked.
+            found = self.ranged.within(executor, refused, leaves=not self._ranged_wait)
             if found is not None:
                 self._local_at_s = now_s
                 return self.take(found)

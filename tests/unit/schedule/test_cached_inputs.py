@@ -70,6 +70,22 @@ def test_the_next_task_with_the_key_finds_the_block() -> None:
     assert talk.scheduler.storage.book.inputs == (1, 2)
 
 
+def test_an_idle_node_that_has_the_block_is_asked_before_the_one_that_has_the_range() -> None:
+    talk = Caching()
+    busy, reader = talk.launch(at(0.2)), talk.launch(at(0.5))
+    assert talk.ask(reader, 40) == NODES[1]
+    ref = talk.asked
+    # The first node is free before the second, and so asked before it.
+    talk.succeed(busy.attempt)
+    talk.succeed(reader.attempt, kept=ev.KeptNews(inputs=(ev.InputNews(at(0.5), ref),)))
+    # As many tasks as executors, so that all are asked.
+    talk.submit(keyed(9, at(0.5), at(2.5), at(3.2), at(3.5)), id=9)
+    [launch] = [each for each in talk.running.values() if each.partitions == (0,)]
+    assert (talk.node(launch), launch.cached[0].ref) == (ref.node, ref)
+    # The first node has taken what is nearest of the rest.
+    assert sorted(map(talk.node, talk.running.values())) == sorted(NODES)
+
+
 def test_the_least_recently_used_goes_first() -> None:
     talk = Caching()
     first, second = talk.read(at(0.1)), talk.read(at(0.2))
