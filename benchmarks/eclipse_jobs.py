@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from random import Random
 
 from pyrite.forecast.costs import CostModel, NodeKind
@@ -32,7 +33,10 @@ KIND = NodeKind(
 )
 MODEL = CostModel()
 LAF = LafRule()
+# As the paper has it: a task waits for the node of its range.
+STRICT = LafRule(wait_s=inf)
 DELAY = LafRule(alpha=0.0, wait_s=5.0)
+WAYS = LAF, STRICT, DELAY
 SEEDS = range(1)
 GOAL_KMEANS = 2.0
 # In percent, by the size of the cache: LAF, delay.
@@ -129,34 +133,33 @@ class EclipseApplications:
 
     def __init__(self, scale: str) -> None:
         self.gigabytes = 250 if scale == "standard" else 50
-        self.rows: dict[str, tuple[float, float]] = {}
+        # Seconds with each of the ways.
+        self.rows: dict[str, list[float]] = {}
 
     def run(self) -> None:
         for app in applications(self.gigabytes):
             times = [self._once(app, seed) for seed in SEEDS]
-            mean = [sum(each) / len(each) for each in zip(*times, strict=True)]
-            self.rows[app.name] = mean[0], mean[1]
+            self.rows[app.name] = [sum(each) / len(each) for each in zip(*times, strict=True)]
 
     @staticmethod
-    def _once(app: Application, seed: int) -> tuple[float, float]:
+    def _once(app: Application, seed: int) -> list[float]:
         jobs = Jobs()
         jobs.add(app, keys(f"{app.name} {seed}", app.blocks))
         cache = GB if app.rounds > 1 else 0
-        ways = [play(jobs.workload(), each, cache).seconds for each in (LAF, DELAY)]
-        return ways[0], ways[1]
+        return [play(jobs.workload(), each, cache).seconds for each in WAYS]
 
     @property
     def is_well(self) -> bool:
         """LAF is nowhere slower, and k-means is as much faster as in the paper."""
-        laf_s, delay_s = self.rows["k-means"]
+        laf_s, _, delay_s = self.rows["k-means"]
         return delay_s >= GOAL_KMEANS * laf_s and all(
-            laf <= delay * 1.01 for laf, delay in self.rows.values()
+            laf <= delay * 1.01 for laf, _, delay in self.rows.values()
         )
 
     def markdown(self) -> str:
         rows = [
-            f"| {name} | {laf:.0f} | {delay:.0f} | {delay / laf:.2f} |"
-            for name, (laf, delay) in self.rows.items()
+            f"| {name} | {laf:.0f} | {strict:.0f} | {delay:.0f} | {delay / laf:.2f} |"
+            for name, (laf, strict, delay) in self.rows.items()
         ]
         return "\n".join(
             [
@@ -167,8 +170,8 @@ class EclipseApplications:
                 "hardly. Here ranges that do not move are equal ones, where the paper's lie "
                 "between servers at random places.",
                 "",
-                "| application | LAF s | delay s | times |",
-                "|---|---:|---:|---:|",
+                "| application | LAF s | strict LAF s | delay s | LAF by delay |",
+                "|---|---:|---:|---:|---:|",
                 *rows,
                 "",
             ]
@@ -180,12 +183,12 @@ class EclipseConcurrent:
 
     def __init__(self, scale: str) -> None:
         self.sizes = (1, 4, 8) if scale == "standard" else (1, 8)
-        self.rows: dict[int, tuple[Outcome, Outcome]] = {}
+        self.rows: dict[int, list[Outcome]] = {}
 
     def run(self) -> None:
         for size in self.sizes:
-            both = [play(self._workload(), each, size * GB, fair=True) for each in (LAF, DELAY)]
-            self.rows[size] = both[0], both[1]
+            workload = self._workload()
+            self.rows[size] = [play(workload, each, size * GB, fair=True) for each in WAYS]
 
     @staticmethod
     def _workload() -> Workload:
@@ -200,24 +203,26 @@ class EclipseConcurrent:
 
     @property
     def is_well(self) -> bool:
-        return all(laf.seconds <= delay.seconds * 1.01 for laf, delay in self.rows.values())
+        return all(laf.seconds <= delay.seconds * 1.01 for laf, _, delay in self.rows.values())
 
     def markdown(self) -> str:
         return "\n".join(
             [
                 "## Figure 8: seven jobs at once on 15 GB each, caches of 1 to 8 GB, by cost",
                 "",
-                "| cache GB | LAF s | delay s | hits LAF | hits delay | the paper's hits |",
-                "|---:|---:|---:|---:|---:|---|",
+                "The paper's LAF is the strict one. With the other an idle executor takes a task "
+                "whose block a busy node has in memory, and reads it once more.",
+                "",
+                "| cache GB | LAF s | strict s | delay s | hits LAF | strict | delay | paper |",
+                "|---:|---:|---:|---:|---:|---:|---:|---|",
                 *self._lines(),
                 "",
             ]
         )
 
     def _lines(self) -> Iterator[str]:
-        for size, (laf, delay) in self.rows.items():
+        for size, ways in self.rows.items():
             paper = " / ".join(f"{each} %" for each in PAPER_HITS[size])
-            yield (
-                f"| {size} | {laf.seconds:.0f} | {delay.seconds:.0f} | {hits(laf):.0%} | "
-                f"{hits(delay):.0%} | {paper} |"
-            )
+            seconds = " | ".join(f"{each.seconds:.0f}" for each in ways)
+            found = " | ".join(f"{hits(each):.0%}" for each in ways)
+            yield f"| {size} | {seconds} | {found} | {paper} |"

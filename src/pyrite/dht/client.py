@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import socket
 import time
 import uuid
 import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from pyrite.dht import blockcache
@@ -263,7 +264,7 @@ class DhtClient:
         view = self.view()
         copies = view.holders(block.name)
         others = [each for each in view.members if each not in copies]
-        for member in [*sorted(copies, key=_distance), *others]:
+        for member in [*sorted(copies, key=distance), *others]:
             try:
                 if get_chunks(self.links, member.address, block, first, room):
                     return True
@@ -275,7 +276,23 @@ class DhtClient:
         return False
 
 
-def _distance(member: RingMember) -> int:
-    """0 for a member on this machine."""
-    host = parsed_address(member.address)[0]
-    return 0 if host.startswith("127.") or host == os.uname().nodename else 1
+def distance(member: RingMember) -> bool:
+    """False, which is less, for a member on this machine."""
+    return not is_here(parsed_address(member.address)[0])
+
+
+@lru_cache
+def is_here(host: str) -> bool:
+    """Whether a host is this machine: only its own addresses can be bound.
+
+    >>> is_here("127.0.0.1"), is_here("192.0.2.1")
+    (True, False)
+    """
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_DGRAM)
+        family, kind, _, _, address = found[0]
+        with socket.socket(family, kind) as probe:
+            probe.bind(address)
+    except OSError:
+        return False
+    return True
