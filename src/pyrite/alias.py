@@ -133,7 +133,7 @@ MISSING_NAMES = {
 }
 
 
-class NoSuchName(NotSupported, ImportError):
+class MissingName(NotSupported, ImportError):
     """A name of a module of PySpark's that Pyrite's module does not have."""
 
     def __init__(self, module: str, name: str, what: str, cure: str) -> None:
@@ -225,10 +225,10 @@ def is_ours(name: str, path: Sequence[str] | None) -> bool:
     return PathFinder.find_spec(name, path) is not None
 
 
-def _missing_name(module: str, name: str) -> NoSuchName | None:
+def _missing_name(module: str, name: str) -> MissingName | None:
     for names, (what, cure) in MISSING_NAMES.get(module, {}).items():
         if name in names.split():
-            return NoSuchName(module, name, what, cure)
+            return MissingName(module, name, what, cure)
     return None
 
 
