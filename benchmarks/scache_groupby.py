@@ -158,8 +158,8 @@ def run_on(
     """One way through one job."""
     model = CostModel()
     workload = group_by(cluster, size_gb * 1e9, zipf, map_over_network, model)
-    rules = replace(WAYS[way], executors=cluster.nodes * CORES)
-    outcome = simulate(workload, [cluster.kind] * cluster.nodes, model, scheduler=Scheduler(rules))
+    scheduler = Scheduler(WAYS[way])
+    outcome = simulate(workload, [cluster.kind] * cluster.nodes, model, scheduler=scheduler)
     if outcome.errors:
         raise outcome.errors[0]
     tally = outcome.tally

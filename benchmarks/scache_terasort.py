@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchmarks.report import aligned
-from benchmarks.scache_groupby import CORES, PAPERS, ROUNDS, SEED, UNEVEN, WAYS, Cluster, cut
+from benchmarks.scache_groupby import PAPERS, ROUNDS, SEED, UNEVEN, WAYS, Cluster, cut
 from pyrite.forecast.costs import CostModel
 from pyrite.forecast.play import simulate
 from pyrite.forecast.tally import Tally
@@ -75,9 +75,8 @@ def sample_once(nodes: int, gb_per_node: float) -> Sampling:
 
 
 def _played(cluster: Cluster, workload: Workload, way: str) -> Tally:
-    rules = replace(WAYS[way], executors=cluster.nodes * CORES)
     kinds = [cluster.kind] * cluster.nodes
-    outcome = simulate(workload, kinds, CostModel(), scheduler=Scheduler(rules))
+    outcome = simulate(workload, kinds, CostModel(), scheduler=Scheduler(WAYS[way]))
     if outcome.errors:
         raise outcome.errors[0]
     return outcome.tally
