@@ -290,13 +290,29 @@ class TestMemory:
         assert sc.parallelize(range(4), 4).map(lambda x: x).sum() == 6
         assert executor_pids(sc) == pids
 
-    def test_exhausted_by_many_small_objects(self, start: Any) -> None:
+    @pytest.mark.parametrize("make", [lambda x: [x], str, float, lambda x: {x}])
+    def test_exhausted_by_many_small_objects(self, start: Any, make: Any) -> None:
         sc = start(spark__executor__memory="64m")
 
         def hoard(x: int) -> int:
             rows = []
             while True:
-                rows.append([x])
+                rows.append(make(x))
+
+        # What the function held is free before its failure is reported, so no executor dies. Where
+        # it failed may be missing: without memory CPython can't make its traceback.
+        with pytest.raises(TaskFailed) as caught:
+            sc.parallelize([1], 1).map(hoard).count()
+        assert str(caught.value).startswith("MemoryError: ")
+        assert "spark.executor.memory" in str(caught.value)
+        assert sc.parallelize(range(4), 4).map(lambda x: x).sum() == 6
+
+    def test_that_outlives_the_task_ends_its_executor_by_name(self, start: Any) -> None:
+        sc = start(spark__executor__memory="64m")
+
+        def hoard(x: int) -> int:
+            while True:
+                os.__dict__.setdefault("hoard", []).append([x])
 
         with pytest.raises((TaskFailed, ExecutorDied)) as caught:
             sc.parallelize([1], 1).map(hoard).count()

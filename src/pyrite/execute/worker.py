@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import pickle
-import resource
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
@@ -33,6 +31,7 @@ from pyrite.execute.limits import WorkerLimits
 from pyrite.execute.meter import Meter, Moment
 from pyrite.execute.operators import Operators
 from pyrite.execute.requests import Channel, DriverRequests
+from pyrite.execute.reserve import Reserve, is_lost_memory_error
 from pyrite.execute.store import Store
 from pyrite.execute.traces import (
     hint,
@@ -154,6 +153,7 @@ class Worker:
         self.store = store
         self.limits = limits
         self.meter = Meter(store.clock())
+        self.reserve = Reserve()
         self.reader = store.reader()
         self.copies = store.copies(self.reader)
         self.requests = DriverRequests(channel, self.handle)
@@ -229,6 +229,7 @@ class Worker:
         stage = self.stages[task.stage]
         self.meter.start()
         self.task_started()
+        self.reserve.refill()
         self.running = task.attempt
         try:
             # The signal may have arrived before the task.
@@ -254,6 +255,8 @@ class Worker:
             raise
         except BaseException as error:
             self.running = None
+            if isinstance(error, MemoryError | SystemError):
+                self.reserve.release(error)
             answer = self._failure(task, error)
         finally:
             # A task's prints should appear when it ends, not when its executor does.
@@ -370,7 +373,7 @@ class Worker:
         stop = stop_behind(error)
         if stop is not None:
             error = stop_error(stop)
-        if self._is_lost_memory_error(error):
+        if is_lost_memory_error(error, self.limits.spill_bytes):
             error = MemoryError().with_traceback(error.__traceback__)
         kind = type(error).__name__
         lacks = lacking(error, self.store.folders.node) if self.store.is_one_of_many else ""
@@ -380,7 +383,6 @@ class Worker:
         if isinstance(error, RowTooLarge):
             message = f"MemoryError: {error} (the executor has {self._memory_text()})"
         elif isinstance(error, MemoryError):
-            gc.collect()
             message = (
                 f"MemoryError: the task needed more than its executor may have "
                 f"({self._memory_text()}): use more partitions, or raise spark.executor.memory"
@@ -390,12 +392,6 @@ class Worker:
             told = message
         trace, places = user_traceback(stop or error), user_places(stop or error)
         return ("failed", task.attempt, kind, message, trace, pickle_error(error), told, places)
-
-    def _is_lost_memory_error(self, error: BaseException) -> bool:
-        """Whether CPython lost a MemoryError: it may raise SystemError instead."""
-        is_lost = isinstance(error, SystemError) and "without" in str(error)
-        peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-        return is_lost and peak_bytes > self.limits.spill_bytes
 
     def _memory_text(self) -> str:
         return f"{self.limits.memory_bytes >> 20} MiB"

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from pyrite.blocks.segments import Folders
 from pyrite.bounded.processmemory import read_pages
 from pyrite.cluster.node.cancelflag import CancelFlag
+from pyrite.cluster.node.exitcode import MEMORY_EXHAUSTED
 from pyrite.cluster.node.lostpeers import LostPeers
 from pyrite.cluster.node.wire import SocketChannel
 from pyrite.execute.limits import WorkerLimits
@@ -50,10 +51,10 @@ def run_executor(
     sys.setrecursionlimit(100_000)
     limits = setup.limits
     write_stacks(setup.folders.memory, id)
-    raise_limits(limits.memory_bytes)
     sock.setblocking(True)
     store = Store(setup.folders, limits.network_timeout_s)
     worker = Worker(id, SocketChannel(sock), store, limits)
+    raise_limits(limits.memory_bytes)
     worker.cancelled = flag.get
     if limits.profile_hertz:
         worker.meter.sampler = StackSampler(limits.profile_hertz)
@@ -67,6 +68,8 @@ def run_executor(
         worker.serve()
     except (Stopped, EOFError, BrokenPipeError, ConnectionResetError):
         pass
+    except MemoryError:
+        return MEMORY_EXHAUSTED
     return 0
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import select
-import signal
 from collections import deque
 from collections.abc import Hashable, Iterable
 from textwrap import indent
 
 from pyrite.cluster.conversation import Conversation, decode
+from pyrite.cluster.node.exitcode import describe_exit
 from pyrite.cluster.node.watch import Watch
 from pyrite.cluster.node.wire import Message
 from pyrite.cluster.real.agentlink import AgentLink
@@ -173,9 +173,3 @@ class LinkedExecutors:
         for executor in self.by_id.values():
             executor.close()
         self.printer.close()
-
-
-def describe_exit(code: int) -> str:
-    if code < 0:
-        return f"killed by {signal.Signals(-code).name}"
-    return f"exited with code {code}"
