@@ -14,6 +14,7 @@ import pytest
 from realrings import RealRing, wait_until
 
 from pyrite import SparkConf, SparkContext
+from pyrite.driver.tags.tagstore import TagStore
 from pyrite.errors import UserError
 
 RING = "tags"
@@ -157,6 +158,25 @@ def test_a_failed_job_leaves_the_last_result(sc: SparkContext, ring: RealRing) -
     assert sc.tagged("steady").collect() == [1]
     fs = fsspec.filesystem("dht", ring=ring.name)
     assert len(fs.ls("/tags/steady")) == 2, "a manifest and one run"
+
+
+def test_a_late_task_does_not_bring_back_what_was_discarded(ring: RealRing) -> None:
+    store = TagStore(ring.name)
+
+    def discarding(run: str) -> Iterator[int]:
+        yield 1
+        store.discard(run)
+        yield 2
+
+    for rows in (lambda run: iter([1, 2]), discarding):
+        run = store.begin("late")
+        assert store.write(run, 0, 3, [1, 2, 3]) > 0
+        if rows is not discarding:
+            store.discard(run)
+        with pytest.raises(FileNotFoundError):
+            store.write(run, 1, 3, rows(run))
+        assert not store.fs.exists(run)
+        assert store.fs.find(run) == []
 
 
 def test_one_copy_is_one_copy(sc: SparkContext, ring: RealRing) -> None:

@@ -218,12 +218,20 @@ class RingFileSystem(AbstractFileSystem):
         return bytes(self.client.read(file, first, last))
 
     def _open(
-        self, path: str, mode: str = "rb", block_size: Any = None, **options: Any
+        self,
+        path: str,
+        mode: str = "rb",
+        block_size: Any = None,
+        create_parents: bool = True,
+        **options: Any,
     ) -> RingBufferedFile:
         if mode not in MODES:
             raise ValueError(f"a file of a ring is opened as one of {', '.join(MODES)}, not {mode}")
         if mode != "rb":
-            self._make_parents(path)
+            if create_parents:
+                self._make_parents(path)
+            elif not self.exists(parent(path)):
+                raise FileNotFoundError(parent(path))
             name = self._guard(path)
             if path == "/" or name.is_folder:
                 raise IsADirectoryError(path)

@@ -151,11 +151,6 @@ class TagMethods:
 
 def write_part(ring: str, run: str, copies: int, index: int, rows: Iterator[Any]) -> Iterator[int]:
     """Writes a partition in a task; another attempt writes the same rows."""
-    from pyrite.dht.filesystem import RingFileSystem
-    from pyrite.driver.tags.tagstore import part_path
-    from pyrite.io.pickles import write_stream
+    from pyrite.driver.tags.tagstore import TagStore
 
-    with RingFileSystem(ring=ring).open(part_path(run, index), "wb", copies=copies) as file:
-        write_stream(file, rows)
-        size = file.tell()
-    yield size
+    yield TagStore(ring).write(run, index, copies, rows)

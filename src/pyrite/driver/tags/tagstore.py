@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
+from pyrite.io.pickles import write_stream
 from pyrite.io.splits import Split
 
 FOLDER = "/tags"
@@ -78,7 +80,22 @@ class TagStore:
 
     def begin(self, name: str) -> str:
         """A new run of a tag: where its partitions go."""
-        return f"{self._folder(name)}/{uuid.uuid4().hex}"
+        run = f"{self._folder(name)}/{uuid.uuid4().hex}"
+        self.fs.touch(_wanted(run))
+        return run
+
+    def write(self, run: str, index: int, copies: int, rows: Iterable[Any]) -> int:
+        """Writes a partition of a run; returns its bytes. A late task does not bring back a run
+        that was discarded."""
+        path = part_path(run, index)
+        with self.fs.open(path, "wb", copies=copies, create_parents=False) as file:
+            write_stream(file, rows)
+            size: int = file.tell()
+        if not self.fs.exists(_wanted(run)):
+            with contextlib.suppress(FileNotFoundError):
+                self.fs.rm_file(path)
+            raise FileNotFoundError(run)
+        return size
 
     def finish(self, manifest: Manifest) -> None:
         """Makes a run the one that others see, and removes the one that it replaces."""
@@ -89,12 +106,21 @@ class TagStore:
             self.discard(before.run)
 
     def discard(self, run: str) -> None:
-        """Removes the partitions of a run."""
-        if self.fs.exists(run):
-            self.fs.rm(run, recursive=True)
+        """Removes a run with its partitions."""
+        # First, so that a partition is either there by now, or finds this gone.
+        with contextlib.suppress(FileNotFoundError):
+            self.fs.rm_file(_wanted(run))
+        self._remove(run)
 
     def remove(self, name: str) -> None:
-        self.discard(self._folder(name))
+        for path in self.fs.find(self._folder(name)):
+            if path == _wanted(path.rpartition("/")[0]):
+                self.fs.rm_file(path)
+        self._remove(self._folder(name))
+
+    def _remove(self, folder: str) -> None:
+        if self.fs.exists(folder):
+            self.fs.rm(folder, recursive=True)
 
     def splits(self, manifest: Manifest) -> list[list[Split]] | None:
         """The partitions of a tag; None if one is missing."""
@@ -125,6 +151,11 @@ class TagStore:
 
     def _manifest(self, name: str) -> str:
         return f"{self._folder(name)}/manifest"
+
+
+def _wanted(run: str) -> str:
+    """The file that says that a run is not discarded."""
+    return f"{run}/wanted"
 
 
 def part_path(run: str, index: int) -> str:
