@@ -191,8 +191,8 @@ ACTIONS: dict[str, Action] = {
     ),
     "fold": lambda sc, size: size.make(sc).map(number).fold(0, lambda one, other: one + other),
     "reduce": lambda sc, size: size.total - size.rows + 1 + number(size.make(sc).reduce(max)),
-    "countByValue": lambda sc, size: sum(size.make(sc).map(number).countByValue()),
-    "countByKey": lambda sc, size: sum(size.pairs(sc).countByKey()),
+    "countByValue": lambda sc, size: as_rows([*size.make(sc).countByValue()]),
+    "countByKey": lambda sc, size: as_rows([*size.make(sc).map(lambda row: (row, 1)).countByKey()]),
     "reduceByKeyLocally": lambda sc, size: as_rows(
         [*size.pairs(sc).reduceByKeyLocally(max).values()]
     ),

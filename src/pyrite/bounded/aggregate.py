@@ -3,9 +3,11 @@
 All rows are read when a function here is called; what it returns iterates over the result.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
+from operator import add
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from pyrite.bounded.large import OUT_OF_MEMORY, too_large_row
@@ -18,7 +20,7 @@ V = TypeVar("V")
 C = TypeVar("C")
 
 # Adds rows to combiners by key.
-Fold: TypeAlias = Callable[[dict[Any, Any], Iterable[tuple[Any, Any]]], None]
+Fold: TypeAlias = Callable[[dict[Any, Any], Iterable[Any]], None]
 
 BUCKETS = 32
 # Keys that still share a bucket after this many splits have equal hashes: splitting won't help.
@@ -78,6 +80,15 @@ def combiner_fold(merge: Callable[[C, C], C]) -> Fold:
     return fold
 
 
+def count_values(values: Iterable[K], space: Space) -> Iterator[tuple[K, int]]:
+    """Returns how often each value occurs, in the same order."""
+    counts: Counter[Any] = Counter()
+    # Counter adds values without a step of Python for each; values have no combiners beside them.
+    counting = Combining(lambda _, some: counts.update(some), add, space)
+    counting.combined = counts
+    return counting.run(values)
+
+
 def bucket_of(key: Any, split: int) -> int:
     """Returns the bucket of a key, independent between splits; equal keys have equal buckets."""
     return hash((split, _hash(key))) % BUCKETS
@@ -115,8 +126,8 @@ class Combining:
     def has_spilled(self) -> bool:
         return self._spilled is not None
 
-    def run(self, rows: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
-        """Adds all rows; returns one combiner per key."""
+    def run(self, rows: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        """Adds all rows, as the fold takes them; returns one combiner per key."""
         combined, space = self.combined, self.space
         weighed = space.weighed(rows)
         while some := weighed.take(space.stride_rows):

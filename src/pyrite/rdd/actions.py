@@ -18,7 +18,7 @@ from pyrite.rdd import functions
 from pyrite.rdd.arguments import require_int
 from pyrite.rdd.base import Lineage
 from pyrite.rdd.dependency import ShuffleDependency
-from pyrite.rdd.narrow import FirstLocally
+from pyrite.rdd.narrow import CountLocally, FirstLocally
 from pyrite.rdd.stops import StopIsError
 from pyrite.storagelevel import StorageLevel
 
@@ -281,7 +281,17 @@ class Actions(Lineage[T]):
         >>> sorted(sc.parallelize([1, 2, 1, 2, 2], 2).countByValue().items())
         [(1, 2), (2, 3)]
         """
-        return add_counts(self.ctx._run(self._me(), functions.count_values))
+        return self._counts(CountLocally())
+
+    def _counts(self, counting: CountLocally) -> dict[Any, int]:
+        """The partitions' counts added, as a dict that answers 0 for values not seen."""
+        parts = self.ctx._run_rows(self._derive(counting), functions.gather)
+        if not parts:
+            raise ValueError(EMPTY)
+        total: defaultdict[Any, int] = defaultdict(int)
+        for value, count in chain.from_iterable(parts):
+            total[value] += count
+        return total
 
     def foreach(self, f: Callable[[T], Any]) -> None:
         """Calls the function for each row, for its effect.
@@ -355,14 +365,3 @@ def fraction_for(wanted: int, total: int, with_replacement: bool) -> float:
 def require_depth(depth: int) -> None:
     if depth < 1:
         raise ValueError(f"Depth cannot be smaller than 1 but got {depth}.")
-
-
-def add_counts(parts: list[dict[Any, int]]) -> dict[Any, int]:
-    """The sum of counts by value, as a dict that answers 0 for values not seen."""
-    if not parts:
-        raise ValueError(EMPTY)
-    total: defaultdict[Any, int] = defaultdict(int)
-    for part in parts:
-        for value, count in part.items():
-            total[value] += count
-    return total

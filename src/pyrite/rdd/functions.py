@@ -5,7 +5,7 @@ A lambda inside the package would travel by value with every job; these cost a f
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from functools import reduce
@@ -151,14 +151,6 @@ def extreme_row(
     for first in rows:
         return [choose(chain((first,), rows), key=key)]
     return []
-
-
-def count_values(index: int, rows: Iterator[Any]) -> dict[Any, int]:
-    return dict(Counter(rows))
-
-
-def count_keys(index: int, rows: Iterator[Any]) -> dict[Any, int]:
-    return dict(Counter(map(KEY, rows)))
 
 
 def sum_rows(index: int, rows: Iterator[Any]) -> Any:

@@ -11,8 +11,8 @@ from typing import TypeVar
 from pyrite.bounded.aggregate import Aggregator
 from pyrite.hashing import HashUnknownHere
 from pyrite.rdd import functions
-from pyrite.rdd.actions import EMPTY, Actions, add_counts
-from pyrite.rdd.narrow import CombineLocally
+from pyrite.rdd.actions import EMPTY, Actions
+from pyrite.rdd.narrow import CombineLocally, CountLocally
 from pyrite.rdd.stops import StopIsError
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class KeyedActions(Actions[T]):
         >>> sorted(sc.parallelize([("a", 1), ("b", 1), ("a", 1)]).countByKey().items())
         [('a', 2), ('b', 1)]
         """
-        return add_counts(self.ctx._run(self._me(), functions.count_keys))
+        return self._counts(CountLocally(by_key=True))
 
     def reduceByKeyLocally(
         self: KeyedActions[tuple[K, V]], func: Callable[[V, V], V]

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count, product
 from typing import Any
 
-from pyrite.bounded.aggregate import Aggregator
+from pyrite.bounded.aggregate import Aggregator, count_values
 from pyrite.bounded.group import popped
 from pyrite.bounded.sort import first_rows, sort_rows
 from pyrite.bounded.traced import combine_chain, group_chain
 from pyrite.machine.chain import named_step, verdict_on
 from pyrite.rdd.dependency import UnionIndex
+from pyrite.rdd.functions import KEY
 from pyrite.rdd.fuse import run_steps
 from pyrite.rdd.op import DivisionRule, Env, Input, Op, Sliced
 
@@ -79,6 +80,21 @@ class CombineLocally(Op):
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
         return combine_chain(inputs[0].chain(), self.aggregator, env.space)
+
+
+class CountLocally(Op):
+    """How often each row of the partition occurs, or each row's key."""
+
+    pipelined = True
+    name = "countLocally"
+    order_varies = True
+
+    def __init__(self, by_key: bool = False) -> None:
+        self.by_key = by_key
+
+    def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
+        rows = inputs[0].rows()
+        return count_values(map(KEY, rows) if self.by_key else rows, env.space)
 
 
 class DistinctLocally(Op):

@@ -1,5 +1,6 @@
 """Combining gives what a plain dict gives, wherever memory runs out."""
 
+from collections import Counter
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tight_space import ample_space, tight, tight_space
 
-from pyrite.bounded.aggregate import Aggregator, combine_combiners, combine_values
+from pyrite.bounded.aggregate import Aggregator, combine_combiners, combine_values, count_values
 from pyrite.bounded.large import RowTooLarge
 from pyrite.bounded.space import Space
 
@@ -65,6 +66,22 @@ def test_combiners_are_merged_in_order(tmp_path: Path, batches: list[Any], seed:
     assert dict(result) == expected
     assert len(result) == len(expected)
     space.close()
+
+
+@tight
+@given(values=st.lists(keys, max_size=200), seed=st.integers(0, 99))
+def test_values_are_counted(tmp_path: Path, values: list[Any], seed: int) -> None:
+    space = tight_space(tmp_path, seed)
+    result = list(count_values(iter(values), space))
+    assert dict(result) == Counter(values)
+    assert len(result) == len(set(values))
+    space.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_values_are_counted_in_the_order_first_seen_when_nothing_spills(tmp_path: Path) -> None:
+    counts = count_values(iter("abracadabra"), ample_space(tmp_path))
+    assert list(counts) == [("a", 5), ("b", 2), ("r", 2), ("c", 1), ("d", 1)]
 
 
 def test_keys_come_in_the_order_first_seen_when_nothing_spills(tmp_path: Path) -> None:

@@ -59,7 +59,8 @@ def run_executor(
     if limits.profile_hertz:
         worker.meter.sampler = StackSampler(limits.profile_hertz)
     setup.lost.skip()
-    collector = Collector(limits.memory_bytes)
+    live = worker.live
+    collector = Collector(limits.memory_bytes, kept_bytes=lambda: live.used_bytes)
     collector.install()
     worker.task_started = collector.start_task
     signal.signal(signal.SIGUSR1, CancelHandler(worker, flag, setup.lost))
