@@ -15,6 +15,8 @@ from pyrite.errors import NotSupported
 
 # Executors read it when they start, so that what the driver may import, tasks may too.
 ENVIRONMENT = "PYRITE_AS_PYSPARK"
+# Holds packages pyspark and py4j, for Python processes that do not install the alias.
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pysparkpath")
 
 MIRRORED = {
     "py4j": "pyrite.py4j",
@@ -151,7 +153,7 @@ class NoSuchModule(NotSupported, ModuleNotFoundError):
 
 
 def install() -> None:
-    """From now on ``import pyspark`` gives Pyrite, here and in executors started later.
+    """From now on ``import pyspark`` gives Pyrite, here and in processes started later.
 
     A pyspark that is really installed is hidden, unless it has been imported already.
 
@@ -165,6 +167,12 @@ def install() -> None:
     os.environ[ENVIRONMENT] = "1"
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+    _forget_folder()
+    # What was there stays, an empty part too: that is the current folder.
+    found = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = f"{FOLDER}{os.pathsep}{found}" if found else FOLDER
+    # Where PYTHONPATH would have put it. Children of multiprocessing get this list.
+    sys.path.insert(0 if sys.flags.safe_path else 1, FOLDER)
 
 
 def install_if_wanted() -> None:
@@ -177,10 +185,18 @@ def uninstall() -> None:
     """Takes `install` back: names imported under the alias are forgotten."""
     os.environ.pop(ENVIRONMENT, None)
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
+    _forget_folder()
     for name, target in MIRRORED.items():
         module = sys.modules.get(name)
         if module is not None and module is sys.modules.get(target):
             del sys.modules[name]
+
+
+def _forget_folder() -> None:
+    sys.path[:] = [each for each in sys.path if each != FOLDER]
+    paths = os.environ.pop("PYTHONPATH", "").split(os.pathsep)
+    if left := os.pathsep.join(each for each in paths if each != FOLDER):
+        os.environ["PYTHONPATH"] = left
 
 
 class _Finder(MetaPathFinder):

@@ -82,12 +82,13 @@ FLAGS = {
 }
 CONF = ("--conf", "-c")
 PROPERTIES = "--properties-file"
+# Names a program of the JVM. With a Python file it names the application, if nothing else does.
+CLASS = "--class"
 SHORT = {"-v": "--verbose"}
 
 # Of a JVM, which programs that name them need for what they do.
 OF_JVM = ("--jars", "--packages")
 REFUSED = {
-    "--class": "names a program of the JVM; Pyrite runs Python files",
     "--kill": "is for clusters that run drivers; end the program itself",
     "--status": "is for clusters that run drivers; look at the program itself",
     "--proxy-user": "needs a cluster that knows users; become that user first",
@@ -111,6 +112,7 @@ def settings_of(text: str) -> list[tuple[str, str]]:
 
     pending = shlex.split(text)[::-1]
     found: list[tuple[str, str]] = []
+    named: list[tuple[str, str]] = []
     while pending and pending[-1].startswith("-"):
         name, equals, value = pending.pop().partition("=")
         name = SHORT.get(name, name)
@@ -125,15 +127,18 @@ def settings_of(text: str) -> list[tuple[str, str]]:
         if name == PROPERTIES:
             found[:0] = read_properties(value)
             continue
+        if name == CLASS:
+            named = [("spark.app.name", value)]
+            continue
         found.append(pair_of(value) if name in CONF else (setting_of(name), value))
-    return found
+    return named + found
 
 
 def check_option(name: str) -> None:
     """Refuses an option that spark-submit does not have, or that means nothing here."""
     if name in REFUSED:
         raise BadOption(f"{name} {REFUSED[name]}")
-    known = [*(each.name for each in OPTIONS), *CONF, PROPERTIES, *FLAGS]
+    known = [*(each.name for each in OPTIONS), *CONF, PROPERTIES, CLASS, *FLAGS]
     if name not in known:
         raise BadOption(f"there is no option {name}{suggestion(name, known)}")
 

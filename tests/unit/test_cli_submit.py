@@ -95,7 +95,10 @@ def test_archives_are_unpacked_for_tasks(submit: Submit, tmp_path: Path) -> None
     ("options", "message"),
     [
         (["--mastr", "x"], "there is no option --mastr; did you mean --master?"),
-        (["--class", "Main"], "--class names a program of the JVM; Pyrite runs Python files"),
+        (
+            ["--status", "x"],
+            "--status is for clusters that run drivers; look at the program itself",
+        ),
         (["--deploy-mode", "cluster"], "--deploy-mode cluster: the driver runs here"),
         (["--properties-file", "none"], "No such file or directory"),
         ([], "SCRIPT is missing"),
@@ -107,6 +110,24 @@ def test_what_can_not_be_taken_is_told_in_one_line(
     done = submit(*options, *([PROGRAM] if options else []))
     assert done.returncode == 2 and done.stdout == ""
     assert [line for line in done.stderr.splitlines() if message in line]
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ("", "program.py"),
+        ("--class Main", "Main"),
+        ("--class=Main --name mine", "mine"),
+        ("--name mine --class Main", "mine"),
+        ("--class Main -c spark.app.name=mine", "mine"),
+    ],
+)
+def test_a_class_names_the_application_as_with_spark_submit(
+    submit: Submit, options: str, name: str
+) -> None:
+    program = "from pyspark import SparkConf; print(SparkConf().get('spark.app.name'))"
+    done = submit(*options.split(), PROGRAM, program=program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{name}\n", "")
 
 
 def test_packages_of_the_jvm_are_said_to_do_nothing(submit: Submit) -> None:

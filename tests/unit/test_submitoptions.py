@@ -43,6 +43,20 @@ def test_options_of_a_text() -> None:
     ]
 
 
+def test_a_class_gives_the_name_that_nothing_else_gives(tmp_path: Path) -> None:
+    (tmp_path / "mine.conf").write_text("spark.app.name file\n")
+    for others, name in [
+        ("", "Main"),
+        ("--name x", "x"),
+        (f"--properties-file {tmp_path}/mine.conf", "file"),
+    ]:
+        for text in (
+            f"--class Main {others} pyspark-shell",
+            f"{others} --class=Main pyspark-shell",
+        ):
+            assert dict(settings_of(text)) == {"spark.app.name": name}
+
+
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda each: each.name)
 def test_every_option_gives_its_setting(option: tuple[str, str, str, str]) -> None:
     name, setting, *_ = option
@@ -55,7 +69,7 @@ def test_every_option_gives_its_setting(option: tuple[str, str, str, str]) -> No
         ("--mastr local", "there is no option --mastr; did you mean --master?"),
         ("--master", "--master needs a value"),
         ("--conf spark.mine", "--conf spark.mine: write it as NAME=VALUE"),
-        ("--class Main", "--class names a program of the JVM"),
+        ("--class", "--class needs a value"),
         ("--deploy-mode cluster", "the driver runs here"),
         ("--properties-file /no/such/file", "No such file"),
         ("--name 'open", "No closing quotation"),

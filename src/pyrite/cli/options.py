@@ -13,6 +13,7 @@ from pyrite.conf import PROPERTIES_FILE, SparkConf
 from pyrite.errors import UserError
 from pyrite.settings import Settings
 from pyrite.submitoptions import (
+    CLASS,
     CONF,
     FLAGS,
     IGNORED,
@@ -43,6 +44,12 @@ def add_application_options(parser: argparse.ArgumentParser) -> None:
         help="a setting, as `pyrite settings` lists them; may be given several times",
     )
     add(PROPERTIES, metavar="FILE", help="settings, in place of spark-defaults.conf")
+    add(
+        CLASS,
+        metavar="NAME",
+        dest="main_class",
+        help="the application's name, where there is no other",
+    )
     add("--verbose", "-v", action="store_true", help=FLAGS["--verbose"])
     add("--supervise", action="store_true", help=argparse.SUPPRESS)
     for name, reason in REFUSED.items():
@@ -55,7 +62,7 @@ def apply_defaults(chosen: argparse.Namespace, fail: Callable[[str], NoReturn]) 
     pairs: dict[str, str] = {}
     script = getattr(chosen, "script", None)
     if script is not None and not SparkConf().contains("spark.app.name"):
-        pairs["spark.app.name"] = os.path.basename(script)
+        pairs["spark.app.name"] = chosen.main_class or os.path.basename(script)
     for text in chosen.conf:
         try:
             name, value = pair_of(text)
