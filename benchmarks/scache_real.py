@@ -31,9 +31,21 @@ WAYS = {
 
 # Maps (and reducers), rows, and settings. A reducer alone: without computing tiny ones together.
 ALONE = "pyrite.shuffle.tiny=0"
+# Between two nodes parts are fetched ahead, which takes files too.
+TWO_NODES = "spark.master=local-cluster[2,1,2g]"
 WIDE: dict[str, tuple[Wide, ...]] = {
-    "small": (Wide(20, 20_000), Wide(200, 20_000), Wide(200, 20_000, ALONE)),
-    "standard": (Wide(200, 2_000_000), Wide(2_000, 2_000_000), Wide(2_000, 2_000_000, ALONE)),
+    "small": (
+        Wide(20, 20_000),
+        Wide(200, 20_000),
+        Wide(200, 20_000, ALONE),
+        Wide(300, 100_000, TWO_NODES),
+    ),
+    "standard": (
+        Wide(200, 2_000_000),
+        Wide(2_000, 2_000_000),
+        Wide(2_000, 2_000_000, ALONE),
+        Wide(2_000, 2_000_000, TWO_NODES),
+    ),
 }
 
 

@@ -14,7 +14,7 @@ from benchmarks.targets import Target
 BASE = "pull"
 AHEAD = "SCache"
 LEAST_SPEEDUP = 3
-MOST_FILES = 200
+MOST_FILES = 50
 ENGINES = ("pyrite", "pyspark")
 
 

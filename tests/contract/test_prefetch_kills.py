@@ -3,6 +3,7 @@ is made again."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -17,8 +18,9 @@ from test_deaths import executor_pids, wait_for_executors
 from test_local_cluster import agree, nodes_of
 
 from pyrite import RDD, SparkContext
+from pyrite.blocks.fetched import Stretch
 from pyrite.ids import BlockRef
-from pyrite.schedule.commands import LaunchTask
+from pyrite.schedule.commands import FetchParts, LaunchTask
 from pyrite.schedule.events import PartsFetched, TaskOutput, TaskSucceeded
 
 Start = Callable[..., SparkContext]
@@ -32,7 +34,8 @@ ROWS = 5400
 KEYS = 97
 ROW_BYTES = 1000
 ANSWER = {key: (len(range(key, ROWS, KEYS)), sum(range(key, ROWS, KEYS))) for key in range(KEYS)}
-PREFETCHED = "fetched-*"
+# Prefetched segments share files.
+PREFETCHED = "ahead-*"
 
 
 class Watch:
@@ -41,7 +44,9 @@ class Watch:
     def __init__(self, sc: SparkContext) -> None:
         self.partitions: dict[int, int] = {}
         self.made: dict[int, list[Any]] = {}
-        self.fetched: list[str] = []
+        # Where prefetched segments lie, by their orders, and those that have arrived.
+        self.places: dict[int, tuple[str, Stretch]] = {}
+        self.fetched: list[tuple[str, Stretch]] = []
         self.used = 0
         sc._engine.story.listeners.append(self.listen)
 
@@ -50,11 +55,13 @@ class Watch:
             case TaskSucceeded(made=(TaskOutput(output=BlockRef() as ref), *_)):
                 self.made.setdefault(self.partitions[event.attempt], []).append(ref)
             case PartsFetched():
-                self.fetched.append(f"fetched-{event.fetch}")
+                self.fetched.append(self.places[event.fetch])
         for command in commands:
             if isinstance(command, LaunchTask):
                 self.partitions[command.attempt] = command.partitions[0]
                 self.used += len(command.prefetched)
+            if isinstance(command, FetchParts) and command.stretch is not None:
+                self.places[command.fetch] = command.node, command.stretch
 
     def again(self) -> set[int]:
         """The maps that were done more than once."""
@@ -131,10 +138,14 @@ class Bench:
             path for memory in memories for path in glob(os.path.join(memory, PREFETCHED))
         )
 
-    def complete_prefetched(self) -> list[str]:
-        """Those that have arrived: the others are being written, through maps of their files."""
-        arrived = list(self.watch.fetched)
-        return [path for path in self.prefetched() if os.path.basename(path) in arrived]
+    def complete_prefetched(self) -> list[tuple[str, Stretch]]:
+        """Those that have arrived, and their files: the others are being written through maps."""
+        memories = {id: node.folders.memory for id, node in nodes_of(self.sc).items()}
+        found = [
+            (os.path.join(memories[node], stretch.file), stretch)
+            for node, stretch in list(self.watch.fetched)
+        ]
+        return [(path, stretch) for path, stretch in found if os.path.exists(path)]
 
     def kill(self, part: str) -> None:
         """Ends a process of a node."""
@@ -191,39 +202,39 @@ def test_killed_while_reducers_run(bench: Bench, part: str) -> None:
     assert bench.watch.again() == lost
 
 
-def spoil(path: str) -> None:
+def spoil(data: bytes) -> bytes:
     """Changes every byte behind the directory's first."""
-    with open(path, "r+b") as file:
-        data = file.read()
-        file.seek(8)
-        file.write(bytes(each ^ 0xFF for each in data[8:]))
+    return data[:8] + bytes(each ^ 0xFF for each in data[8:])
 
 
-def spoil_end(path: str) -> None:
+def spoil_end(data: bytes) -> bytes:
     """Changes bytes of the last rows only."""
-    with open(path, "r+b") as file:
-        file.seek(-64, os.SEEK_END)
-        data = file.read()
-        file.seek(-64, os.SEEK_END)
-        file.write(bytes(each ^ 0xFF for each in data))
+    end = len(data.rstrip(b"\0"))
+    return data[: end - 64] + bytes(each ^ 0xFF for each in data[end - 64 : end]) + data[end:]
 
 
-def halve(path: str) -> None:
-    os.truncate(path, os.path.getsize(path) // 2)
+def halve(data: bytes) -> bytes:
+    return data[: len(data) // 2] + bytes(len(data) - len(data) // 2)
 
 
-def empty(path: str) -> None:
-    os.truncate(path, 0)
+def empty(data: bytes) -> bytes:
+    return bytes(len(data))
 
 
-@pytest.mark.parametrize("harm", [spoil, spoil_end, halve, empty, os.unlink])
+@pytest.mark.parametrize("harm", [spoil, spoil_end, halve, empty, None])
 def test_prefetched_segments_that_are_spoilt_are_read_where_they_came_from(
-    bench: Bench, harm: Callable[[str], None]
+    bench: Bench, harm: Callable[[bytes], bytes] | None
 ) -> None:
     bench.begin()
     harmed = bench.complete_prefetched()
-    for path in harmed:
-        harm(path)
+    for path, stretch in harmed:
+        if harm is None:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+        else:
+            with open(path, "r+b") as file:
+                data = os.pread(file.fileno(), stretch.size_bytes, stretch.offset)
+                os.pwrite(file.fileno(), harm(data), stretch.offset)
     bench.end()
     assert harmed and bench.watch.again() == set()
 

@@ -16,8 +16,27 @@ from pyrite.blocks.parts import selection_header_bytes
 
 # Selections begin at multiples of this.
 ALIGNMENT = 64
+# Stretches of a file begin at multiples of this, as a map of it does on every kernel. What lies
+# between them takes no memory.
+STRETCH_ALIGNMENT = 64 << 10
 _HEAD = struct.Struct("<QQ")
 _ENTRY = struct.Struct("<QQQ")
+
+
+class Stretch(NamedTuple):
+    """The place of a fetched segment that has no file of its own: in one in its node's memory."""
+
+    file: str
+    offset: int
+    size_bytes: int
+
+    def behind(self) -> int:
+        """Returns where the next stretch of the file can begin."""
+        return -(-(self.offset + self.size_bytes) // STRETCH_ALIGNMENT) * STRETCH_ALIGNMENT
+
+
+# A fetched segment's own file, or its stretch of another one, as messages have it.
+FetchedPlace = str | tuple[str, int, int]
 
 
 class SelectionEntry(NamedTuple):

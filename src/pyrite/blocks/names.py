@@ -20,6 +20,11 @@ def fetched_name(fetch: int) -> str:
     return f"fetched-{fetch}"
 
 
+def shared_file_name(fetch: int) -> str:
+    """Returns the name of the file that this fetch's segment and following ones share."""
+    return f"ahead-{fetch}"
+
+
 def moved_name(move: int) -> str:
     """Returns the name of a moved segment at its target."""
     return f"moved-{move}"

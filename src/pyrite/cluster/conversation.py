@@ -112,7 +112,7 @@ class Conversation:
                 command.number,
                 [each.shuffle for each in command.inputs],
                 encode_blocks(command.blocks),
-                [(each.shuffle, list(each.segments)) for each in command.prefetched],
+                [(each.shuffle, each.places()) for each in command.prefetched],
                 None if command.divided is None else encode_divided(command.divided),
                 [(key, None if ref is None else tuple(ref)) for key, ref in command.cached],
                 slices_for(program, *command.partitions),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
+from pyrite.blocks.fetched import FetchedPlace
 from pyrite.blocks.together import PartsTogether
 from pyrite.bounded.space import Space
 from pyrite.execute.keeper import Keeper, KeepPlan
@@ -44,7 +45,7 @@ class Evaluator:
         shuffles: dict[ShuffleId, list[BlockRef]],
         keeper: Keeper,
         space: Space,
-        prefetched: dict[ShuffleId, list[str]],
+        prefetched: Mapping[ShuffleId, Sequence[FetchedPlace]],
         tracing: Tracing = OFF,
         together: Mapping[ShuffleId, PartsTogether] | None = None,
         run: Callable[[Iterable[Any], list[Step]], Iterator[Any]] = run_steps,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from pyrite import accumulators
 from pyrite.blocks.codec import CorruptBlock, Encoder, decode, encode
+from pyrite.blocks.fetched import FetchedPlace
 from pyrite.blocks.pickling import Unpicklable
 from pyrite.blocks.segments import remove_segments
 from pyrite.blocks.stream import ResultStream
@@ -134,7 +135,7 @@ class Task(NamedTuple):
     # The blocks of kept partitions, by RDD and index.
     blocks: list[tuple[int, int, list[tuple[Any, ...]]]]
     # The prefetched segments on this node, by shuffle.
-    prefetched: list[tuple[ShuffleId, list[str]]]
+    prefetched: list[tuple[ShuffleId, list[FetchedPlace]]]
     # Set for a piece of a heavy reducer, and for the reducer that merges its pieces.
     divided: tuple[int, ShuffleId, tuple[int, int] | None, list[Any]] | None
     # The keys of blocks of a ring that it reads, and where a pool has them.

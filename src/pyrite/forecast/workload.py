@@ -9,6 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from pyrite.ids import JobId, NamespaceId, Partition, RddId, ShuffleId, StageId
+from pyrite.plan.inputsizes import Sizes
 from pyrite.plan.program import NarrowInput, PlanStep, Shape, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME
@@ -93,14 +94,16 @@ class Workload:
                 model.tasks,
                 keys=tuple(model.input_keys),
             )
+            steps = list(model.steps) or [source]
             made[model.id] = StageSpec(
                 StageId(model.id),
                 model.name or f"stage {model.id}",
                 model.tasks,
-                Shape(list(model.steps) or [source]),
+                Shape(steps),
                 shuffles,
                 None if model.writes is None else ShuffleId(model.writes),
                 model.barrier,
+                sources=sources_of(model, steps),
                 namespace=None if model.namespace is None else NamespaceId(model.namespace),
             )
         return made
@@ -115,6 +118,14 @@ class Workload:
             )
             for job in self.jobs
         }
+
+
+def sources_of(model: StageModel, steps: Sequence[PlanStep]) -> dict[int, Sizes]:
+    """The sizes of the stage's own input, if one of its steps reads it."""
+    places = [place for place, step in enumerate(steps) if not step.inputs or len(steps) == 1]
+    if not model.input_bytes or len(places) != 1 or steps[places[0]].partitions != model.tasks:
+        return {}
+    return {places[0]: tuple(map(round, model.input_bytes))}
 
 
 class Reads(NamedTuple):

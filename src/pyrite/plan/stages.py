@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pyrite.ids import JobId, NamespaceId, RddId, ShuffleId, StageId
 from pyrite.place.predict import Sample
 from pyrite.plan.dividing import Divisible, divide
+from pyrite.plan.inputsizes import SourceSizes, source_sizes
 from pyrite.plan.program import Program, Shape, flatten
 from pyrite.rdd.dependency import ShuffleDependency
 from pyrite.rdd.frozen import Frozen
@@ -35,6 +36,8 @@ class StageSpec:
     routing: Routing | None = None
     # Each partition's distribution over the reducers, where ranges were cut by a sample.
     samples: tuple[Sample, ...] | None = None
+    # How much each partition reads of files or of the driver's rows, where it writes a shuffle.
+    sources: SourceSizes = field(default_factory=dict)
     # Where heavy reducers can be divided, if they can be.
     divisible: Divisible | None = None
     # The collection whose partitions it computes, if its last RDD belongs to one.
@@ -129,6 +132,7 @@ class StageCutter:
             or not any(op.order_varies for each in program.pipelines for op in each.ops),
             routing=None if writes is None else writes.router.kind,
             samples=None if writes is None else samples_of_maps(writes),
+            sources={} if writes is None else source_sizes(program),
             divisible=divisible,
             namespace=rdd._namespace_id,
         )

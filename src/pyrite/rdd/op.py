@@ -80,6 +80,10 @@ class Op:
         """The key on the hash ring of what partition `index` reads, if it has one."""
         return None
 
+    def partition_bytes(self, index: int) -> int | None:
+        """How many bytes of its own input partition `index` has, if that is known before."""
+        return None
+
     def verdict(self, said: Sequence[str]) -> str:
         """Where the row machine said that its function ran; empty if it said nothing."""
         return ""

@@ -14,6 +14,8 @@ from pyrite.rdd.op import Env, Input, Op, Sliced
 
 # The most rows that PySpark's driver pickles as one.
 BATCH_ROWS = 1024
+# What a number of a range counts as.
+NUMBER_BYTES = 8
 
 
 class Slices(Sliced):
@@ -43,6 +45,10 @@ class Slices(Sliced):
             return decode_frames(part, writable=True)
         return chain.from_iterable(map(env.read_rows, part))
 
+    def partition_bytes(self, index: int) -> int:
+        part = self.slices[index]
+        return len(part) if isinstance(part, bytes) else sum(ref.length for ref in part)
+
     def partitions(self) -> int:
         return len(self.slices)
 
@@ -61,6 +67,10 @@ class Ranges(Op):
         start, end = slice_bounds(len(self.rows), self.count, index)
         COUNTS.rows_read += end - start
         return iter(self.rows[start:end])
+
+    def partition_bytes(self, index: int) -> int:
+        start, end = slice_bounds(len(self.rows), self.count, index)
+        return NUMBER_BYTES * (end - start)
 
     def partitions(self) -> int:
         return self.count
@@ -105,6 +115,11 @@ class Files(Sliced):
     def partition_key(self, index: int) -> int | None:
         splits = self.slices[index]
         return splits[0].key if splits else None
+
+    def partition_bytes(self, index: int) -> int | None:
+        splits = self.slices[index]
+        # Some file systems do not tell a file's length.
+        return sum(each.length for each in splits) or (None if splits else 0)
 
     def partitions(self) -> int:
         if self.find is not None:

@@ -6,14 +6,16 @@ what is fetched where.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from pyrite.blocks.codec import CorruptBlock
 from pyrite.blocks.fetched import (
     SelectionEntry,
+    Stretch,
     aligned,
     directory_bytes,
     entry_behind,
@@ -21,6 +23,7 @@ from pyrite.blocks.fetched import (
 )
 from pyrite.blocks.parts import select
 from pyrite.blocks.segments import Folders
+from pyrite.blocks.stretches import Stretches, free_behind
 from pyrite.ids import Medium
 from pyrite.remote.asking import ByteRange
 from pyrite.remote.errors import Address, BlockGone, unpacked
@@ -51,6 +54,8 @@ class FetchOrder(NamedTuple):
     parts: tuple[int, ...]
     maps: tuple[int, ...]
     blocks: tuple[ByteRange, ...]
+    # Where the segment lies, if it has no file of its own.
+    stretch: Stretch | None = None
 
 
 class Fetcher(Orders[FetchOrder]):
@@ -68,11 +73,17 @@ class Fetcher(Orders[FetchOrder]):
         forgotten: Container[str] = (),
     ) -> None:
         super().__init__(folders, secret, done, forgotten)
+        self.stretches = Stretches(folders, knows_all=False)
         self.idle = IdleCores()
         # How many orders are under way: those from other nodes wait for the same link.
         self.under_way = 0
         # The costs of orders that are carried out, until somebody reports them.
         self.costs: dict[int, MeasuredFetch] = {}
+
+    def take(self, order: FetchOrder) -> None:
+        if order.stretch is not None:
+            self.stretches.add(order.target, order.stretch)
+        super().take(order)
 
     def new_hand(self) -> Puller:
         return Puller(self, self)
@@ -105,24 +116,52 @@ class Puller(Hand[FetchOrder]):
         self.check_wanted(order.target)
         if directory_bytes(len(order.maps)) > order.size_bytes:
             raise _too_small(order)
+        if order.stretch is not None:
+            with self._filling(order, order.stretch) as target:
+                fetched = mmap.mmap(target, order.size_bytes, offset=order.stretch.offset)
+                free_behind(fetched, self._fill(fetched, order))
+            return
         with self.making(order.target, order.medium) as target:
-            self._make(target, order)
+            try:
+                # Allocates all pages now: a page that is missing when the map is written would be a
+                # signal instead of an error.
+                os.posix_fallocate(target, 0, order.size_bytes)
+            except OSError as error:
+                raise self.no_room(order.medium, error) from None
+            os.ftruncate(target, self._fill(mmap.mmap(target, order.size_bytes), order))
 
-    def _make(self, target: int, order: FetchOrder) -> None:
+    @contextlib.contextmanager
+    def _filling(self, order: FetchOrder, stretch: Stretch) -> Iterator[int]:
+        """Opens a stretch's file; frees the stretch if it is not completed, or dropped
+        meanwhile."""
+        stretches = self.fetcher.stretches
         try:
-            # Allocates all pages now: a page that is missing when the map is written would be a
-            # signal instead of an error.
-            os.posix_fallocate(target, 0, order.size_bytes)
+            target = stretches.open(stretch)
         except OSError as error:
+            stretches.free(stretch)
             raise self.no_room(order.medium, error) from None
-        # The map is freed with its last view.
-        packing = Packing(memoryview(mmap.mmap(target, order.size_bytes)), order)
+        try:
+            try:
+                yield target
+                is_there = os.fstat(target).st_nlink > 0
+            finally:
+                os.close(target)
+            # Checked once it is complete: a later drop frees it.
+            if not is_there or order.target in self.orders.forgotten:
+                raise self.dropped(order.target)
+        except BaseException:
+            stretches.free(stretch)
+            raise
+
+    def _fill(self, fetched: mmap.mmap, order: FetchOrder) -> int:
+        """Writes a segment into a map, which is freed with its last view; returns its length."""
+        packing = Packing(memoryview(fetched), order)
         while len(packing.entries) < len(order.maps):
             self.check_open()
             if order.target in self.orders.forgotten:
                 raise self.dropped(order.target)
             self._pull_some(packing, order)
-        os.ftruncate(target, packing.finish())
+        return packing.finish()
 
     def _pull_some(self, packing: Packing, order: FetchOrder) -> None:
         """Adds the selections of one or more of the next map outputs."""
@@ -243,7 +282,10 @@ def _too_small(order: FetchOrder) -> NotDone:
 
 def unpacked_order(message: Sequence[Any]) -> FetchOrder:
     """Restores an order from JSON, which turns tuples into lists."""
-    id, target, medium, size_bytes, address, parts, maps, blocks = message
+    id, target, medium, size_bytes, address, parts, maps, blocks, shared = message
     ranges = tuple(ByteRange(*block) for block in blocks)
     peer = unpacked(address)
-    return FetchOrder(id, target, medium, size_bytes, peer, tuple(parts), tuple(maps), ranges)
+    stretch = None if shared is None else Stretch(*shared)
+    return FetchOrder(
+        id, target, medium, size_bytes, peer, tuple(parts), tuple(maps), ranges, stretch
+    )

@@ -262,6 +262,7 @@ class BlockServer:
         # The parent has removed them, but a write, a move or a fetch may have made one since. This
         # comes after they are forgotten: one that is being made now is found here or by its maker.
         remove_what_can_be(self.folders, segments)
+        self.fetcher.stretches.remove(segments)
 
     def _on_done(self, outcome: str, id: int, reason: str | None) -> None:
         """Called by the threads of the mover and the fetcher."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import NamedTuple
 
+from pyrite.blocks.fetched import FetchedPlace, Stretch
 from pyrite.ids import (
     AttemptId,
     BlockRef,
@@ -31,10 +33,17 @@ class Snapshot(NamedTuple):
 
 
 class Prefetched(NamedTuple):
-    """Prefetched parts of a shuffle: the segments in the memory of the task's own node."""
+    """Prefetched parts of a shuffle: the segments in the memory of the task's own node, and where
+    they lie if they share files."""
 
     shuffle: ShuffleId
     segments: tuple[str, ...]
+    stretches: tuple[Stretch | None, ...] = ()
+
+    def places(self) -> list[FetchedPlace]:
+        """Returns what to open."""
+        found = zip_longest(self.segments, self.stretches)
+        return [segment if stretch is None else tuple(stretch) for segment, stretch in found]
 
 
 class Divided(NamedTuple):
@@ -155,6 +164,8 @@ class FetchParts(NamedTuple):
     refs: tuple[BlockRef, ...]
     # The medium of the new segment.
     medium: Medium
+    # Where it lies, if it has no file of its own.
+    stretch: Stretch | None = None
 
 
 class ReleaseNode(NamedTuple):

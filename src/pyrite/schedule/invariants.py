@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -405,6 +406,10 @@ def check_unit(unit: Unit) -> None:
     wanted = [ahead for ahead in unit.segments if not ahead.unwanted]
     assert unit.unfinished or not wanted, f"round {unit.number} is over and has {wanted}"
     assert unit.admitted or not wanted, f"round {unit.number} was given up and has {wanted}"
+    assert unit.last_stretch.keys() == unit.on_node.keys()
+    stretches = sorted(each.stretch for each in unit.segments)
+    for one, following in pairwise(stretches):
+        assert one.file != following.file or one.behind() <= following.offset, f"{one} overlaps"
     there: dict[tuple[NodeId, ShuffleId, int], set[int]] = {}
     for each in wanted:
         for number in each.maps:

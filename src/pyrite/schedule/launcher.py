@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pyrite.blocks.fetched import Stretch
 from pyrite.ids import BlockRef, NodeId, Partition, ShuffleId, StageId, TaskKey, partition_of
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule import reports
@@ -298,11 +299,15 @@ class Launcher:
         """Returns the prefetched segments of all of the attempt's partitions, each once."""
         if len(partitions) == 1:
             return self.prefetcher.prefetched_for(run, partitions[0], executor.node)
-        found: dict[ShuffleId, dict[str, None]] = {}
+        found: dict[ShuffleId, dict[str, Stretch | None]] = {}
         for index in partitions:
-            for shuffle, segments in self.prefetcher.prefetched_for(run, index, executor.node):
-                found.setdefault(shuffle, {}).update(dict.fromkeys(segments))
-        return tuple(Prefetched(shuffle, tuple(names)) for shuffle, names in found.items())
+            for each in self.prefetcher.prefetched_for(run, index, executor.node):
+                stretches = dict(zip(each.segments, each.stretches, strict=True))
+                found.setdefault(each.shuffle, {}).update(stretches)
+        return tuple(
+            Prefetched(shuffle, tuple(stretches), tuple(stretches.values()))
+            for shuffle, stretches in found.items()
+        )
 
     def _kept_blocks(
         self, spec: StageSpec, partitions: tuple[int, ...], node: NodeId

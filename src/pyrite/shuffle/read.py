@@ -7,9 +7,10 @@ from itertools import chain
 from typing import Any
 
 from pyrite.blocks.codec import CorruptBlock, check_frames, open_frames, read_frames
-from pyrite.blocks.fetched import unpack_directory
+from pyrite.blocks.fetched import FetchedPlace, Stretch, unpack_directory
 from pyrite.blocks.parts import LongPart, find_part
 from pyrite.blocks.segments import SegmentReader
+from pyrite.blocks.stretches import map_stretch
 from pyrite.blocks.together import PartsTogether
 from pyrite.ids import BlockRef, ShuffleId
 from pyrite.machine.chain import Chain
@@ -37,9 +38,9 @@ class MissingMapOutput(BaseException):
 class ShuffleRows:
     """What one reduce partition reads of one shuffle, in the order of the maps.
 
-    `prefetched` names segments of the own node that hold its part of some maps' outputs. `maps`
-    limits it to the outputs of these maps. Parts of the shuffle may be read `together` with those
-    of the task's other reducers.
+    `prefetched` are segments of the own node that hold its part of some maps' outputs: files, or
+    stretches of files. `maps` limits it to the outputs of these maps. Parts of the shuffle may be
+    read `together` with those of the task's other reducers.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class ShuffleRows:
         outputs: Sequence[BlockRef],
         part: int,
         reader: SegmentReader,
-        prefetched: Sequence[str] = (),
+        prefetched: Sequence[FetchedPlace] = (),
         maps: range | None = None,
         together: PartsTogether | None = None,
     ) -> None:
@@ -117,7 +118,10 @@ class ShuffleRows:
         found: dict[int, memoryview] = {}
         for segment in self.prefetched:
             try:
-                fetched = self.reader.whole(segment, "memory")
+                if isinstance(segment, str):
+                    fetched = self.reader.whole(segment, "memory")
+                else:
+                    fetched = map_stretch(self.reader.folders, Stretch(*segment))
                 for entry in unpack_directory(fetched):
                     found[entry.map] = fetched[entry.offset : entry.offset + entry.length]
             except (OSError, CorruptBlock):

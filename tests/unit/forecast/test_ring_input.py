@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 from pyrite.forecast.costs import CostModel, NodeKind
 from pyrite.forecast.play import Outcome, simulate
 from pyrite.forecast.ringinput import RingInput
 from pyrite.forecast.workload import JobModel, StageModel, Workload
-from pyrite.ids import NodeId
+from pyrite.ids import NodeId, RddId
 from pyrite.place.laf import KEYS
+from pyrite.plan.program import NarrowInput, PlanStep
+from pyrite.rdd.dependency import SAME
 from pyrite.schedule.rules import LafRule, Rules
 from pyrite.schedule.scheduler import Scheduler
 
@@ -62,3 +65,13 @@ def test_without_keys_of_their_own_tasks_read_over_the_network() -> None:
     lost = play(0, None)
     assert lost.network_bytes > 0
     assert lost.seconds > play(0, LafRule(alpha=0.0, wait_s=inf)).seconds
+
+
+def test_stages_say_how_much_their_tasks_read() -> None:
+    read = StageModel(0, [0.1, 0.1], writes=0, input_bytes=[10.0, 90.0])
+    reduced = StageModel(1, [0.1], parents=(0,))
+    specs = Workload({0: read, 1: reduced}, ()).specs()
+    assert specs[0].sources == {0: (10, 90)} and specs[1].sources == {}
+    steps = PlanStep(RddId(7), (), 2), PlanStep(RddId(8), (NarrowInput(0, SAME),), 2)
+    again = Workload({0: replace(read, steps=steps)}, ()).specs()
+    assert again[0].sources == {0: (10, 90)}

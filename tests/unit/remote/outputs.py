@@ -8,8 +8,10 @@ from random import Random
 from pyrite.blocks.fetched import ALIGNMENT, fetched_bytes, unpack_directory
 from pyrite.blocks.parts import find_part, pack_header
 from pyrite.blocks.segments import Folders
+from pyrite.blocks.stretches import map_stretch
 from pyrite.ids import Medium
 from pyrite.remote.asking import ByteRange
+from pyrite.remote.fetcher import FetchOrder
 
 Parts = list[bytes]
 
@@ -51,6 +53,17 @@ def unpack(folders: Folders, segment: str, parts: Sequence[int]) -> dict[int, Pa
         selection, end = fetched[offset : offset + length], offset + length
         found[map] = [bytes(find_part(selection, part) or b"") for part in parts]
     assert end == len(fetched)
+    return found
+
+
+def unpack_stretch(folders: Folders, order: FetchOrder, parts: Sequence[int]) -> dict[int, Parts]:
+    """What a prefetched segment that shares its file holds."""
+    assert order.stretch is not None
+    fetched = map_stretch(folders, order.stretch)
+    found = {}
+    for map, offset, length in unpack_directory(fetched):
+        selection = fetched[offset : offset + length]
+        found[map] = [bytes(find_part(selection, part) or b"") for part in parts]
     return found
 
 

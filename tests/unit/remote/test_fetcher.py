@@ -11,10 +11,10 @@ from random import Random
 
 import pytest
 from orderbench import OrderBench
-from outputs import lay, random_parts, room_for, segments, unpack
+from outputs import lay, random_parts, room_for, segments, unpack, unpack_stretch
 from peers import PATIENCE_S, exactly
 
-from pyrite.blocks.fetched import directory_bytes
+from pyrite.blocks.fetched import Stretch, directory_bytes
 from pyrite.blocks.segments import Folders
 from pyrite.ids import Medium
 from pyrite.remote import client as client_module
@@ -95,6 +95,28 @@ def test_parts_of_several_outputs(bench: Bench, source: Source, segment: str) ->
         assert list(found) == list(order.maps)
         for output, got in zip(chosen, found.values(), strict=True):
             assert got == [outputs[output][part] for part in parts]
+
+
+def test_several_segments_share_a_file(bench: Bench, source: Source, segment: str) -> None:
+    where, medium, address = source
+    outputs = [[b"one", b"two" * 1000], [b"three", b"four"]]
+    blocks = lay(where, segment, outputs, medium)
+    stretch = Stretch("ahead-1", 0, 1 << 20)
+    orders = []
+    for block in blocks:
+        orders.append(bench.order([block], [0, 1], 1 << 20, address)._replace(stretch=stretch))
+        stretch = Stretch(stretch.file, stretch.behind(), 1 << 20)
+    before = segments(bench.folders)
+    for order in orders:
+        assert bench.carry_out(order) is None
+    # One that fails leaves the others, and no memory of its own.
+    lost = bench.order([ByteRange("e9-9", 0, 10)], [0], 1 << 20, address)
+    assert bench.carry_out(lost._replace(stretch=stretch)) is not None
+    assert segments(bench.folders) == sorted([*before, "ahead-1"])
+    path = Path(bench.folders.path("ahead-1", "memory"))
+    assert path.stat().st_mode & 0o777 == 0o600 and path.stat().st_blocks * 512 <= 1 << 15
+    for order, output in zip(orders, outputs, strict=True):
+        assert unpack_stretch(bench.folders, order, [0, 1]) == {10: output}
 
 
 def test_a_large_prefetched_segment(bench: Bench, source: Source, segment: str) -> None:
@@ -290,6 +312,15 @@ class Stalled:
     def end(self) -> None:
         self.ended.set()
         self.thread.join()
+
+
+def test_a_stretch_that_was_dropped_is_free(bench: Bench, source: Source, segment: str) -> None:
+    where, medium, address = source
+    blocks = lay(where, segment, [[b"one"]], medium)
+    order = bench.order(blocks, [0], address=address)
+    order = order._replace(stretch=Stretch("ahead-1", 0, order.size_bytes))
+    bench.forgotten.add(order.target)
+    assert "dropped" in bench.fails(order)
 
 
 def test_several_sources_are_pulled_from_at_once(bench: Bench, secret: bytes) -> None:

@@ -8,9 +8,11 @@ from random import Random
 
 import pytest
 from nodes import Node
-from outputs import lay, random_parts, unpack
+from outputs import lay, random_parts, room_for, unpack, unpack_stretch
 
+from pyrite.blocks.fetched import Stretch
 from pyrite.blocks.segments import remove_segments
+from pyrite.blocks.stretches import Stretches
 from pyrite.ids import Medium
 from pyrite.remote.asking import ByteRange
 from pyrite.remote.client import BlockClient
@@ -183,6 +185,59 @@ def test_forgotten_and_fetched_in_any_order(start_node: Start, client: BlockClie
             assert any(block.segment in dropped for block in made.blocks), reasons[id]
             assert made.target not in here.segments()
     assert {None} < set(reasons.values())
+
+
+def test_stretches_are_forgotten_and_fetched_in_any_order(
+    start_node: Start, client: BlockClient
+) -> None:
+    """As above, where many share a file: their node's agent knows of all stretches."""
+    here, there = start_node(), start_node()
+    random = Random(6)
+    outputs = [random_parts(random, 4) for _ in range(40)]
+    own = lay(here.folders, "e0-1", outputs, "disk")
+    far = lay(there.folders, "e1-1", outputs)
+    agent = Stretches(here.folders, knows_all=True)
+    last = Stretch("ahead-0", 0, 0)
+    orders: dict[int, tuple[FetchOrder, list[int]]] = {}
+    dropped = set()
+
+    def drop(segments: list[str]) -> None:
+        agent.remove(segments)
+        here.server.forget(segments)
+        dropped.update(segments)
+
+    for id in range(300):
+        blocks, node = random.choice([(own, None), (far, there)])
+        chosen = random.sample(range(40), 3)
+        size = room_for([outputs[each] for each in chosen], [1, 2])
+        file = last.file if random.random() < 0.9 else f"ahead-{id}"
+        last = Stretch(file, last.behind() if file == last.file else 0, size)
+        made = order(id, node, [1, 2], [blocks[each] for each in chosen])
+        made = made._replace(stretch=last, size_bytes=size)
+        orders[id] = made, chosen
+        agent.add(made.target, last)
+        here.server.fetch(made)
+        if random.random() < 0.4:
+            drop([f"fetched-{random.randrange(id + 1)}"])
+    reasons = dict(outcomes(here.heard(300)))
+    drop([target for target in (f"fetched-{id}" for id in range(250)) if random.random() < 0.5])
+    for _ in range(2):
+        client.ping(here.server.address)
+    assert sorted(reasons) == list(range(300))
+    for id, (made, chosen) in orders.items():
+        assert reasons[id] is None or made.target in dropped, reasons[id]
+        if made.target not in dropped:
+            found = unpack_stretch(here.folders, made, [1, 2])
+            assert list(found.values()) == [outputs[each][1:3] for each in chosen]
+    left = [made.stretch for made, _ in orders.values() if made.target not in dropped]
+    assert {each.file for each in left if each} == {*here.segments()} - {"e0-1"}
+    # Each takes a page or a few, whatever lies between them.
+    taken = sum(
+        os.stat(here.folders.path(file, "memory")).st_blocks * 512
+        for file in here.segments()
+        if file != "e0-1"
+    )
+    assert taken <= sum(each.size_bytes + 4096 for each in left if each)
 
 
 def test_a_server_holds_nothing_of_a_prefetched_segment_that_is_made(start_node: Start) -> None:

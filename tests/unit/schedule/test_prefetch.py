@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from conversation import map_stage, of_type, result_stage
 from threenodes import MIB, NODES, Nodes
 
+from pyrite.blocks.fetched import Stretch
 from pyrite.ids import ExecutorId, JobId, ShuffleId
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
+from pyrite.schedule.fetches import FILE_BYTES
 
 
 def begun(maps: int = 9, reducers: int = 3, **rules: object) -> Nodes:
@@ -58,6 +61,38 @@ def test_a_reducer_is_launched_with_what_is_there() -> None:
         # All but the last outputs, which appeared when the reducers started.
         told = [each for each in here if each.segment in prefetched.segments]
         assert sum(len(each.maps) for each in told) >= 7
+
+
+def test_a_unit_has_few_files_on_a_node() -> None:
+    talk = begun(maps=60)
+    while talk.scheduler.stages._runs[1].tasks is None:
+        talk.arrive_all()
+        talk.make(MIB, MIB, MIB)
+    for node in NODES:
+        here = [each for each in talk.orders() if each.node == node]
+        files: dict[str, list[Stretch]] = {}
+        for each in here:
+            assert each.stretch is not None and each.stretch.size_bytes == each.bytes
+            files.setdefault(each.stretch.file, []).append(each.stretch)
+        # 40 MiB come from the others.
+        assert len(here) > 30 and len(files) <= 4
+        for stretches in files.values():
+            assert stretches[0].offset == 0 and stretches[-1].behind() <= FILE_BYTES
+            assert all(one.behind() <= other.offset for one, other in pairwise(stretches))
+    assert len({each.stretch.file for each in talk.orders() if each.stretch}) >= 2 * len(NODES)
+    for launch in talk.running.values():
+        [told] = launch.prefetched
+        places = {each.segment: each.stretch for each in talk.orders()}
+        assert told.stretches == tuple(places[segment] for segment in told.segments)
+
+
+def test_units_share_no_file() -> None:
+    talk = begun(maps=12, reducers=6, fetch_bytes=MIB)
+    talk.arrive_all()
+    plan = talk.scheduler.stages._runs[1].plan
+    assert plan is not None and len(plan.units) == 2
+    one, other = ({each.stretch.file for each in unit.segments} for unit in plan.units)
+    assert one and other and one.isdisjoint(other)
 
 
 def test_what_has_not_arrived_is_not_told() -> None:

@@ -9,7 +9,10 @@ import pytest
 from one_frame import encode_bytes
 
 from pyrite.blocks.fetched import (
+    STRETCH_ALIGNMENT,
+    FetchedPlace,
     SelectionEntry,
+    Stretch,
     aligned,
     directory_bytes,
     pack_directory,
@@ -85,10 +88,23 @@ class Bench:
         data[place] ^= bits
         path.write_bytes(data)
 
-    def shuffle(self, part: int, *prefetched: str) -> ShuffleRows:
+    def join(self, file: str, *segments: str) -> list[FetchedPlace]:
+        """Moves prefetched segments into one file; where they lie there."""
+        found: list[FetchedPlace] = []
+        offset = 0
+        with open(self.folders.path(file, "memory"), "wb") as joined:
+            for segment in segments:
+                data = Path(self.folders.path(segment, "memory")).read_bytes()
+                os.pwrite(joined.fileno(), data, offset)
+                found.append(stretch := Stretch(file, offset, len(data)))
+                offset = stretch.behind()
+        self.lose_segments(*segments)
+        return [tuple(each) for each in found]
+
+    def shuffle(self, part: int, *prefetched: FetchedPlace) -> ShuffleRows:
         return ShuffleRows(ShuffleId(1), self.refs, part, SegmentReader(self.folders), prefetched)
 
-    def check(self, *prefetched: str, parts: tuple[int, ...] = (1, 3)) -> None:
+    def check(self, *prefetched: FetchedPlace, parts: tuple[int, ...] = (1, 3)) -> None:
         for part in parts:
             expected = [row for map in range(MAPS) for row in rows_of(map, part)]
             assert list(self.shuffle(part, *prefetched).rows()) == expected
@@ -108,6 +124,27 @@ def test_parts_are_read_from_prefetched_segments_and_the_rest_from_the_outputs(
     bench.check("f0-1", "f0-2")
     with pytest.raises(MissingMapOutput):
         list(bench.shuffle(1, "f0-1").rows())
+
+
+def test_prefetched_segments_that_share_a_file(bench: Bench) -> None:
+    bench.pack("f0-1", [3, 0], [1, 3])
+    bench.pack("f0-2", [1], [0, 1, 2, 3])
+    one, two = bench.join("ahead-1", "f0-1", "f0-2")
+    bench.lose(0, 1, 3)
+    bench.check(two, one)
+    with pytest.raises(MissingMapOutput):
+        list(bench.shuffle(1, one).rows())
+
+
+@pytest.mark.parametrize("end", [0, 1, STRETCH_ALIGNMENT, STRETCH_ALIGNMENT + 10])
+def test_a_shared_file_that_was_cut(bench: Bench, end: int) -> None:
+    bench.pack("f0-1", [3, 0], [1, 3])
+    bench.pack("f0-2", [1], [1, 3])
+    places = bench.join("ahead-1", "f0-1", "f0-2")
+    os.truncate(bench.folders.path("ahead-1", "memory"), end)
+    bench.check(*places)
+    bench.lose_segments("ahead-1")
+    bench.check(*places)
 
 
 def test_all_are_read_from_prefetched_segments(bench: Bench) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyrite.blocks.segments import clear_segments, remove_segments
+from pyrite.blocks.stretches import Stretches
 from pyrite.bounded.space import remove_spills
 from pyrite.cluster.scratch import Scratch
 from pyrite.ids import ExecutorId, NodeId
@@ -48,6 +49,7 @@ class NodeStorage:
         self.ways = ways
         self.scratch = scratch
         self.folders = self.scratch.folders(node)
+        self.stretches = Stretches(self.folders, knows_all=True)
         self.poll = poll
         self.mover: Mover | None = None
         self.server: ServerProcess | None = None
@@ -107,6 +109,7 @@ class NodeStorage:
 
     def remove(self, segments: Iterable[str]) -> None:
         remove_segments(self.folders, segments)
+        self.stretches.remove(segments)
         if self.server is not None:
             self.server.forget(segments)
 
@@ -135,6 +138,8 @@ class NodeStorage:
     def fetch(self, order: FetchOrder) -> None:
         """Fetches parts of map outputs; without an address from this node itself."""
         assert self.server is not None, "on the only node there is nothing to fetch"
+        if order.stretch is not None:
+            self.stretches.add(order.target, order.stretch)
         self.server.fetch(order)
 
     def hang_up(self) -> None:

@@ -45,8 +45,9 @@ class AgentStorage:
         self.agent.send("move", *order)
 
     def fetch(self, order: FetchOrder) -> None:
-        *fields, blocks = order
-        self.agent.send("fetch", *fields, [tuple(block) for block in blocks])
+        *fields, blocks, stretch = order
+        place = None if stretch is None else tuple(stretch)
+        self.agent.send("fetch", *fields, [tuple(block) for block in blocks], place)
 
 
 class ClusterNode:

@@ -88,6 +88,7 @@ def fetch_order(command: FetchParts, address: Address | None) -> FetchOrder:
         command.parts,
         command.maps,
         tuple(ByteRange(ref.segment, ref.offset, ref.length, ref.medium) for ref in command.refs),
+        command.stretch,
     )
 
 

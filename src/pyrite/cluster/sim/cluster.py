@@ -157,6 +157,10 @@ class SimCluster:
             case do.SetTimer():
                 self.timers.set(command)
                 self.timeline.at(command.at_s, self._fire_timers)
+            case do.LaunchTask():
+                # Each prefetched segment has a file of its own here.
+                own = tuple(each._replace(stretches=()) for each in command.prefetched)
+                self.conversation.send(command._replace(prefetched=own))
             case _:
                 sent = self.conversation.send(command)
                 assert sent, f"nobody performs {command!r}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from pyrite.ids import NodeId, ShuffleId, partition_of
+from pyrite.ids import NodeId, RddId, ShuffleId, partition_of
 from pyrite.place.alikeness import observed_is_better
 from pyrite.place.predict import SeenOutput, observe, sampled
 from pyrite.place.sizes import add_up
+from pyrite.plan.inputsizes import Sizes, input_sizes
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.kept import Kept
@@ -81,26 +82,23 @@ class Forecasts:
                 places.update(dict.fromkeys(map(partition_of, attempt.keys), executor.node))
         return places
 
-    def _input_sizes(self, stage: StageSpec) -> list[int] | None:
-        """Returns how much each map reads of shuffles; None where it is not known of all."""
-        sizes: dict[ShuffleId, list[int]] = {}
+    def _input_sizes(self, stage: StageSpec) -> Sizes | None:
+        """Returns how much each map reads of files, kept partitions and shuffles; None where it is
+        not known of all."""
+        sizes: dict[ShuffleId, Sizes] = {}
         for shuffle in stage.shape.shuffles:
             outputs = self.outputs.get(shuffle)
             if outputs is None or not outputs.complete or None in outputs.sizes:
-                return None
+                continue
             codes = [code for code in outputs.sizes if code is not None]
-            if parts_of(outputs) * len(codes) > MOST_CELLS:
-                return None
-            sizes[shuffle] = add_up(codes, parts_of(outputs))
-        if not sizes:
+            if parts_of(outputs) * len(codes) <= MOST_CELLS:
+                sizes[shuffle] = add_up(codes, parts_of(outputs))
+        return input_sizes(stage.shape.steps, stage.sources, self._kept_sizes, sizes)
+
+    def _kept_sizes(self, rdd: RddId, partitions: int) -> dict[int, int] | None:
+        if self.kept.count(rdd) < partitions:
             return None
-        reads = self.reads(stage, range(stage.partitions)).values()
-        return [sum(size_of(sizes[shuffle], part) for shuffle, part in parts) for parts in reads]
-
-
-def size_of(sizes: Sequence[int], part: int) -> int:
-    """Returns the size of a part; 0 where there are fewer."""
-    return sizes[part] if part < len(sizes) else 0
+        return self.kept.sizes_by_index(rdd)
 
 
 def parts_of(outputs: ShuffleOutputs) -> int:

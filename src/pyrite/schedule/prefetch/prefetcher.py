@@ -178,11 +178,11 @@ class Prefetcher:
             probe("a unit of reducers has no room for all of its input")
             self.eviction.give_up_unit(unit)
             return False
+        stretch = self.fetches.stretch_behind(unit.last_stretch.get(route.target), needed)
         fetch, segment = self.fetches.order(
-            route.source, route.target, "memory", needed, parts, blocks
+            route.source, route.target, "memory", needed, parts, blocks, stretch
         )
         plan.ordered[route.target] = None
-        maps, at_s = tuple(blocks), self.turn.now_s
         self.segments.begin(
             PrefetchedSegment(
                 fetch,
@@ -190,11 +190,12 @@ class Prefetcher:
                 route.source,
                 route.shuffle,
                 frozenset(parts),
-                maps,
+                tuple(blocks),
                 unit,
                 route,
                 unit.seen[route],
-                at_s,
+                self.turn.now_s,
+                stretch,
             )
         )
         return True
@@ -335,11 +336,12 @@ class Prefetcher:
         if plan is None or index not in plan.unit_of or plan.places[index] != node:
             return ()
         unit = plan.unit_of[index]
-        found = (
-            Prefetched(shuffle, tuple(each.segment.name for each in unit.at(node, shuffle, parts)))
-            for shuffle, parts in plan.parts_of([index]).items()
-        )
-        return tuple(each for each in found if each.segments)
+        found = []
+        for shuffle, parts in plan.parts_of([index]).items():
+            if here := list(unit.at(node, shuffle, parts)):
+                names = tuple(each.segment.name for each in here)
+                found.append(Prefetched(shuffle, names, tuple(each.stretch for each in here)))
+        return tuple(found)
 
     def reducer_launched(self, run: StageRun, index: int) -> None:
         """Records a launch.

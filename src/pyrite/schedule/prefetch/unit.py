@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from pyrite.blocks.fetched import Stretch
 from pyrite.blocks.pool import Segment
 from pyrite.ids import Medium, NodeId, ShuffleId
 from pyrite.schedule.outputs import OutputPlace
@@ -40,6 +41,8 @@ class PrefetchedSegment:
     route: Route
     last: int
     began_s: float
+    # Its place in a file that the unit's segments on the node share.
+    stretch: Stretch
     is_here: bool = False
     # Its node was ordered to drop it, and has not reported the end of the fetch.
     unwanted: bool = False
@@ -66,6 +69,8 @@ class Unit:
     # How often it was evicted.
     given_up: int = 0
     fetched_bytes: dict[NodeId, int] = field(default_factory=dict)
+    # The last segment's place, while the node has segments.
+    last_stretch: dict[NodeId, Stretch] = field(default_factory=dict)
     on_node: dict[NodeId, dict[int, PrefetchedSegment]] = field(default_factory=dict)
     # The segments on a node with parts of a map's output.
     of_map: dict[tuple[NodeId, ShuffleId, int], list[PrefetchedSegment]] = field(
@@ -107,6 +112,7 @@ class Unit:
     def add(self, segment: PrefetchedSegment) -> None:
         """Records a segment that is ordered."""
         self.on_node.setdefault(segment.node, {})[segment.fetch] = segment
+        self.last_stretch[segment.node] = segment.stretch
         fetched = self.fetched_bytes.get(segment.node, 0)
         self.fetched_bytes[segment.node] = fetched + segment.segment.bytes
         for number in segment.maps:
@@ -118,7 +124,7 @@ class Unit:
         on_node = self.on_node[segment.node]
         del on_node[segment.fetch]
         if not on_node:
-            del self.on_node[segment.node]
+            del self.on_node[segment.node], self.last_stretch[segment.node]
         self.fetched_bytes[segment.node] -= segment.segment.bytes
         for number in segment.maps:
             key = segment.node, segment.shuffle, number
