@@ -238,11 +238,11 @@ def start_at(
             new.append(group)
         else:
             started.update(dict.fromkeys(group, known))
-    heap = [(count, place) for place, (_, count) in enumerate(view.contention())]
-    executors = [executor for executor, _ in view.contention()]
+    contention = view.contention() if new else ()
+    heap = [(count, place) for place, (_, count) in enumerate(contention)]
     heapify(heap)
     for group in new if heap else ():
         count, place = heap[0]
         heapreplace(heap, (count + len(group), place))
-        started.update(dict.fromkeys(group, executors[place]))
+        started.update(dict.fromkeys(group, contention[place][0]))
     return started

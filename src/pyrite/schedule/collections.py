@@ -12,6 +12,7 @@ from pyrite.plan.stages import StageSpec
 from pyrite.probe import probe
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import GroupsResized, TellCollections
+from pyrite.schedule.contention import Contention
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.storage import Storage
@@ -32,8 +33,7 @@ class Collections:
         self._of_rdd: dict[RddId, NamespaceId] = {}
         # The state of the kept partitions when each collection was last sized.
         self._sized: dict[NamespaceId, int] = {}
-        # The number of unique collection partitions of each executor, as of a state of the kept.
-        self._counts: tuple[int, dict[ExecutorId, int]] | None = None
+        self._contention = Contention(fleet, self.kept, self._of_rdd)
 
     def __iter__(self) -> Iterator[RddCollection]:
         return iter(self._collections.values())
@@ -60,8 +60,8 @@ class Collections:
         if collection is not None:
             for rdd in collection.members:
                 del self._of_rdd[rdd]
+                self.kept.touch(rdd)
             self._sized.pop(event.namespace, None)
-            self._counts = None
 
     def on_persisted(self, event: ev.RddPersisted) -> None:
         self.storage.on_persisted(event)
@@ -69,6 +69,7 @@ class Collections:
         if collection is not None:
             collection.members[event.rdd] = None
             self._of_rdd[event.rdd] = collection.id
+            self.kept.touch(event.rdd)
 
     def on_forgotten(self, event: ev.RddForgotten) -> None:
         self.storage.on_forgotten(event)
@@ -77,7 +78,7 @@ class Collections:
             del collection.members[event.rdd], self._of_rdd[event.rdd]
 
     def forget_executor(self, executor: ExecutorId) -> None:
-        self._counts = None
+        self._contention.forget_executor(executor)
         for collection in self:
             collection.forget_executor(executor)
 
@@ -98,37 +99,28 @@ class Collections:
                 if index in collection.homes:
                     collection.start(index, executor)
 
+    # Contention
+
     def contention(self) -> list[tuple[ExecutorId, int]]:
         """Returns all executors in the order of their slots, with the number of collection
         partitions that they hold or that start there."""
-        counts = dict(self.counts())
+        counts = self._contention.counts()
         for collection in self:
             for home in collection.homes.values():
                 counts[home] = counts.get(home, 0) + 1
         return [(each, counts.get(each, 0)) for each in self.fleet.slots if each is not None]
 
+    def count(self, executor: ExecutorId) -> int:
+        """Returns the number of unique collection partitions that an executor holds."""
+        return self._contention.count(executor)
+
     def counts(self) -> dict[ExecutorId, int]:
         """Returns the number of unique collection partitions that each executor holds."""
-        state = self.kept.changes
-        if self._counts is None or self._counts[0] != state:
-            self._counts = state, self._count()
-        return self._counts[1]
+        return self._contention.counts()
 
-    def _count(self) -> dict[ExecutorId, int]:
-        live: dict[ExecutorId, set[tuple[NamespaceId, int]]] = {}
-        on_node: dict[NodeId, set[tuple[NamespaceId, int]]] = {}
-        for rdd, namespace in self._of_rdd.items():
-            for index, executors in self.kept.live_of(rdd):
-                for executor in executors:
-                    live.setdefault(executor, set()).add((namespace, index))
-            for index, refs in self.kept.blocks_of(rdd):
-                for ref in refs:
-                    on_node.setdefault(ref.node, set()).add((namespace, index))
-        nothing: set[tuple[NamespaceId, int]] = set()
-        return {
-            each.id: len(live.get(each.id, nothing) | on_node.get(each.node, nothing))
-            for each in self.fleet
-        }
+    def settle(self) -> None:
+        """Counts what has changed, so that it does not grow while nobody asks."""
+        self._contention.settle()
 
     # Sizes
 
