@@ -11,7 +11,7 @@ from pyrite.place.grouptree import GroupTree
 from pyrite.plan.stages import StageSpec
 from pyrite.probe import probe
 from pyrite.schedule import events as ev
-from pyrite.schedule.commands import GroupsResized, TellCollections
+from pyrite.schedule.commands import GroupsResized, PartitionsStarted, TellCollections
 from pyrite.schedule.contention import Contention
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.rules import Rules
@@ -88,16 +88,27 @@ class Collections:
         """Records where partitions start that nobody holds."""
         collection = self.get(stage.namespace)
         if collection is not None:
-            for index, executor in homes.items():
-                collection.start(index, executor)
+            self._start(collection, homes)
 
     def launched(self, stage: StageSpec, partitions: Iterable[int], executor: ExecutorId) -> None:
         """Records where partitions that nobody holds start in fact."""
         collection = self.get(stage.namespace)
         if collection is not None:
+            known = [index for index in partitions if index in collection.homes]
+            self._start(collection, dict.fromkeys(known, executor))
+
+    def _start(self, collection: RddCollection, homes: Mapping[int, ExecutorId]) -> None:
+        starts: dict[ExecutorId, list[int]] = {}
+        for index, executor in homes.items():
+            if collection.homes.get(index) != executor:
+                starts.setdefault(executor, []).append(index)
+        counts = dict(self.contention()) if starts else {}
+        for executor, partitions in starts.items():
             for index in partitions:
-                if index in collection.homes:
-                    collection.start(index, executor)
+                collection.start(index, executor)
+            count = counts.get(executor, 0)
+            told = PartitionsStarted(collection.name, tuple(partitions), executor, count)
+            self.turn.add(told)
 
     # Contention
 
@@ -132,16 +143,13 @@ class Collections:
     def materialised(self, stage: StageSpec) -> None:
         """Sizes the groups again after a stage of the collection has kept or lost partitions."""
         collection = self.get(stage.namespace)
-        if (
-            collection is not None
-            and self.rules.collections.report
-            and self._sized.get(collection.id) != self.kept.changes
-        ):
-            self._resize(collection)
+        if collection is not None and self._sized.get(collection.id) != self.kept.changes:
+            self._sized[collection.id] = self.kept.changes
+            self._settle_homes(collection)
+            if self.rules.collections.report:
+                self._resize(collection)
 
     def _resize(self, collection: RddCollection) -> None:
-        self._sized[collection.id] = self.kept.changes
-        self._settle_homes(collection)
         if not collection.extendable:
             return
         rules = self.rules.collections
@@ -149,7 +157,7 @@ class Collections:
         changes = collection.tree.resize(sizes, rules.most_group_bytes, rules.least_group_bytes)
         for change in changes:
             probe("a group splits" if len(change.after) == 2 else "groups merge")
-            divide_executors(collection, change, sizes, self)
+            executors = divide_executors(collection, change, sizes, self)
             self.turn.add(
                 GroupsResized(
                     collection.name,
@@ -157,6 +165,7 @@ class Collections:
                     tuple(tuple(each) for each in change.before),
                     tuple(tuple(each) for each in change.after),
                     change.bytes,
+                    executors,
                 )
             )
 
