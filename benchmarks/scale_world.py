@@ -109,7 +109,7 @@ class World:
             self._tell(ev.TaskRaised(launch.attempt, ev.Failure("ValueError", "bad")))
             return
         rdd = self._keeps.get(launch.stage)
-        stored = () if rdd is None else (ev.Stored(Partition(rdd, launch.partitions[0]), None, 0),)
+        stored = () if rdd is None else (ev.Stored(Partition(rdd, launch.partitions[0]), (), 0),)
         writes = self._writes[launch.stage]
         made = [
             ev.TaskOutput(None, self._block(launch.executor))

@@ -7,10 +7,12 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from marks import Marks
 from nodeprocesses import node_pid
 from test_deaths import executor_pids
 
@@ -20,18 +22,25 @@ from pyrite.schedule.commands import GroupsResized, MoveSegment, WriteCheckpoint
 pytestmark = pytest.mark.local_only
 
 Start = Callable[..., SparkContext]
+Victim = Callable[[SparkContext], int]
 KEYS = 64
 ROWS = 1500
-LAYOUT = ExtendablePartitioner(HashPartitioner(8), 2)
+# Of large rows a partition has a segment of its own, which may be copied as soon as it is written.
+SMALL, LARGE = 100, 8000
+PARTITIONS = 8
+LAYOUT = ExtendablePartitioner(HashPartitioner(PARTITIONS), 2)
+# More than a node has executors.
+READERS = 5
 
 
 class Killer:
     """Kills one process when it hears a command of a kind for the first time."""
 
-    def __init__(self, sc: SparkContext, kind: type, victim: Callable[[SparkContext], int]) -> None:
+    def __init__(self, sc: SparkContext, kind: type, victim: Victim, marks: Marks) -> None:
         self.sc = sc
         self.kind = kind
         self.victim = victim
+        self.marks = marks
         self.killed = 0
         sc._engine.story.listeners.append(self.hear)
 
@@ -40,6 +49,7 @@ class Killer:
             self.killed = self.victim(self.sc)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.killed, signal.SIGKILL)
+            self.marks.add("killed")
 
 
 def an_executor(sc: SparkContext) -> int:
@@ -57,11 +67,30 @@ def a_block_server(sc: SparkContext) -> int:
 VICTIMS = [an_executor, an_agent, a_block_server]
 
 
-def load(sc: SparkContext, salt: int, level: StorageLevel) -> RDD[Any]:
-    rows = [(number % KEYS, f"{salt} {number} ".ljust(100, "x")) for number in range(ROWS)]
-    member = sc.parallelize(rows, 3).localityPartitionBy(LAYOUT, "hours").persist(level)
+def load(sc: SparkContext, salt: int, size: int) -> RDD[Any]:
+    def row(number: int) -> tuple[int, str]:
+        return number % KEYS, f"{salt} {number} ".ljust(size, "x")
+
+    rows = sc.range(ROWS, numSlices=3).map(row)
+    member = rows.localityPartitionBy(LAYOUT, "hours").persist(StorageLevel.OFF_HEAP)
     assert member.count() == ROWS
     return member
+
+
+def read_at_once(member: RDD[Any], marks: Marks) -> None:
+    """Several jobs read a partition, more than can run where it is, until a process was killed."""
+
+    def read(rows: Any) -> list[int]:
+        marks.wait("killed")
+        return [sum(1 for _ in rows)]
+
+    def run(_: int) -> list[int]:
+        return member.context.runJob(member, read, [0])
+
+    with ThreadPoolExecutor(READERS) as threads:
+        found = list(threads.map(run, range(READERS)))
+    whole = sum(len(range(key, ROWS, KEYS)) for key in range(0, KEYS, PARTITIONS))
+    assert found == [[whole]] * READERS
 
 
 def counts(grouped: RDD[Any]) -> dict[int, list[int]]:
@@ -73,7 +102,9 @@ EXPECTED = {key: [len(range(key, ROWS, KEYS))] * 2 for key in range(KEYS)}
 
 @pytest.mark.parametrize("victim", VICTIMS, ids=lambda each: each.__name__)
 @pytest.mark.parametrize("kind", [GroupsResized, MoveSegment, WriteCheckpoints])
-def test_a_process_dies(start: Start, tmp_path: Path, kind: type, victim: Any) -> None:
+def test_a_process_dies(
+    start: Start, tmp_path: Path, marks: Marks, kind: type, victim: Victim
+) -> None:
     sc = start(
         "local-cluster[2,2,512]",
         spark__checkpoint__dir=tmp_path,
@@ -83,15 +114,17 @@ def test_a_process_dies(start: Start, tmp_path: Path, kind: type, victim: Any) -
         pyrite__collections__maxGroupBytes="40k",
         pyrite__collections__minGroupBytes="0",
     )
-    killer = Killer(sc, kind, victim)
-    one, two = (load(sc, salt, StorageLevel.OFF_HEAP) for salt in range(2))
+    killer = Killer(sc, kind, victim, marks)
+    size = LARGE if kind is MoveSegment else SMALL
+    one, two = (load(sc, salt, size) for salt in range(2))
+    if kind is MoveSegment:
+        read_at_once(one, marks)
     together = one.cogroup(two)
     for _ in range(3):
         assert counts(together) == EXPECTED
     sc._checkpoints.finish()
     assert counts(together) == EXPECTED
-    if kind is not MoveSegment:
-        assert killer.killed
+    assert killer.killed
     groups = sc.collections()["hours"].groups
     covered = [index for each in groups for index in range(each.first, each.last + 1)]
-    assert covered == list(range(8))
+    assert covered == list(range(PARTITIONS))

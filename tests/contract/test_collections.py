@@ -145,7 +145,7 @@ def test_blocks_in_pools_belong_too(start: Start) -> None:
 def test_a_namespace_ends(start: Start) -> None:
     sc = start(**STILL)
     load(sc, "hours", RANGES, range(1))
-    with pytest.raises(UserError, match=r"StaticRangePartitioner.*test_collections.*HashPart"):
+    with pytest.raises(UserError, match=r"StaticRange.*test_collections.py:\d+, in.*HashPart"):
         pairs(sc).localityPartitionBy(HashPartitioner(2), "hours")
     sc.dropNamespace("hours")
     assert sc.collections() == {}

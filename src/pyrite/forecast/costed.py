@@ -183,6 +183,7 @@ class CostedCluster:
                 | do.FetchingStopped()
                 | do.ReducersGrouped()
                 | do.ReducerDivided()
+                | do.PartitionsStarted()
                 | do.GroupsResized()
                 | do.ReplicaMade()
                 | do.ReplicaDropped()

@@ -8,7 +8,7 @@ another cluster. A node is assumed to have as many cores as executors.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pyrite.forecast.costs import CostModel
@@ -22,9 +22,16 @@ from pyrite.forecast.workload import (
     Workload,
     reads_of,
 )
-from pyrite.ids import Partition, RddId, ShuffleId
+from pyrite.ids import NamespaceId, Partition, RddId, ShuffleId
 from pyrite.plan.program import Shape
-from pyrite.schedule.events import RddForgotten, RddPersisted, ShuffleForgotten
+from pyrite.schedule.events import (
+    NamespaceDropped,
+    NamespaceMade,
+    RddForgotten,
+    RddPersisted,
+    RddReported,
+    ShuffleForgotten,
+)
 from pyrite.story import records as rec
 from pyrite.story.format import BadStory
 from pyrite.story.model import RunModel
@@ -32,6 +39,19 @@ from pyrite.story.parts import ExecutorState, JobState
 from pyrite.story.read import StoryReader
 from pyrite.story.records import Fields, Record
 from pyrite.story.stages import shape_of
+
+# The events of collections, by the names under which a story tells them.
+COLLECTION_EVENTS: dict[str, Callable[[Fields], DriverEvent]] = {
+    "NamespaceMade": lambda told: NamespaceMade(
+        NamespaceId(told["namespace"]),
+        told["name"],
+        told["partitions"],
+        told["groups"],
+        told["extendable"],
+    ),
+    "NamespaceDropped": lambda told: NamespaceDropped(NamespaceId(told["namespace"])),
+    "RddReported": lambda told: RddReported(RddId(told["rdd"])),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +132,13 @@ class Learner:
             case rec.ExecutorAdded():
                 self._join(at_s, self.run.executors[record.executor])
             case rec.RddKept():
-                self._note_persisted(RddPersisted(RddId(record.rdd)))
+                self._note_persisted(RddPersisted(RddId(record.rdd), namespace_of(record)))
             case rec.RddDropped():
                 self._note_persisted(RddForgotten(RddId(record.rdd)))
             case rec.ShuffleDropped():
                 self.since.append(ShuffleForgotten(ShuffleId(record.shuffle)))
+            case rec.Told() if record.kind in COLLECTION_EVENTS:
+                self.since.append(COLLECTION_EVENTS[record.kind](record.fields))
             case rec.TaskStarted():
                 self._read_launch(record)
             case rec.PartitionsKept():
@@ -267,14 +289,16 @@ class Learner:
     def _submitted(self) -> list[SubmittedJob]:
         """The jobs that succeeded."""
         found = []
+        before: list[DriverEvent] = []
         for job in self.run.jobs.values():
+            # What came before a job that is left out holds for the next one.
+            before += self.before[job.id]
             ended_s = self._ended_s(job)
             if ended_s is not None and not job.error:
                 partitions = tuple(sorted(self.computed[job.id]))
-                before = self.before[job.id]
-                found.append(
-                    SubmittedJob(job.id, job.stage, job.began_s, ended_s, partitions, before)
-                )
+                began_s, events = job.began_s, tuple(before)
+                found.append(SubmittedJob(job.id, job.stage, began_s, ended_s, partitions, events))
+                before.clear()
         return found
 
     def _ended_s(self, job: JobState) -> float | None:
@@ -310,6 +334,7 @@ class Learner:
             made.writes,
             output_bytes,
             steps=tuple(self.shapes[id].steps),
+            namespace=made.namespace,
         )
 
     def _kept(self, making: dict[Partition, float]) -> dict[int, KeptModel]:
@@ -364,6 +389,10 @@ def ordered(jobs: list[SubmittedJob]) -> Iterator[JobModel]:
             job.at_s - since_s,
             job.before,
         )
+
+
+def namespace_of(told: rec.RddKept) -> NamespaceId | None:
+    return None if told.namespace is None else NamespaceId(told.namespace)
 
 
 def partition_of(told: Fields) -> Partition:

@@ -13,10 +13,19 @@ from pyrite.plan.inputsizes import Sizes
 from pyrite.plan.program import NarrowInput, PlanStep, Shape, ShuffleInput
 from pyrite.plan.stages import JobSpec, StageSpec
 from pyrite.rdd.dependency import SAME
-from pyrite.schedule.events import NamespaceMade, RddForgotten, RddPersisted, ShuffleForgotten
+from pyrite.schedule.events import (
+    NamespaceDropped,
+    NamespaceMade,
+    RddForgotten,
+    RddPersisted,
+    RddReported,
+    ShuffleForgotten,
+)
 
 # The events of the user's program besides its jobs.
-DriverEvent = RddPersisted | RddForgotten | ShuffleForgotten | NamespaceMade
+DriverEvent = (
+    RddPersisted | RddForgotten | RddReported | ShuffleForgotten | NamespaceMade | NamespaceDropped
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +180,7 @@ def scaled(workload: Workload, factor: int) -> Workload:
     if factor == 1:
         return workload
     stages = {id: scaled_stage(each, factor) for id, each in workload.stages.items()}
-    jobs = [
-        replace(job, partitions=()) if len(job.partitions) == workload.stages[job.stage].tasks
-        else job
-        for job in workload.jobs
-    ]  # fmt: skip
+    jobs = [scaled_job(job, factor, workload.stages[job.stage]) for job in workload.jobs]
     return replace(workload, stages=stages, jobs=tuple(jobs), kept={
         rdd: replace(
             kept,
@@ -184,6 +189,17 @@ def scaled(workload: Workload, factor: int) -> Workload:
         )
         for rdd, kept in workload.kept.items()
     })  # fmt: skip
+
+
+def scaled_job(job: JobModel, factor: int, last: StageModel) -> JobModel:
+    before = tuple(
+        each._replace(partitions=each.partitions * factor, groups=each.groups * factor)
+        if isinstance(each, NamespaceMade)
+        else each
+        for each in job.before
+    )
+    partitions = () if len(job.partitions) == last.tasks else job.partitions
+    return replace(job, partitions=partitions, before=before)
 
 
 def scaled_stage(stage: StageModel, factor: int) -> StageModel:

@@ -94,27 +94,27 @@ def executors_with(partition: Partition, view: HoldersView) -> Iterator[Executor
 
 def divide_executors(
     collection: RddCollection, change: Resized, sizes: Sequence[int], view: HoldersView
-) -> None:
-    """Divides the executors of a group that split, and unites those of groups that merged.
+) -> tuple[tuple[ExecutorId, ...], ...]:
+    """Divides the executors of a group that split, and unites those of groups that merged; returns
+    those of each group that there is now.
 
     One executor alone keeps the heavier half; the other half starts elsewhere.
     """
+    spans = [index for span in change.before for index in range(*span)]
     if len(change.after) == 1:
-        for index in range(*change.after[0]):
+        for index in spans:
             collection.ceded.pop(index, None)
-        return
+    found = sorted({each for index in spans for each in holders(collection, index, view)})
+    if len(change.after) == 1:
+        return (tuple(found),)
     halves = sorted(change.after, key=lambda span: -sum(sizes[span.first : span.end]))
-    found = dict.fromkeys(
-        executor
-        for index in range(*change.before[0])
-        for executor in holders(collection, index, view)
-    )
-    for number, executor in enumerate(sorted(found)):
+    for number, executor in enumerate(found):
         # By turns, the heavier half first.
         for index in range(*halves[1 - number % 2]):
             collection.ceded.setdefault(index, {})[executor] = None
-    for index in range(*change.before[0]):
+    for index in spans:
         collection.homes.pop(index, None)
+    return tuple(tuple(found[halves.index(span) :: 2]) for span in change.after)
 
 
 class Colocate:
@@ -238,11 +238,11 @@ def start_at(
             new.append(group)
         else:
             started.update(dict.fromkeys(group, known))
-    heap = [(count, place) for place, (_, count) in enumerate(view.contention())]
-    executors = [executor for executor, _ in view.contention()]
+    contention = view.contention() if new else ()
+    heap = [(count, place) for place, (_, count) in enumerate(contention)]
     heapify(heap)
     for group in new if heap else ():
         count, place = heap[0]
         heapreplace(heap, (count + len(group), place))
-        started.update(dict.fromkeys(group, executors[place]))
+        started.update(dict.fromkeys(group, contention[place][0]))
     return started

@@ -11,7 +11,8 @@ from pyrite.place.grouptree import GroupTree
 from pyrite.plan.stages import StageSpec
 from pyrite.probe import probe
 from pyrite.schedule import events as ev
-from pyrite.schedule.commands import GroupsResized, TellCollections
+from pyrite.schedule.commands import GroupsResized, PartitionsStarted, TellCollections
+from pyrite.schedule.contention import Contention
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.storage import Storage
@@ -32,8 +33,7 @@ class Collections:
         self._of_rdd: dict[RddId, NamespaceId] = {}
         # The state of the kept partitions when each collection was last sized.
         self._sized: dict[NamespaceId, int] = {}
-        # The number of unique collection partitions of each executor, as of a state of the kept.
-        self._counts: tuple[int, dict[ExecutorId, int]] | None = None
+        self._contention = Contention(fleet, self.kept, self._of_rdd)
 
     def __iter__(self) -> Iterator[RddCollection]:
         return iter(self._collections.values())
@@ -60,8 +60,8 @@ class Collections:
         if collection is not None:
             for rdd in collection.members:
                 del self._of_rdd[rdd]
+                self.kept.touch(rdd)
             self._sized.pop(event.namespace, None)
-            self._counts = None
 
     def on_persisted(self, event: ev.RddPersisted) -> None:
         self.storage.on_persisted(event)
@@ -69,6 +69,7 @@ class Collections:
         if collection is not None:
             collection.members[event.rdd] = None
             self._of_rdd[event.rdd] = collection.id
+            self.kept.touch(event.rdd)
 
     def on_forgotten(self, event: ev.RddForgotten) -> None:
         self.storage.on_forgotten(event)
@@ -77,7 +78,7 @@ class Collections:
             del collection.members[event.rdd], self._of_rdd[event.rdd]
 
     def forget_executor(self, executor: ExecutorId) -> None:
-        self._counts = None
+        self._contention.forget_executor(executor)
         for collection in self:
             collection.forget_executor(executor)
 
@@ -87,48 +88,50 @@ class Collections:
         """Records where partitions start that nobody holds."""
         collection = self.get(stage.namespace)
         if collection is not None:
-            for index, executor in homes.items():
-                collection.start(index, executor)
+            self._start(collection, homes)
 
     def launched(self, stage: StageSpec, partitions: Iterable[int], executor: ExecutorId) -> None:
         """Records where partitions that nobody holds start in fact."""
         collection = self.get(stage.namespace)
         if collection is not None:
+            known = [index for index in partitions if index in collection.homes]
+            self._start(collection, dict.fromkeys(known, executor))
+
+    def _start(self, collection: RddCollection, homes: Mapping[int, ExecutorId]) -> None:
+        starts: dict[ExecutorId, list[int]] = {}
+        for index, executor in homes.items():
+            if collection.homes.get(index) != executor:
+                starts.setdefault(executor, []).append(index)
+        counts = dict(self.contention()) if starts else {}
+        for executor, partitions in starts.items():
             for index in partitions:
-                if index in collection.homes:
-                    collection.start(index, executor)
+                collection.start(index, executor)
+            count = counts.get(executor, 0)
+            told = PartitionsStarted(collection.name, tuple(partitions), executor, count)
+            self.turn.add(told)
+
+    # Contention
 
     def contention(self) -> list[tuple[ExecutorId, int]]:
         """Returns all executors in the order of their slots, with the number of collection
         partitions that they hold or that start there."""
-        counts = dict(self.counts())
+        counts = self._contention.counts()
         for collection in self:
             for home in collection.homes.values():
                 counts[home] = counts.get(home, 0) + 1
         return [(each, counts.get(each, 0)) for each in self.fleet.slots if each is not None]
 
+    def count(self, executor: ExecutorId) -> int:
+        """Returns the number of unique collection partitions that an executor holds."""
+        return self._contention.count(executor)
+
     def counts(self) -> dict[ExecutorId, int]:
         """Returns the number of unique collection partitions that each executor holds."""
-        state = self.kept.changes
-        if self._counts is None or self._counts[0] != state:
-            self._counts = state, self._count()
-        return self._counts[1]
+        return self._contention.counts()
 
-    def _count(self) -> dict[ExecutorId, int]:
-        live: dict[ExecutorId, set[tuple[NamespaceId, int]]] = {}
-        on_node: dict[NodeId, set[tuple[NamespaceId, int]]] = {}
-        for rdd, namespace in self._of_rdd.items():
-            for index, executors in self.kept.live_of(rdd):
-                for executor in executors:
-                    live.setdefault(executor, set()).add((namespace, index))
-            for index, refs in self.kept.blocks_of(rdd):
-                for ref in refs:
-                    on_node.setdefault(ref.node, set()).add((namespace, index))
-        nothing: set[tuple[NamespaceId, int]] = set()
-        return {
-            each.id: len(live.get(each.id, nothing) | on_node.get(each.node, nothing))
-            for each in self.fleet
-        }
+    def settle(self) -> None:
+        """Counts what has changed, so that it does not grow while nobody asks."""
+        self._contention.settle()
 
     # Sizes
 
@@ -140,16 +143,13 @@ class Collections:
     def materialised(self, stage: StageSpec) -> None:
         """Sizes the groups again after a stage of the collection has kept or lost partitions."""
         collection = self.get(stage.namespace)
-        if (
-            collection is not None
-            and self.rules.collections.report
-            and self._sized.get(collection.id) != self.kept.changes
-        ):
-            self._resize(collection)
+        if collection is not None and self._sized.get(collection.id) != self.kept.changes:
+            self._sized[collection.id] = self.kept.changes
+            self._settle_homes(collection)
+            if self.rules.collections.report:
+                self._resize(collection)
 
     def _resize(self, collection: RddCollection) -> None:
-        self._sized[collection.id] = self.kept.changes
-        self._settle_homes(collection)
         if not collection.extendable:
             return
         rules = self.rules.collections
@@ -157,7 +157,7 @@ class Collections:
         changes = collection.tree.resize(sizes, rules.most_group_bytes, rules.least_group_bytes)
         for change in changes:
             probe("a group splits" if len(change.after) == 2 else "groups merge")
-            divide_executors(collection, change, sizes, self)
+            executors = divide_executors(collection, change, sizes, self)
             self.turn.add(
                 GroupsResized(
                     collection.name,
@@ -165,6 +165,7 @@ class Collections:
                     tuple(tuple(each) for each in change.before),
                     tuple(tuple(each) for each in change.after),
                     change.bytes,
+                    executors,
                 )
             )
 

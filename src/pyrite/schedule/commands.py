@@ -367,15 +367,26 @@ class ReplicaDropped(NamedTuple):
     copies: int
 
 
+class PartitionsStarted(NamedTuple):
+    """Records at which executor partitions of a collection start that nobody holds, and how many
+    collection partitions it had."""
+
+    collection: str
+    partitions: tuple[int, ...]
+    executor: ExecutorId
+    contention: int
+
+
 class GroupsResized(NamedTuple):
     """Records that a group of a collection split in two, or that two merged: their first partitions
-    and ends, and their bytes."""
+    and ends, their bytes, and the executors that each of the new ones gets."""
 
     collection: str
     version: int
     before: tuple[tuple[int, ...], ...]
     after: tuple[tuple[int, ...], ...]
     bytes: int
+    executors: tuple[tuple[ExecutorId, ...], ...] = ()
 
 
 class ReleaseBarrier(NamedTuple):
@@ -421,6 +432,7 @@ Command = (
     | FetchingStopped
     | ReducersGrouped
     | ReducerDivided
+    | PartitionsStarted
     | GroupsResized
     | ReplicaMade
     | ReplicaDropped
@@ -440,6 +452,7 @@ ForStory = (
     | FetchingStopped
     | ReducersGrouped
     | ReducerDivided
+    | PartitionsStarted
     | GroupsResized
     | ReplicaMade
     | ReplicaDropped

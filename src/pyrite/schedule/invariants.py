@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING
 
 from pyrite.ids import NodeId, Partition, ShuffleId
 from pyrite.place.laf import KEYS
+from pyrite.schedule.collectioninvariants import (
+    check_bound,
+    check_collections,
+    check_contention,
+    check_replicas,
+)
 from pyrite.schedule.taskstate import TaskState
 
 if TYPE_CHECKING:
@@ -27,6 +33,7 @@ def check(state: Scheduler) -> None:
     check_copies(state)
     check_divisions(state)
     check_collections(state)
+    check_contention(state)
     check_bound(state)
     check_replicas(state)
     check_prefetched(state)
@@ -274,60 +281,6 @@ def check_divisions(state: Scheduler) -> None:
                 assert ref.segment in state.storage.ledger.segments, (
                     f"a block of a piece of reducer {index} is lost"
                 )
-
-
-def check_collections(state: Scheduler) -> None:
-    """Each collection lists live RDDs once, its groups cover each partition once, and what starts
-    somewhere starts at an executor that is there."""
-    known = state.collections._collections
-    listed = {rdd: each.id for each in known.values() for rdd in each.members}
-    assert listed == state.collections._of_rdd, "RDDs and their collections differ"
-    assert listed.keys() <= state.storage._persisted
-    assert state.collections._sized.keys() <= known.keys()
-    for collection in known.values():
-        collection.tree.check()
-        homes = set(collection.homes.values())
-        ceded = {each for found in collection.ceded.values() for each in found}
-        assert homes | ceded <= state.fleet._executors.keys(), "a collection starts nowhere"
-        assert all(collection.ceded.values())
-    for run in state.stages._runs.values():
-        for index, group in run.groups.items():
-            assert index in group and all(run.groups[each] == group for each in group)
-
-
-def check_replicas(state: Scheduler) -> None:
-    """Copies that are watched are there, and no partition is watched that has one copy only."""
-    kept, replicas = state.storage.kept, state.replicas
-    shared = {
-        Partition(rdd, index)
-        for rdd, indices in kept._live.items()
-        for index, holders in indices.items()
-        if len(holders) > 1
-    }
-    assert shared == kept._shared.keys(), "partitions with several holders are miscounted"
-    for partition, copies in kept._replicas.items():
-        refs = kept.blocks(partition)
-        assert refs and copies, f"{partition} has replicas but no blocks"
-        for node, copy in copies.items():
-            assert all(ref.node == node for ref in copy), f"a copy of {partition} is in two places"
-            # The original may be there too, if it was moved: the replica goes when it is idle.
-    for partition, place in replicas._used_s:
-        if isinstance(place, str):
-            assert place in kept.block_nodes(partition), f"no copy of {partition} on {place}"
-        else:
-            assert place in kept.executors(partition) and partition in shared
-    assert all(key in replicas._used_s for key in replicas._rated)
-    assert replicas._is_timed or not replicas._used_s, "nobody looks for idle replicas"
-
-
-def check_bound(state: Scheduler) -> None:
-    """Recoveries are known of what is kept, or what that is computed from."""
-    bound = state.bound
-    for rdd in (*bound._written, *bound._writing, *bound._refused):
-        is_needed = rdd in bound._parents or rdd in state.storage._persisted
-        assert is_needed, f"a checkpoint of RDD {rdd}, which nobody needs"
-    assert not bound._written.keys() & bound._writing.keys()
-    assert state.rules.recovery_bound_s or not (bound._parents or bound._delays_s)
 
 
 def check_room(state: Scheduler) -> None:

@@ -20,15 +20,33 @@ class Kept:
         self._in_segment: dict[str, dict[Partition, None]] = {}
         # Further copies of partitions in blocks, by the node that holds all of it.
         self._replicas: dict[Partition, dict[NodeId, tuple[BlockRef, ...]]] = {}
-        # The partitions whose live rows several executors hold.
-        self._shared: dict[Partition, None] = {}
+        self._replicas_on: dict[NodeId, dict[Partition, None]] = {}
         # The estimated bytes of live rows.
         self._live_bytes: dict[RddId, dict[int, int]] = {}
         # Grows with each change.
         self.changes = 0
+        # The partitions whose copies have changed, for each who follows them.
+        self._watchers: list[dict[Partition, None]] = []
 
     def __bool__(self) -> bool:
         return bool(self._live or self._blocks)
+
+    def watch(self) -> dict[Partition, None]:
+        """Returns a collection to which each partition is added whose copies change; whoever reads
+        it empties it."""
+        touched: dict[Partition, None] = {}
+        self._watchers.append(touched)
+        return touched
+
+    def touch(self, rdd: RddId) -> None:
+        """Has all partitions of an RDD looked at again: it belongs elsewhere now."""
+        for indices in (self._live.get(rdd, ()), self._blocks.get(rdd, ())):
+            for index in indices:
+                self._touch(Partition(rdd, index))
+
+    def _touch(self, partition: Partition) -> None:
+        for touched in self._watchers:
+            touched[partition] = None
 
     def ids(self) -> set[RddId]:
         """The RDDs that have a kept partition, live or as a block."""
@@ -57,10 +75,6 @@ class Kept:
         """The RDD's partitions that are held as live rows, and who holds them."""
         return self._live.get(rdd, {}).items()
 
-    def shared(self) -> Iterable[Partition]:
-        """The partitions whose live rows several executors hold."""
-        return self._shared
-
     def blocks_of(self, rdd: RddId) -> Iterable[tuple[int, tuple[BlockRef, ...]]]:
         """The RDD's partitions that are in blocks."""
         return self._blocks.get(rdd, {}).items()
@@ -70,6 +84,9 @@ class Kept:
         nodes = dict.fromkeys(ref.node for ref in self.blocks(partition))
         return list(nodes | dict.fromkeys(self._replicas.get(partition, ())))
 
+    def has_replicas(self, partition: Partition) -> bool:
+        return partition in self._replicas
+
     def is_replica(self, partition: Partition, node: NodeId) -> bool:
         """Whether the node holds a copy of the partition's blocks that is not the only one."""
         return node in self._replicas.get(partition, ())
@@ -77,6 +94,10 @@ class Kept:
     def replicas(self) -> list[tuple[Partition, NodeId]]:
         """The partitions in blocks that have further copies, and the nodes of these."""
         return [(each, node) for each, nodes in self._replicas.items() for node in nodes]
+
+    def replicas_on(self, node: NodeId) -> list[Partition]:
+        """The partitions of which the node has a copy that is not the only one."""
+        return list(self._replicas_on.get(node, ()))
 
     def blocks_near(self, partition: Partition, node: NodeId) -> tuple[BlockRef, ...]:
         """The partition's blocks: its copy on the node, if there is one."""
@@ -121,9 +142,8 @@ class Kept:
         self._live_bytes.setdefault(partition.rdd, {})[partition.index] = size
         holders = self._live.setdefault(partition.rdd, {}).setdefault(partition.index, [])
         if executor not in holders:
+            self._touch(partition)
             holders.append(executor)
-            if len(holders) == 2:
-                self._shared[partition] = None
             self._held.setdefault(executor, {})[partition] = None
 
     def drop_live(self, partition: Partition, executor: ExecutorId) -> None:
@@ -131,10 +151,9 @@ class Kept:
         if indices is None or executor not in indices.get(partition.index, ()):
             return
         self.changes += 1
+        self._touch(partition)
         self._unhold(partition, executor)
         indices[partition.index].remove(executor)
-        if len(indices[partition.index]) == 1:
-            del self._shared[partition]
         if not indices[partition.index]:
             del indices[partition.index], self._live_bytes[partition.rdd][partition.index]
         if not indices:
@@ -146,6 +165,7 @@ class Kept:
         if partition.index in indices:
             return False
         self.changes += 1
+        self._touch(partition)
         indices[partition.index] = refs
         for ref in refs:
             self._in_segment.setdefault(ref.segment, {})[partition] = None
@@ -155,15 +175,15 @@ class Kept:
         """Forgets and returns the partition's blocks: without one of them the others are of no
         use. A replica takes their place."""
         self.changes += 1
+        self._touch(partition)
         indices = self._blocks.get(partition.rdd, {})
         refs = indices.pop(partition.index, ())
         self._unlist(partition, refs)
         copies = self._replicas.get(partition)
         if copies:
             probe("a replica takes the place of lost blocks")
-            indices[partition.index] = copies.pop(next(iter(copies)))
-            if not copies:
-                del self._replicas[partition]
+            node = next(iter(copies))
+            indices[partition.index] = self._take_replica(partition, node)
         elif refs and not indices:
             del self._blocks[partition.rdd]
         return refs
@@ -174,7 +194,9 @@ class Kept:
         if not self.has_blocks(partition) or node in self.block_nodes(partition):
             return False
         self.changes += 1
+        self._touch(partition)
         self._replicas.setdefault(partition, {})[node] = refs
+        self._replicas_on.setdefault(node, {})[partition] = None
         for ref in refs:
             self._in_segment.setdefault(ref.segment, {})[partition] = None
         return True
@@ -182,11 +204,19 @@ class Kept:
     def drop_replica(self, partition: Partition, node: NodeId) -> tuple[BlockRef, ...]:
         """Forgets and returns the blocks of a copy; never those of the last one."""
         self.changes += 1
-        copies = self._replicas[partition]
+        self._touch(partition)
+        refs = self._take_replica(partition, node)
+        self._unlist(partition, refs)
+        return refs
+
+    def _take_replica(self, partition: Partition, node: NodeId) -> tuple[BlockRef, ...]:
+        copies, there = self._replicas[partition], self._replicas_on[node]
         refs = copies.pop(node)
         if not copies:
             del self._replicas[partition]
-        self._unlist(partition, refs)
+        del there[partition]
+        if not there:
+            del self._replicas_on[node]
         return refs
 
     def replicas_in(self, segment: str) -> list[tuple[Partition, NodeId]]:
@@ -216,6 +246,7 @@ class Kept:
         self.changes += 1
         self._in_segment[target.name] = moved
         for rdd, index in moved:
+            self._touch(Partition(rdd, index))
             self._blocks[rdd][index] = tuple(
                 ref._replace(node=target.place, segment=target.name, medium=target.medium)
                 if ref.segment == segment
@@ -231,9 +262,7 @@ class Kept:
         """Forgets the copies with a block on a lost node; returns their partitions, with all blocks
         of these copies."""
         dropped = [
-            (partition, self.drop_replica(partition, place))
-            for partition, place in self.replicas()
-            if place == node
+            (partition, self.drop_replica(partition, node)) for partition in self.replicas_on(node)
         ]
         lost = [
             Partition(rdd, index)
@@ -245,15 +274,15 @@ class Kept:
 
     def forget_rdd(self, rdd: RddId) -> list[BlockRef]:
         self.changes += 1
+        self.touch(rdd)
         self._live_bytes.pop(rdd, None)
         for index, holders in self._live.pop(rdd, {}).items():
-            self._shared.pop(Partition(rdd, index), None)
             for executor in holders:
                 self._unhold(Partition(rdd, index), executor)
         copies = [
             ref
-            for partition, node in self.replicas()
-            if partition.rdd == rdd
+            for partition in [Partition(rdd, index) for index in self._blocks.get(rdd, ())]
+            for node in list(self._replicas.get(partition, ()))
             for ref in self.drop_replica(partition, node)
         ]
         blocks = self._blocks.pop(rdd, {})

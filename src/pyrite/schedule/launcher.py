@@ -162,8 +162,7 @@ class Launcher:
         """Orders the executors that take a collection's tasks from others (Stark, algorithm 1)."""
         if not run.groups or len(executors) < 2:
             return executors
-        counts = self.collections.counts()
-        return sorted(executors, key=lambda each: counts.get(each.id, 0))
+        return sorted(executors, key=lambda each: self.collections.count(each.id))
 
     def _wait_or_give_up(self, run: StageRun, tasks: TaskSet) -> None:
         queue = tasks.queue

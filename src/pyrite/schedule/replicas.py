@@ -6,7 +6,7 @@ were computed there again; blocks are copied by block servers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from math import inf
 
 from pyrite.blocks.ledger import Move
@@ -51,8 +51,10 @@ class Replicas:
         self._used_s: dict[Copy, float] = {}
         # The live rows that executors were told to be replicas.
         self._rated: dict[tuple[Partition, ExecutorId], None] = {}
+        # The copies of each partition that has several.
+        self._places: dict[Partition, tuple[Place, ...]] = {}
+        self._touched = self.kept.watch()
         self._is_timed = False
-        self._seen = 0
 
     # Tasks
 
@@ -127,9 +129,9 @@ class Replicas:
     def make_room(self, node: NodeId, size: int) -> None:
         """Drops replicas in a pool until so many bytes are free: they go before anything else."""
         pool = self.ledger.pools.get(node)
-        here = [each for each in self.kept.replicas() if each[1] == node]
-        here.sort(key=lambda copy: self._used_s.get(copy, 0.0))
-        for partition, _ in here:
+        here = self.kept.replicas_on(node)
+        here.sort(key=lambda partition: self._used_s.get((partition, node), 0.0))
+        for partition in here:
             if pool is None or pool.unused_bytes >= size:
                 return
             probe("a replica gives way")
@@ -139,47 +141,55 @@ class Replicas:
 
     def settle(self) -> None:
         """Notes copies that came and went since the last turn."""
-        if self.kept.changes == self._seen:
+        if not self._touched:
             return
-        self._seen = self.kept.changes
-        if not self.collections and not self._used_s and not self._rated:
-            return
-        now = dict.fromkeys(self._copies())
-        for copy in [each for each in self._used_s if each not in now]:
-            del self._used_s[copy]
-        for copy in now:
-            if copy not in self._used_s:
-                self._used_s[copy] = self.turn.now_s
-                self._record(*copy)
-        self._rate(now)
-        self._set_timer()
+        self.collections.settle()
+        if self.collections or self._places:
+            for partition in self._touched:
+                self._note(partition)
+            self._set_timer()
+        self._touched.clear()
 
-    def _copies(self) -> Iterator[Copy]:
-        """Returns all copies of the members' partitions that have several."""
-        for partition in self.kept.shared():
-            if self.collections.of_rdd(partition.rdd) is not None:
-                for executor in self.kept.executors(partition):
-                    yield partition, executor
-        for partition in dict.fromkeys(each for each, _ in self.kept.replicas()):
-            for node in self.kept.block_nodes(partition):
-                yield partition, node
+    def _note(self, partition: Partition) -> None:
+        before, now = self._places.get(partition, ()), self._several(partition)
+        for place in before:
+            if place not in now:
+                del self._used_s[partition, place]
+        if now:
+            self._places[partition] = now
+        elif before:
+            del self._places[partition]
+        for place in now:
+            if place not in before:
+                self._used_s[partition, place] = self.turn.now_s
+                self._record(partition, place)
+        self._rate(partition, before, now)
 
-    def _rate(self, now: dict[Copy, None]) -> None:
+    def _several(self, partition: Partition) -> tuple[Place, ...]:
+        """Returns the copies of a partition that has several: of live rows, if it is a member's,
+        and of blocks."""
+        executors: Sequence[ExecutorId] = self.kept.executors(partition)
+        if len(executors) < 2 or self.collections.of_rdd(partition.rdd) is None:
+            executors = ()
+        nodes = self.kept.block_nodes(partition) if self.kept.has_replicas(partition) else ()
+        return (*executors, *nodes)
+
+    def _rate(
+        self, partition: Partition, before: tuple[Place, ...], now: tuple[Place, ...]
+    ) -> None:
         """Tells executors which of their live rows are replicas: all but the first."""
-        live = {
-            (each, place)
-            for each, place in now
-            if not isinstance(place, str) and place != self.kept.executors(each)[0]
-        }
-        for key in [each for each in self._rated if each not in live]:
-            del self._rated[key]
-            partition, executor = key
-            if executor in self.kept.executors(partition):
-                self.turn.add(RateRows(executor, partition, False))
-        for partition, executor in sorted(live):
-            if (partition, executor) not in self._rated:
-                self._rated[partition, executor] = None
-                self.turn.add(RateRows(executor, partition, True))
+        holders = self.kept.executors(partition)
+        for place in dict.fromkeys((*before, *now)):
+            if isinstance(place, str):
+                continue
+            is_replica = place in now and place != holders[0]
+            if is_replica and (partition, place) not in self._rated:
+                self._rated[partition, place] = None
+                self.turn.add(RateRows(place, partition, True))
+            elif not is_replica and (partition, place) in self._rated:
+                del self._rated[partition, place]
+                if place in holders:
+                    self.turn.add(RateRows(place, partition, False))
 
     def _record(self, partition: Partition, place: Place) -> None:
         """Tells the story of a new copy, if it is not the first one."""
@@ -191,8 +201,7 @@ class Replicas:
             holders = self.kept.executors(partition)
             copies, is_first, near = len(holders), holders[0] == place, [place]
         if not is_first:
-            counts = self.collections.counts()
-            contention = max((counts.get(each, 0) for each in near), default=0)
+            contention = max(map(self.collections.count, near), default=0)
             self.turn.add(ReplicaMade(partition, place, copies, contention))
 
     def _set_timer(self) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from pyrite.memory import bytes_text
@@ -152,16 +153,48 @@ def _cancelled(fields: Mapping[str, Any]) -> Sentence:
     return f"{what}: cancelled, {fields['reason']}", {"job": fields["job"]}
 
 
+def _started(fields: Mapping[str, Any]) -> Sentence:
+    verb = "starts" if len(fields["partitions"]) == 1 else "start"
+    sentence = (
+        f"in {fields['collection']}, {partitions_text(fields['partitions'])}, which nobody holds, "
+        f"{verb} at executor {fields['executor']}, beside "
+        f"{counted(fields['contention'], 'collection partition')}"
+    )
+    return sentence, {"executor": fields["executor"]}
+
+
 def _resized(fields: Mapping[str, Any]) -> Sentence:
     before, after = (
-        " and ".join(f"{first} to {end - 1}" for first, end in fields[name])
-        for name in ("before", "after")
+        [f"{first} to {end - 1}" for first, end in fields[name]] for name in ("before", "after")
     )
+    # Stories of before do not say whose the groups are.
+    owners = [f" ({executors_text(each)})" for each in fields.get("executors", ())]
+    groups = map("".join, zip_longest(after, owners, fillvalue=""))
     sentence = (
-        f"in {fields['collection']}, partitions {before} of {bytes_text(fields['bytes'])} are "
-        f"grouped as {after}"
+        f"in {fields['collection']}, partitions {' and '.join(before)} of "
+        f"{bytes_text(fields['bytes'])} are grouped as {' and '.join(groups)}"
     )
     return sentence, {}
+
+
+def partitions_text(partitions: Sequence[int]) -> str:
+    """
+    >>> partitions_text([3]), partitions_text([0, 1, 2]), partitions_text([0, 2])
+    ('partition 3', 'partitions 0 to 2', 'partitions 0, 2')
+    """
+    first, last = partitions[0], partitions[-1]
+    if len(partitions) == 1:
+        return f"partition {first}"
+    if len(partitions) == last - first + 1:
+        return f"partitions {first} to {last}"
+    return f"partitions {', '.join(map(str, partitions))}"
+
+
+def executors_text(executors: Sequence[int]) -> str:
+    if not executors:
+        return "held by none"
+    plural = "" if len(executors) == 1 else "s"
+    return f"executor{plural} {', '.join(map(str, executors))}"
 
 
 def _replica_made(fields: Mapping[str, Any]) -> Sentence:
@@ -201,6 +234,7 @@ DECISIONS: dict[str, Callable[[Mapping[str, Any]], Sentence]] = {
     "StartExecutor": _replaced,
     "BlockLost": _block_lost,
     "CancelRequested": _cancelled,
+    "PartitionsStarted": _started,
     "GroupsResized": _resized,
     "ReplicaMade": _replica_made,
     "ReplicaDropped": _replica_dropped,

@@ -169,6 +169,8 @@ class StageState:
     barrier: bool = False
     replayable: bool = True
     rdds: Sequence[Fields] = ()
+    # The collection whose partitions it computes.
+    namespace: int | None = None
     # How many partitions are wanted: of a job's last stage those that the job asked for.
     total: int = 0
     active: int = 0

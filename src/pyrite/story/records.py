@@ -30,6 +30,8 @@ class StageMade(NamedTuple):
     barrier: bool = False
     replayable: bool = True
     rdds: Sequence[Fields] = ()
+    # The collection whose partitions it computes.
+    namespace: int | None = None
 
 
 class JobBegan(NamedTuple):

@@ -37,6 +37,7 @@ def stage_made(at_s: float, stage: StageSpec, program: Program | None) -> StageM
             {**rdd_told(step), "operators": [] if program is None else operators(program, place)}
             for place, step in enumerate(stage.shape.steps)
         ],
+        stage.namespace,
     )
 
 

@@ -16,14 +16,15 @@ from pyrite.forecast.workload import (
     KeptModel,
     StageModel,
     Workload,
+    scaled,
     two_stages,
     uneven,
 )
-from pyrite.ids import RddId
+from pyrite.ids import NamespaceId, RddId
 from pyrite.plan.program import NarrowInput, PlanStep, ShuffleInput
 from pyrite.rdd.dependency import SAME, Groups, UnionSlice
 from pyrite.rent.stageloads import loads_of
-from pyrite.schedule.events import RddPersisted
+from pyrite.schedule.events import NamespaceDropped, NamespaceMade, RddPersisted, RddReported
 from pyrite.story.format import HEADLINE, BadStory
 from pyrite.story.records import JobEnded, TaskEnded, TaskStarted, kind_of
 from pyrite.story.stages import rdd_told, step_of
@@ -92,6 +93,54 @@ def test_what_making_kept_rows_took_is_told_apart_from_using_them(
     assert told.workload.stages[0].cpu_s == pytest.approx([0.0] * 4, abs=0.01)
     assert told.workload.stages[1].cpu_s == pytest.approx([0.5] * 4, abs=0.01)
     assert simulate(told.workload, [KIND], MODEL).seconds == pytest.approx(seconds, rel=0.01)
+
+
+def collection_workload() -> Workload:
+    """Two datasets of a namespace with groups are loaded, then read together."""
+    space = NamespaceId(0)
+    loads = [PlanStep(RddId(id), (), 8) for id in range(2)]
+    both = PlanStep(None, (NarrowInput(0, SAME), NarrowInput(1, SAME)), 8)
+    steps = [(loads[0],), (loads[1],), (*loads, both)]
+    stages = {
+        id: StageModel(id, [0.25 * (id == 2)] * 8, steps=each, namespace=0)
+        for id, each in enumerate(steps)
+    }
+    made = NamespaceMade(space, "hours", 8, 4, True)
+    jobs = (
+        JobModel(0, 0, before=(made, RddPersisted(RddId(0), space))),
+        JobModel(1, 1, after=(0,), before=(RddPersisted(RddId(1), space),)),
+        JobModel(2, 2, after=(1,), before=(RddReported(RddId(1)),)),
+        JobModel(3, 2, after=(2,), before=(NamespaceDropped(space),)),
+    )
+    sizes = dict.fromkeys(range(8), 4e6)
+    kept = {id: KeptModel(id, dict.fromkeys(range(8), 1.0), sizes) for id in range(2)}
+    return Workload(stages, jobs, kept)
+
+
+def test_namespaces_their_groups_and_their_members_are_told(tmp_path: Path) -> None:
+    original = collection_workload()
+    path, seconds = told_by(original, tmp_path, KIND, KIND)
+    told = read_story(path, MODEL).workload
+    assert [stage.namespace for stage in told.stages.values()] == [0, 0, 0]
+    assert [job.before for job in told.jobs] == [job.before for job in original.jobs]
+    again = simulate(told, [KIND] * 2, MODEL)
+    # Of 8 partitions in groups: 4 tasks for each dataset, and less when groups have merged.
+    assert again.tally.launched == simulate(original, [KIND] * 2, MODEL).tally.launched < 4 * 8
+    assert again.seconds == pytest.approx(seconds, rel=0.01)
+    twice = scaled(told, 2)
+    assert twice.jobs[0].before[0] == NamespaceMade(NamespaceId(0), "hours", 16, 8, True)
+    assert simulate(twice, [KIND] * 4, MODEL).errors == ()
+
+
+def test_what_came_before_a_job_that_failed_holds_for_the_next(tmp_path: Path) -> None:
+    path, _ = told_by(collection_workload(), tmp_path)
+    told = records_of(path)
+    first = next(each for each in told if isinstance(each, JobEnded))
+    write_story(path, [each._replace(error="TaskFailed") if each is first else each
+                       for each in told])  # fmt: skip
+    jobs = read_story(path, MODEL).workload.jobs
+    assert [len(job.before) for job in jobs] == [3, 1, 1]
+    assert isinstance(jobs[0].before[0], NamespaceMade)
 
 
 @pytest.mark.parametrize("place", ["live", "pool", "disk"])

@@ -165,7 +165,7 @@ class PlainContext:
         return PlainAccumulator(value)
 
     def _use_namespace(self, name: str, partitioner: Partitioner) -> Namespace:
-        return self.namespaces.use(name, partitioner, call_site()[1])
+        return self.namespaces.use(name, partitioner, call_site().whole)
 
     def getConf(self) -> SparkConf:
         return self._conf

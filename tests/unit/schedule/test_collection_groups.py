@@ -248,3 +248,27 @@ def test_the_journal_restores_all() -> None:
     assert before.tree.groups() == after.tree.groups() == [(0, 2), (2, 4)]
     assert (before.homes, before.ceded, before.members) == (after.homes, after.ceded, after.members)
     assert other.counts() == talk.scheduler.collections.counts()
+
+
+def test_the_story_says_where_partitions_start_and_who_gets_the_halves_of_a_group() -> None:
+    rule = CollectionRule(most_group_bytes=300, least_group_bytes=0)
+    talk = Cluster(partitions=4, groups=2, collections=rule)
+    talk.persist(1)
+    talk.submit(member(1, 4))
+    told = of_type(talk.log, do.PartitionsStarted)
+    assert [each.partitions for each in told] == [(0, 1), (2, 3)]
+    assert [each.contention for each in told] == [0, 0]
+    assert len({each.executor for each in told}) == 2
+    places = talk.finish(1, size=200)
+    one, two = places[0, 1], places[2, 3]
+    resized = of_type(talk.log, do.GroupsResized)
+    assert [each.after for each in resized] == [((0, 1), (1, 2)), ((2, 3), (3, 4))]
+    assert [each.executors for each in resized] == [((one,), ()), ((two,), ())]
+    # What nobody holds now starts at those with the fewest partitions.
+    log = len(talk.log)
+    talk.persist(2)
+    talk.submit(member(2, 4), id=1)
+    starts = of_type(talk.log[log:], do.PartitionsStarted)
+    assert {index for each in starts for index in each.partitions} == {1, 3}
+    assert not {each.executor for each in starts} & {one, two}
+    assert [each.contention for each in starts] == [0, 0]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from conversation import launched, of_type
-from test_collection_groups import NODES, Cluster, member
+from test_collection_groups import HOURS, NODES, Cluster, member
 
 from pyrite.ids import BlockRef, ExecutorId, NodeId, Partition, RddId, StageId
 from pyrite.plan.stages import StageSpec
@@ -163,3 +163,27 @@ def test_a_copy_that_fails_leaves_nothing() -> None:
             talk.tell(ev.SegmentNotMoved(move.move, "no room"))
         assert move.new_segment not in talk.scheduler.storage.ledger.segments
         assert not talk.scheduler.storage.ledger.moves
+
+
+def test_a_dropped_namespace_ends_the_watch_of_live_rows() -> None:
+    talk, first, second = hot()
+    finish_jobs(talk, second, news())
+    answer = talk.tell(ev.NamespaceDropped(HOURS))
+    assert of_type(answer, do.RateRows) == [do.RateRows(ExecutorId(second), P, False)]
+    assert not talk.scheduler.replicas.watched()
+    answer = talk.tell(ev.TimerFired(ReplicaCheck()), at_s=9999.0)
+    assert of_type(answer, do.DropRows) == []
+    assert talk.scheduler.storage.kept.executors(P) == [first, second]
+
+
+def test_contention_counts_copies_of_blocks_for_all_executors_of_their_node() -> None:
+    talk, first, second, _ = copied()
+    counts = talk.scheduler.collections.counts()
+    assert counts == {each: int(NODES[each] in (first, second)) for each in range(4)}
+    talk.tell(ev.ExecutorJoined(ExecutorId(9), second))
+    assert talk.scheduler.collections.counts()[ExecutorId(9)] == 1
+    talk.tell(ev.NodeLost(first, "gone"))
+    counts = talk.scheduler.collections.counts()
+    assert sum(counts.values()) == 2 and counts[ExecutorId(9)] == 1
+    talk.tell(ev.NamespaceDropped(HOURS))
+    assert not any(talk.scheduler.collections.counts().values())

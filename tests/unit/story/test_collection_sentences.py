@@ -10,6 +10,20 @@ SENTENCES = {
     do.GroupsResized("hours", 1, ((0, 4),), ((0, 2), (2, 4)), 2048): (
         "in hours, partitions 0 to 3 of 2 KiB are grouped as 0 to 1 and 2 to 3"
     ),
+    do.GroupsResized(
+        "hours", 1, ((0, 4),), ((0, 2), (2, 4)), 2048, ((ExecutorId(0), ExecutorId(3)), ())
+    ): (
+        "in hours, partitions 0 to 3 of 2 KiB are grouped as 0 to 1 (executors 0, 3) and 2 to 3 "
+        "(held by none)"
+    ),
+    do.PartitionsStarted("hours", (0, 1, 2), ExecutorId(4), 6): (
+        "in hours, partitions 0 to 2, which nobody holds, start at executor 4, beside "
+        "6 collection partitions"
+    ),
+    do.PartitionsStarted("hours", (5,), ExecutorId(4), 1): (
+        "in hours, partition 5, which nobody holds, starts at executor 4, beside "
+        "1 collection partition"
+    ),
     do.ReplicaMade(P, ExecutorId(2), 2, 5): (
         "partition 3 of RDD 7 has a replica at 2, one of 2 copies, beside 5 collection partitions"
     ),

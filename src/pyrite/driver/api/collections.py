@@ -64,4 +64,4 @@ class CollectionMethods:
     def _use_namespace(self, name: str, partitioner: Partitioner) -> Namespace:
         """The namespace, which the first use makes."""
         self._engine.check_usable()
-        return self._engine.namespaces.use(name, partitioner, call_site()[1])
+        return self._engine.namespaces.use(name, partitioner, call_site().whole)
