@@ -153,6 +153,8 @@ class Calls:
         raise NotTraced("len of a value of unknown length")
 
     def float(self, value: Value) -> Value:
+        if is_text(value):
+            return self.arithmetic.texts.to_float(value)
         return self.arithmetic.to_float(value)
 
     def int(self, value: Value) -> Value:

@@ -34,6 +34,27 @@ def test_a_comprehension_that_nobody_reads_still_raises() -> None:
     assert find_difference(case) == ""
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["x, y = row", "return math.sqrt(y) if x else 0.0"],
+        ["x, y = row", "return math.fabs(y) if x else 0.0"],
+        ["x, y = row", "return math.exp('1') if x else 0.0"],
+    ],
+)
+def test_functions_of_math_take_no_text(lines: list[str]) -> None:
+    case = Case(
+        [(0, "4"), (0, "9"), (1, "16")], [("map", compiled(lines, 1))], "sum", True, "EAGER"
+    )
+    assert find_difference(case) == ""
+
+
+@pytest.mark.parametrize("lines", [["return row in (row, 1.0)"], ["return row in [2, row]"]])
+def test_what_is_no_number_is_in_a_tuple_that_holds_it(lines: list[str]) -> None:
+    rows = [1.5, 2.5, float("nan"), 1.0]
+    assert find_difference(Case(rows, [("map", compiled(lines, 1))], "sum", True, "EAGER")) == ""
+
+
 @pytest.mark.parametrize("number", range(40))
 def test_kept_cases_agree(number: int) -> None:
     assert find_difference(make_case(Random(f"2/{7170 + number}"))) == ""
