@@ -1,9 +1,10 @@
 """The machine and the interpreter agree: on results, errors, and how far rows were read."""
 
 from random import Random
+from typing import Any
 
 import pytest
-from differential import Case, find_difference, make_case, search
+from differential import Case, find_difference, make_case, outcome, search
 from typed_functions import compiled
 
 # `python -m differential 1000000` in this folder searches longer.
@@ -32,6 +33,58 @@ def test_a_comprehension_that_nobody_reads_still_raises() -> None:
     function = compiled(["x, xs = row", "made = [1 // y for y in xs]", "return x"], 1)
     case = Case([(1, [2]), (1, [3]), (1, [0])], [("map", function)], "sum", True, "EAGER")
     assert find_difference(case) == ""
+
+
+def made_by_words(row: Any) -> Any:
+    return row[0], [int(word) for word in row[1].split()]
+
+
+def summed(row: Any) -> Any:
+    return sum(row[1])
+
+
+ABC = [(1, "1 2"), (2, "3"), (3, "1 2"), (0, "x"), (1, "4")]
+
+
+@pytest.mark.parametrize(
+    ("steps", "rows", "sink"),
+    [
+        ([("filter", lambda row: row[0] > 0), ("map", summed)], ABC, "sum"),
+        (
+            [("flatMap", lambda row: [(w, row[1]) for w in range(row[0])]), ("map", summed)],
+            ABC,
+            "sum",
+        ),
+        ([], [*ABC[:3], (4, "x")], "lists"),
+    ],
+    ids=["filter", "flatMap", "combiner"],
+)
+def test_a_list_made_in_one_step_and_read_in_another_still_raises(
+    steps: list[Any], rows: list[Any], sink: str
+) -> None:
+    made = [("map", made_by_words), *steps]
+    assert find_difference(Case(rows, made, sink, True, "EAGER")) == ""
+    assert outcome(Case(rows, made, sink, True, "EAGER"), "EAGER").text.startswith("ValueError")
+
+
+def test_a_flat_map_over_no_items_does_not_hide_a_list_that_raises() -> None:
+    steps: list[Any] = [
+        ("map", lambda row: ([1 // y for y in row[0]], row[1])),
+        ("flatMap", lambda row: [(row[0], each) for each in row[1]]),
+        ("map", lambda row: sum(row[0])),
+    ]
+    rows = [([1, 2], [1]), ([3], [2, 3]), ([0], [])]
+    assert find_difference(Case(rows, steps, "sum", True, "EAGER")) == ""
+
+
+def test_a_list_is_read_in_a_loop_over_itself() -> None:
+    steps: list[Any] = [
+        ("map", lambda xs: [y + 1 for y in xs]),
+        ("map", lambda ys: (ys, ys)),
+        ("flatMapValues", lambda ys: ys),
+        ("map", lambda row: sum(row[0]) * row[1]),
+    ]
+    assert find_difference(Case([[1, 2, 3], [4, 5]], steps, "sum", True, "EAGER")) == ""
 
 
 @pytest.mark.parametrize(
