@@ -170,6 +170,7 @@ class Loops:
         total, lost = code.new(2), 0
         lost = total + 1
         is_any = None
+        is_zero = isinstance(start, Known) and start.value == 0
         if kind_of(start) == "i" and is_float:
             # Without a float the sum stays an int.
             is_any = code.new()
@@ -178,9 +179,16 @@ class Loops:
         code.move(lost, Known(0.0))
 
         def add(value: Value) -> None:
-            register = code.register(value)
+            register, later, end = code.register(value), Label(), Label()
             if kind == "f" and COMPENSATES:
+                if is_any is not None and not is_zero:
+                    # An int and the first float are added as they are.
+                    code.emit("JUMP_IF", is_any, later)
+                    code.emit("ADD_FLOAT", total, total, register)
+                    code.emit("JUMP", 0, end)
+                    code.lines.append(later)
                 code.emit("ADD_COMPENSATED", total, register, lost)
+                code.lines.append(end)
             elif is_float:
                 added = code.register(self.arithmetic.to_float(value))
                 code.emit("ADD_FLOAT", total, total, added)
