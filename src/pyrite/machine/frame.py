@@ -286,8 +286,8 @@ class Frame:
             is_open = self._gathering.is_open or self._meetings
             if is_open or self._yielded or self._yielding is not None:
                 raise NotTraced("a generator with several loops")
-        elif not _is_empty_list(stack[-2]):
-            raise NotTraced("a loop over a list of the row")
+        elif len(stack) < 2 or not _is_empty_list(stack[-2]):
+            raise NotTraced("a loop that is no comprehension, over values of a row")
         gathered = GatheredItems(len(self._meetings), place, Label())
         lines, self.code.lines = self.code.lines, []
         item = self.tracer.loops.item_registers(over)
@@ -301,7 +301,7 @@ class Frame:
             if before is not UNSET and way.variables.get(name) is not before:
                 raise NotTraced("a loop that changes a variable")
         if way.returned is not None or gathered.value is None:
-            raise NotTraced("a loop over a list of the row")
+            raise NotTraced("a loop that is no comprehension, over values of a row")
         return self.tracer.loops.made(
             LoopItems(over, item, round_lines, gathered.value, gathered.skip, self.is_generator)
         )
