@@ -27,6 +27,7 @@ from pyrite.machine.values import (
     Opaque,
     Sequenced,
     Value,
+    is_lazy,
     storable,
 )
 
@@ -126,6 +127,8 @@ class Frame:
             case "store_cell":
                 if argument not in self.shared:
                     raise NotTraced(f"an assignment to {argument} of an outer function")
+                if any(map(is_lazy, stack[:-1])):
+                    raise NotTraced(f"{argument} changes before an iterator is read")
                 variables[argument] = storable(stack.pop())
             case "constant":
                 stack.append(self._constant(argument))
@@ -270,7 +273,7 @@ class Frame:
         if iterator.position == len(iterator.items):
             stack.pop()
             return self._behind(target)
-        stack[-1] = Iterator(iterator.items, iterator.position + 1)
+        stack[-1] = Iterator(iterator.items, iterator.position + 1, iterator.is_lazy)
         stack.append(iterator.items[iterator.position])
         return place + 1
 
@@ -417,7 +420,7 @@ def _iterator(value: Value) -> Iterator:
         return Iterator(value)
     if isinstance(value, Iterator):
         return value
-    return Iterator(items_of(value))
+    return Iterator(items_of(value), is_lazy=is_lazy(value))
 
 
 def _is_empty_list(value: Value) -> bool:

@@ -111,6 +111,30 @@ def test_what_is_no_number_is_in_a_tuple_that_holds_it(lines: list[str]) -> None
 @pytest.mark.parametrize(
     "lines",
     [
+        ["y = 1", "return sum(map(lambda x: x + y, (row, 2)), (y := 5)) + y"],
+        ["y = 1", "return sum((x + y for x in (row, 2)), (y := 5)) + y"],
+        ["y = 1", "for x in (v + y for v in (row, 2, 3)): y = x", "return y"],
+        ["y = 1", "return (lambda x, z: x + y + z)(row, (y := 5)) + y"],
+        ["y = 1", "return sum([x + y for x in (row, 2)], (y := 5)) + y"],
+    ],
+)
+def test_an_iterator_finds_variables_as_they_are_when_it_is_read(lines: list[str]) -> None:
+    case = Case([1, 2, 3], [("map", compiled(lines, 1))], "sum", True, "EAGER")
+    assert find_difference(case) == ""
+
+
+@pytest.mark.parametrize(
+    "types", ["(int, (float, str))", "(str, ((bool, float), int))", "(str, (bytes,))", "[float]"]
+)
+def test_tuples_of_types_within_tuples(types: str) -> None:
+    lines = ["if row > 9:", "    return 0", f"return 2 if isinstance(row, {types}) else 3"]
+    case = Case([10.5, 11.5, 2.5], [("map", compiled(lines, 1))], "sum", True, "EAGER")
+    assert find_difference(case) == ""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
         ["return sum([y * 1.0 for y in row], 9007199254740992) - 9007199254740992"],
         ["return sum((y for y in row if y > 0.5), len(row) + 9007199254740989) - 2**53"],
         ["return sum(row, 9007199254740992) - 9007199254740992"],
