@@ -97,6 +97,13 @@ WORDS += [
     "0.1",
     "1234567890123456789",
     "12345.678901234567890",
+    "1_0",
+    "nan",
+    "inf",
+    "1e400",
+    "0x1",
+    "Ⅷ",
+    "²",
 ]
 BETWEEN = [" ", ",", "  ", "\t", "\xa0", "\u2003", "\n", "\x1f", " , ", "é"]
 # How a row is taken apart, the kinds of its variables, and how a row is made.
