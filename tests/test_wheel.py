@@ -1,5 +1,6 @@
 """What a wheel of Pyrite holds: all that an installation needs, and nothing that it does not."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -17,12 +18,23 @@ MACHINE = "pyrite/machine/_rows.abi3.so"
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
+    return built(tmp_path_factory.mktemp("wheel"))[0]
+
+
+def built(folder: Path, **environment: str) -> tuple[Path, str]:
+    """A wheel, and what was said while it was made."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     [made] = folder.glob("*.whl")
-    return made
+    return made, done.stderr
 
 
 def names(wheel: Path) -> set[str]:
@@ -55,6 +67,16 @@ def test_the_page_needs_no_file_that_is_not_there(wheel: Path) -> None:
 def test_it_holds_the_row_machine_for_all_versions_of_python(wheel: Path) -> None:
     assert MACHINE in names(wheel)
     assert "-cp311-abi3-linux_" in wheel.name
+
+
+@pytest.mark.parametrize("compiler", ["false", "no-such-compiler -v"])
+def test_a_compiler_that_fails_gives_a_wheel_without_the_row_machine(
+    compiler: str, tmp_path: Path
+) -> None:
+    wheel, said = built(tmp_path, CC=compiler)
+    assert MACHINE not in names(wheel)
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert "without the row machine" in said
 
 
 def test_an_installation_runs_from_it(wheel: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from machine_mode import machine_settings
 from raycluster import shared_ray
 
 from pyrite import SparkConf, SparkContext
@@ -36,7 +37,8 @@ RETRYING = {"ray with retries": ADAPTERS["ray"] | {"spark.task.maxFailures": "4"
 
 def make_context(adapter: str, settings: dict[str, str]) -> SparkContext:
     chosen = (ADAPTERS | RETRYING)[adapter]
-    conf = SparkConf(False).setAppName("contract").setAll((chosen | settings).items())
+    chosen = machine_settings() | chosen | settings
+    conf = SparkConf(False).setAppName("contract").setAll(chosen.items())
     if conf.get("spark.master") == "ray":
         conf.setMaster(f"ray[{shared_ray().address}]")
     return SparkContext(conf=conf)

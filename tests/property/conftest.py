@@ -8,6 +8,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent))
 
+from machine_mode import machine_settings
 from trials import Start
 
 from pyrite import SparkConf, SparkContext
@@ -33,7 +34,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
         if active is not None:
             active.stop()
         conf = SparkConf(False).setMaster("local[2]").setAppName("lineages")
-        for name, value in {**COMMON, **changed}.items():
+        for name, value in {**machine_settings(), **COMMON, **changed}.items():
             conf.set(name, value)
         context = SparkContext(conf=conf)
         context.setCheckpointDir(str(tmp_path_factory.mktemp("checkpoints")))

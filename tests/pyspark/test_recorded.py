@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from machine_mode import machine_settings
 from tests.pyspark.api import api
 from tests.pyspark.differences import DIFFERENCES
 from tests.pyspark.encoding import encode, shortened
@@ -20,7 +21,8 @@ RECORDED_RESULTS = read_recorded()
 
 
 def make_context(conf: Mapping[str, str]) -> Any:
-    return api.SparkContext(MASTER, APP_NAME, conf=api.SparkConf().setAll(list(conf.items())))
+    chosen = machine_settings() | dict(conf)
+    return api.SparkContext(MASTER, APP_NAME, conf=api.SparkConf().setAll(list(chosen.items())))
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from cases import Case
 from judge import Judge
 from lineage import Ask, build, check, evaluate
+from machine_mode import machine_settings
 from plain_rows import Plain
 from random_worlds import world_json
 
@@ -67,7 +68,7 @@ class Trial:
         conf = (
             SparkConf(False).setMaster("sim").set("pyrite.sim.world", world_json(self.case.world))
         )
-        for name, value in self.case.settings:
+        for name, value in [*machine_settings().items(), *self.case.settings]:
             conf.set(name, value)
         folder = Path(tempfile.mkdtemp(prefix="pyrite-case-"))
         if conf.contains("pyrite.recovery.bound"):

@@ -14,8 +14,6 @@
 #include "narrow.h"
 #include "ranges.h"
 
-#define ROWS_PER_LOOK 4096
-
 static int set_register(Program *program, Py_ssize_t place, PyObject *value) {
     if (place < 0 || place >= program->register_count) {
         PyErr_SetString(PyExc_IndexError, "no such register");
@@ -167,6 +165,7 @@ static PyObject *program_rows(PyObject *self, PyObject *args) {
     }
     int64_t emitted = 0;
     int ended = DONE;
+    program->borrows = 1;
     while (ended == DONE && taken < most) {
         row = PyIter_Next(iterator);
         if (!row) {
@@ -181,7 +180,7 @@ static PyObject *program_rows(PyObject *self, PyObject *args) {
         if (ended == DONE) {
             Py_DECREF(row);
             row = NULL;
-            if (taken % ROWS_PER_LOOK == 0 && PyErr_CheckSignals()) ended = -1;
+            if (!row_done(program, emitted)) ended = -1;
         }
     }
     if (ended < 0) {
@@ -205,7 +204,7 @@ static PyObject *program_count(PyObject *self, PyObject *args) {
         int ended = is_unwanted(program) ? GIVEN_BACK : run_row(program, &emitted);
         if (ended < 0) return NULL;
         if (ended != DONE) return Py_BuildValue("iLn", ended, (long long)emitted, done);
-        if (done % ROWS_PER_LOOK == 0 && PyErr_CheckSignals()) return NULL;
+        if (!row_done(program, emitted)) return NULL;
     }
     return Py_BuildValue("iLn", DONE, (long long)emitted, done);
 }
@@ -235,7 +234,7 @@ static PyObject *program_lines(PyObject *self, PyObject *args) {
         emitted = 0;
         program->registers[0].t = &line;
         ended = is_unwanted(program) ? GIVEN_BACK : run_row(program, &emitted);
-        if (ended == DONE && taken % ROWS_PER_LOOK == 0 && PyErr_CheckSignals()) ended = -1;
+        if (ended == DONE && !row_done(program, emitted + line.size / BYTES_OF_WORK)) ended = -1;
     }
     PyBuffer_Release(&view);
     if (ended < 0) return NULL;
@@ -269,7 +268,7 @@ static PyObject *run_packed(Program *program, const PackedRows *rows, Py_ssize_t
         emitted = 0;
         if (!load_packed(program, rows, at, texts)) return NULL;
         ended = is_unwanted(program) ? GIVEN_BACK : run_row(program, &emitted);
-        if (ended == DONE && at % ROWS_PER_LOOK == 0 && PyErr_CheckSignals()) return NULL;
+        if (ended == DONE && !row_done(program, emitted)) return NULL;
         if (ended < 0) return NULL;
         if (ended != DONE) break;
     }
@@ -336,8 +335,10 @@ static PyObject *program_groups(PyObject *self, PyObject *args) {
         Vector vectors[MOST_SIDES];
         emitted = 0;
         load_groups(program, all, at, &key, vectors);
+        int64_t values = 0;
+        for (int side = 0; side < all->count; side++) values += vectors[side].count;
         ended = is_unwanted(program) ? GIVEN_BACK : run_row(program, &emitted);
-        if (ended == DONE && at % ROWS_PER_LOOK == 0 && PyErr_CheckSignals()) ended = -1;
+        if (ended == DONE && !row_done(program, emitted + values)) ended = -1;
         if (ended != DONE) break;
     }
     if (ended < 0) return NULL;

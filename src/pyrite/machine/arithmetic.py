@@ -140,11 +140,20 @@ class Arithmetic:
         """The bool of `wanted in container`."""
         if kind_of(wanted) is None or not isinstance(container, Items) or not container.items:
             return self.texts.contains(container, wanted)
+        if kind_of(wanted) == "f":
+            # A tuple holds what is the same object, though NaN is not equal to itself.
+            self._require_number(wanted)
         found = self.compare("==", wanted, container.items[0])
         for each in container.items[1:]:
             one = self.compare("==", wanted, each)
             found = self.binary("|", found, one)
         return found
+
+    def _require_number(self, value: Value) -> None:
+        if not isinstance(value, Known):
+            self.code.require(self.code.compute("EQ_FLOAT", "b", value, value))
+        elif value.value != value.value:
+            raise NotTraced("a search for a constant that is not a number")
 
     def truth(self, value: Value) -> Value:
         """What decides a branch on the value: a constant, or a number that is zero or not."""
@@ -193,10 +202,8 @@ class Arithmetic:
         return self.code.compute(f"{stem}_INT", "i", value)
 
     def to_float(self, value: Value) -> Value:
-        """float(value) of a number; of an int, rounded as Python rounds it."""
+        """A number as a float; an int is rounded as Python rounds it."""
         kind = kind_of(value)
-        if is_text(value):
-            return self.texts.to_float(value)
         if kind is None:
             raise NotTraced("a float of a value that is not a number")
         if kind == "f":

@@ -153,6 +153,8 @@ class Calls:
         raise NotTraced("len of a value of unknown length")
 
     def float(self, value: Value) -> Value:
+        if is_text(value):
+            return self.arithmetic.texts.to_float(value)
         return self.arithmetic.to_float(value)
 
     def int(self, value: Value) -> Value:
@@ -246,7 +248,7 @@ class Calls:
             raise NotTraced("a range that raises") from error
 
     def isinstance(self, value: Value, types: Value) -> Value:
-        asked = [each.value for each in _alternatives(types) if isinstance(each, Known)]
+        asked = _alternatives(types)
         kind = kind_of(value)
         if kind is not None:
             own: type = {"i": int, "f": float, "b": bool}[kind]
@@ -261,8 +263,11 @@ class Calls:
         return Known(issubclass(own, tuple(asked)))
 
 
-def _alternatives(types: Value) -> tuple[Value, ...]:
-    return types.items if isinstance(types, Items) else (types,)
+def _alternatives(types: Value) -> list[Any]:
+    """The types that are named by one, or by tuples of them within tuples."""
+    if isinstance(types, Items) and not types.is_list:
+        return [each for inner in types.items for each in _alternatives(inner)]
+    return [types.value if isinstance(types, Known) else None]
 
 
 def _named(function: Any) -> str:

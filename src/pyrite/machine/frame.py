@@ -27,6 +27,7 @@ from pyrite.machine.values import (
     Opaque,
     Sequenced,
     Value,
+    is_lazy,
     storable,
 )
 
@@ -126,6 +127,8 @@ class Frame:
             case "store_cell":
                 if argument not in self.shared:
                     raise NotTraced(f"an assignment to {argument} of an outer function")
+                if any(map(is_lazy, stack[:-1])):
+                    raise NotTraced(f"{argument} changes before an iterator is read")
                 variables[argument] = storable(stack.pop())
             case "constant":
                 stack.append(self._constant(argument))
@@ -270,7 +273,7 @@ class Frame:
         if iterator.position == len(iterator.items):
             stack.pop()
             return self._behind(target)
-        stack[-1] = Iterator(iterator.items, iterator.position + 1)
+        stack[-1] = Iterator(iterator.items, iterator.position + 1, iterator.is_lazy)
         stack.append(iterator.items[iterator.position])
         return place + 1
 
@@ -286,8 +289,8 @@ class Frame:
             is_open = self._gathering.is_open or self._meetings
             if is_open or self._yielded or self._yielding is not None:
                 raise NotTraced("a generator with several loops")
-        elif not _is_empty_list(stack[-2]):
-            raise NotTraced("a loop over a list of the row")
+        elif len(stack) < 2 or not _is_empty_list(stack[-2]):
+            raise NotTraced("a loop that is no comprehension, over values of a row")
         gathered = GatheredItems(len(self._meetings), place, Label())
         lines, self.code.lines = self.code.lines, []
         item = self.tracer.loops.item_registers(over)
@@ -301,7 +304,7 @@ class Frame:
             if before is not UNSET and way.variables.get(name) is not before:
                 raise NotTraced("a loop that changes a variable")
         if way.returned is not None or gathered.value is None:
-            raise NotTraced("a loop over a list of the row")
+            raise NotTraced("a loop that is no comprehension, over values of a row")
         return self.tracer.loops.made(
             LoopItems(over, item, round_lines, gathered.value, gathered.skip, self.is_generator)
         )
@@ -417,7 +420,7 @@ def _iterator(value: Value) -> Iterator:
         return Iterator(value)
     if isinstance(value, Iterator):
         return value
-    return Iterator(items_of(value))
+    return Iterator(items_of(value), is_lazy=is_lazy(value))
 
 
 def _is_empty_list(value: Value) -> bool:

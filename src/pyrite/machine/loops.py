@@ -49,6 +49,9 @@ class Loops:
         # The loops over texts that are being emitted, by the register of their item: where their
         # rounds begin, and the registers of their texts and of their index.
         self._open: dict[int, tuple[list[Line | Label], int, int, int]] = {}
+        # The registers that the rounds of loops which are being emitted write: those of a loop that
+        # is emitted twice are the same.
+        self._busy: set[int] = set()
 
     def made(self, loop: LoopItems) -> LoopItems:
         """Notes a loop: Python runs it whether or not its items are used, and so it must be
@@ -56,9 +59,11 @@ class Loops:
         self._made.append((loop, self.code.lines))
         return loop
 
-    @property
-    def are_emitted(self) -> bool:
-        return not self._made
+    def require_emitted(self, but: LoopItems | None = None) -> None:
+        """Refuses what follows if it may not run, or not for each row, while there is a loop that
+        Python has run by now."""
+        if any(loop is not but or lines is not self.code.lines for loop, lines in self._made):
+            raise NotTraced("a list that is made and not used, or not for each row")
 
     def over(self, value: Value) -> LoopItems | None:
         """A loop over each item of a list as it is; None for values that are no lists."""
@@ -85,6 +90,7 @@ class Loops:
     def each(self, loop: LoopItems, body: Callable[[Value], None]) -> None:
         """Emits a loop that does something with each item."""
         code = self.code
+        written = self._begun(loop)
         self._made = [
             (made, lines)
             for made, lines in self._made
@@ -109,10 +115,21 @@ class Loops:
         code.lines += relabelled(loop.code, {loop.skip: behind})
         body(loop.value)
         self._open.pop(loop.item_register, None)
+        self._busy -= written
         code.lines.append(behind)
         code.emit("ADD_INT", index, index, code.register(Known(words)))
         code.emit("JUMP", 0, head)
         code.lines.append(out)
+
+    def _begun(self, loop: LoopItems) -> set[int]:
+        """Notes that a loop's rounds are being emitted; returns the registers that they write."""
+        written = {each.a for each in loop.code if isinstance(each, Line)}
+        words = words_of(loop.over.layout) if isinstance(loop.over, Vector) else 1
+        written.update(range(loop.item_register, loop.item_register + words))
+        if written & self._busy:
+            raise NotTraced("a list that is read in a loop over itself")
+        self._busy |= written
+        return written
 
     def look_ahead(self, key: Value) -> None:
         """Has the table prepare for the next keys, where they are the texts of an open loop."""
@@ -124,7 +141,9 @@ class Loops:
     def mapped(self, loop: LoopItems, function: Callable[[Value], Value]) -> LoopItems:
         """What a function makes of each item, to be read once."""
         lines, self.code.lines = self.code.lines, list(loop.code)
+        written = self._begun(loop)
         value = function(loop.value)
+        self._busy -= written
         own, self.code.lines = self.code.lines, lines
         return self.made(LoopItems(loop.over, loop.item_register, own, value, loop.skip, True))
 
@@ -151,6 +170,7 @@ class Loops:
         total, lost = code.new(2), 0
         lost = total + 1
         is_any = None
+        is_zero = isinstance(start, Known) and start.value == 0
         if kind_of(start) == "i" and is_float:
             # Without a float the sum stays an int.
             is_any = code.new()
@@ -159,15 +179,23 @@ class Loops:
         code.move(lost, Known(0.0))
 
         def add(value: Value) -> None:
-            if is_any is not None:
-                code.move(is_any, Known(1))
+            register, later, end = code.register(value), Label(), Label()
             if kind == "f" and COMPENSATES:
-                code.emit("ADD_COMPENSATED", total, code.register(value), lost)
+                if is_any is not None and not is_zero:
+                    # An int and the first float are added as they are.
+                    code.emit("JUMP_IF", is_any, later)
+                    code.emit("ADD_FLOAT", total, total, register)
+                    code.emit("JUMP", 0, end)
+                    code.lines.append(later)
+                code.emit("ADD_COMPENSATED", total, register, lost)
+                code.lines.append(end)
             elif is_float:
                 added = code.register(self.arithmetic.to_float(value))
                 code.emit("ADD_FLOAT", total, total, added)
             else:
-                code.emit("ADD_INT", total, total, code.register(value))
+                code.emit("ADD_INT", total, total, register)
+            if is_any is not None:
+                code.move(is_any, Known(1))
 
         self.each(loop, add)
         if is_any is not None:

@@ -98,8 +98,7 @@ class _Builder:
         self.code.emit("END")
 
     def program(self, give_back_every: int) -> _rows.Program:
-        if not self.tracer.loops.are_emitted:
-            raise NotTraced("a list that is made and not used")
+        self.tracer.loops.require_emitted()
         code = self.code.assembled(self.sink.kept)
         constants, count = self.code.constants, self.code.register_count
         table = self.sink.table
@@ -162,6 +161,8 @@ class _Builder:
 
     def _filter(self, result: Value, value: Value, place: int, skip: Label) -> None:
         condition = self.tracer.arithmetic.truth(result)
+        if not (isinstance(condition, Known) and condition.value):
+            self.tracer.loops.require_emitted()
         if not isinstance(condition, Known):
             self.code.emit("JUMP_UNLESS", self.code.register(condition), skip)
         elif not condition.value:
@@ -173,9 +174,7 @@ class _Builder:
         by_text = lookup.layout[1] == "s"
         if not (is_text(key) if by_text else kind_of(key) == "i"):
             raise NotTraced("keys of another type than the other side's, or neither ints nor text")
-        if not self.tracer.loops.are_emitted:
-            # It would not be made where there is no such key.
-            raise NotTraced("a list that is made before a join")
+        self.tracer.loops.require_emitted()
         if self.groups is not None:
             raise NotTraced("several joins")
         self.groups = lookup.groups
@@ -206,6 +205,7 @@ class _Builder:
         if not isinstance(left, Vector) or not isinstance(right, Vector):
             raise NotTraced("sides that are no groups")
         loops, code = self.tracer.loops, self.code
+        loops.require_emitted()
         no_left, no_right, end = Label(), Label(), Label()
         code.emit("JUMP_UNLESS", loops.vector("VECTOR_COUNT", left).register, no_left)
         code.emit("JUMP_UNLESS", loops.vector("VECTOR_COUNT", right).register, no_right)
@@ -227,6 +227,7 @@ class _Builder:
         """Emits the further steps for the row that is made of each of the values."""
         loop = self.tracer.loops.over(values)
         if loop is not None:
+            self.tracer.loops.require_emitted(but=loop)
             self.tracer.loops.each(loop, lambda each: self._one(row(each), place))
             return
         for each in items_of(values):

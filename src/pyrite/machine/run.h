@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "look.h"
 #include "lookup.h"
 #include "split.h"
 
@@ -29,6 +30,9 @@ typedef struct {
     Vector found; /* the last that was looked up */
     int count, register_count;
     Py_ssize_t give_back_every, seen;
+    int64_t turn_ends_ns; /* when other threads run next */
+    int64_t since_look;   /* the work since the last look, in rows */
+    int borrows;          /* whether registers may hold objects of a row while it is run */
 } Program;
 
 static inline int64_t floor_mod(int64_t left, int64_t right) {
@@ -62,6 +66,17 @@ static inline int power(double base, double exponent, double *result) {
 static void look_ahead(const Table *table, const Texts *texts, int64_t at) {
     int64_t left = texts->count - at;
     if (left > 1) table_prefetch(table, texts->items + at, left < KEYS_AHEAD ? left : KEYS_AHEAD);
+}
+
+static int look_within_row(Program *program) {
+    return program->borrows ? !PyErr_CheckSignals() : look_up(&program->turn_ends_ns);
+}
+
+/* Looks up when enough was done since; `items` are those of the row. 0 with an exception. */
+static inline int row_done(Program *program, int64_t items) {
+    if ((program->since_look += 1 + items) < WORK_PER_LOOK) return 1;
+    program->since_look = 0;
+    return look_up(&program->turn_ends_ns);
 }
 
 /* Runs the program over the row in its registers; -1 with an exception. */
@@ -181,7 +196,7 @@ LABEL_JUMP_UNLESS:
 LABEL_END:
     return DONE;
 LABEL_EMITTED:
-    if (++*emitted % EMITTED_PER_LOOK == 0 && PyErr_CheckSignals()) return -1;
+    if (++*emitted % EMITTED_PER_LOOK == 0 && !look_within_row(program)) return -1;
     NEXT;
 
     OPERATION(REQUIRE, GUARD(A.i))

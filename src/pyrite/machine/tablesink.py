@@ -46,6 +46,8 @@ class TableSink:
         code = tracer.code
         place, entry, missing = code.register(key), code.new(), code.new()
         existing, end = Label(), Label()
+        # What the combiner's first value does not need, the others may.
+        tracer.loops.require_emitted()
         tracer.loops.look_ahead(key)
         code.emit(f"FIND{by_text}", entry, place)
         code.emit("LT_INT", missing, entry, code.register(Known(0)))

@@ -170,13 +170,16 @@ class LoopItems:
 
 
 class Iterator:
-    """An iterator of a loop on the stack."""
+    """An iterator of a loop on the stack; a lazy one computes each item when it is asked for."""
 
-    __slots__ = ("items", "position")
+    __slots__ = ("is_lazy", "items", "position")
 
-    def __init__(self, items: tuple[Value, ...] | Sequenced, position: int = 0) -> None:
+    def __init__(
+        self, items: tuple[Value, ...] | Sequenced, position: int = 0, is_lazy: bool = False
+    ) -> None:
         self.items = items
         self.position = position
+        self.is_lazy = is_lazy
 
 
 class GatheredItems:
@@ -249,6 +252,15 @@ def storable(value: Value) -> Value:
     if is_loop or isinstance(value, Once | Iterator | GatheredItems | Function | Method):
         raise NotTraced("an iterator, or an inner function, in a variable")
     return value
+
+
+def is_lazy(value: Value) -> bool:
+    """Whether Python will read variables only when it reads, or calls, the value."""
+    if isinstance(value, LoopItems):
+        return value.is_once
+    if isinstance(value, Iterator):
+        return value.is_lazy
+    return isinstance(value, Once | Function)
 
 
 def is_text(value: Value) -> bool:

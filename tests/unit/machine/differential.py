@@ -17,6 +17,7 @@ from operator import add, itemgetter
 from random import Random
 from typing import Any, NamedTuple
 
+from made_lists import make_list_chain
 from typed_functions import FunctionMaker, compiled
 
 from pyrite.blocks.codec import encode_packed, open_frames
@@ -96,6 +97,13 @@ WORDS += [
     "0.1",
     "1234567890123456789",
     "12345.678901234567890",
+    "1_0",
+    "nan",
+    "inf",
+    "1e400",
+    "0x1",
+    "Ⅷ",
+    "²",
 ]
 BETWEEN = [" ", ",", "  ", "\t", "\xa0", "\u2003", "\n", "\x1f", " , ", "é"]
 # How a row is taken apart, the kinds of its variables, and how a row is made.
@@ -121,7 +129,7 @@ SINKS = ("sum", "count", "reduce", "fold", "combine", "each", "group", "cogroup"
 PARTS = 3
 # What goes by key takes some rows at a time, and so reads beyond one that raises.
 PAIRED = ("group", "cogroup", *JOINS)
-BY_KEY = ("combine", "each", "sort", *PAIRED)
+BY_KEY = ("combine", "lists", "each", "sort", *PAIRED)
 sort._FEWEST_NATIVE = 1
 
 
@@ -226,7 +234,11 @@ def split_body(random: Random, captures: bool) -> list[str]:
 
 
 def make_list_case(random: Random) -> Case:
-    """Rows with a list, each item of which becomes a result."""
+    """Rows with a list, each item of which becomes a result, or which a later step reads."""
+    if random.random() < 0.6:
+        layout, steps, sink = make_list_chain(random)
+        rows = [make_row(random, layout) for _ in range(random.choice([3, 20]))]
+        return Case(rows, steps, sink, True, random.choice(["EAGER", "DOUBTING"]))
     sink = random.choice(["sum", "count", "combine"])
     maker = FunctionMaker(random, captures=True)
     kind, layout = random.choice([("f", "(i[f])"), ("i", "(f[i])"), ("i", "(i[i])")])
@@ -237,7 +249,7 @@ def make_list_case(random: Random) -> Case:
     shapes = {"combine": "({i} % 7, {f})", "sum": random.choice(["{i}", "{f}"]), "count": "{i}"}
     result = shapes[sink].format(i=maker.expression("i", 2), f=maker.expression("f", 2))
     lines = [*prefix, f"return [{result} for item in xs]"]
-    steps: list[Step] = [("flatMap", compiled(lines, random.choice([1, -3])))]
+    steps = [("flatMap", compiled(lines, random.choice([1, -3])))]
     if sink != "combine" and random.random() < 0.5:
         steps.append(("filter", compiled(["return row > 0"], 1)))
     rows = [make_row(random, layout) for _ in range(random.choice([3, 20]))]
@@ -333,10 +345,7 @@ def run_sink(sink: str, chain: Chain, others: tuple[Any, ...] = ()) -> Any:
                 return plain_fold(chain, (0, 0.0), counted)
             return _result(take.fold_rows(chain, (0, 0.0), counted))
         case _:
-            keeps = sink == "combine"
-            aggregator = Aggregator(
-                same if keeps else listed, merged if keeps else listed_more, add
-            )
+            aggregator = Aggregator(*COMBINERS[sink], add)
             with tempfile.TemporaryDirectory() as folder:
                 space = Space(PLENTY_BYTES, folder)
                 if is_plain:
@@ -559,12 +568,28 @@ def merged(left: Any, right: Any) -> Any:
     return left + right
 
 
+def nothing(value: Any) -> Any:
+    return 0
+
+
+def with_sum(combiner: Any, values: Any) -> Any:
+    return combiner + sum(values)
+
+
 def listed(value: Any) -> Any:
     return (value, 1)
 
 
 def listed_more(combiner: Any, value: Any) -> Any:
     return (value, combiner[1] + 1)
+
+
+COMBINERS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "combine": (same, merged),
+    "each": (listed, listed_more),
+    # A key's first list is not read.
+    "lists": (nothing, with_sum),
+}
 
 
 def find_difference(case: Case, refusals: Counter[str] | None = None) -> str:

@@ -51,6 +51,13 @@ def later(row: float) -> Iterator[float]:
     yield row
 
 
+def added_up(pair: tuple[int, list[float]]) -> float:
+    total = 0.0
+    for y in pair[1]:
+        total += y
+    return total
+
+
 class Doubler:
     """A callable of the user's."""
 
@@ -115,6 +122,7 @@ def test_functions_on_numbers_and_text_are_traced(function: Callable[..., Any], 
         (lambda text: len(text.title()), "abc", "a call of str.title"),
         (lambda text: len(text[::2]), "abc", "a slice of a text with a step"),
         (lambda x: next(later(x)), 1.0, "a generator"),
+        (added_up, (1, [1.0, 2.0]), "a loop that is no comprehension"),
         (lambda x: id(x) * 0, 1, "a call of id"),
     ],
 )

@@ -14,6 +14,7 @@ SCOPE: dict[str, Any] = {
     "GLOBAL": GLOBAL,
     "WEIGHTS": WEIGHTS,
     "NAME": "na\N{SNOWMAN}e",
+    "FEW": {"a", "é", "12"},
     "math": math,
     "exp": math.exp,
     "sqrt": math.sqrt,
@@ -25,6 +26,14 @@ SCOPE: dict[str, Any] = {
 INTS = ["0", "1", "-1", "2", "3", "7", "-12", "255", "GLOBAL", "captured", "True"]
 FLOATS = ["0.0", "-0.0", "1.5", "-2.25", "1e9", "0.1", "WEIGHTS[0]", "float('inf')"]
 TEXTS = ["''", "' '", "'a'", "'ab'", "'é'", "','", "'x y'", "'A1'", "'  7 '", "NAME", "'-12'"]
+TEXTS += ["'1_0'", "'\\u0663'", "' 12\\u2003'", "'nan'", "'\\u0130'", "'\\x1f'"]
+# What reads a variable later than it is written.
+LAZY = [
+    "sum(map(lambda x: x + {0}, (1, 2)), ({0} := 3)) + {0}",
+    "sum((x + {0} for x in (1, 2)), 3) + {0}",
+    "(lambda x: x + {0})(({0} := 4))",
+    "sum([x + {0} for x in ({0}, 2)], ({0} := 5))",
+]
 COMPARED = ["<", "<=", "==", "!=", ">", ">="]
 
 # Templates by kind; {i}, {f} and {b} stand for operands of their kind.
@@ -70,6 +79,26 @@ TEMPLATES = {
         "len([w for w in {s}.split() if {s} in w])",
         "max([len(w) + 1 for w in {s}.split()])",
         "min(map(len, {s}.split(',')))",
+        "({i} // -4)",
+        "({i} % -4)",
+        "({i} % ({b} - 2))",
+        "({b} * {i} - {b})",
+        "({b} << {b})",
+        "({b} ** 2)",
+        "({i} and {i} or {i})",
+        "({i}, {i}, {i})[::-1][0]",
+        "sum(({i}, {i}, {i})[-2:])",
+        "sum([a * b for a in ({i}, 2) for b in (1, {i})])",
+        "sum([sum([{i}, a]) for a in ({i}, 3)])",
+        "sum([len(w) for w in {s}.split() for n in (1,)])",
+        "sum([sum([len(v) for v in w.split(',')]) for w in {s}.split()])",
+        "sum(len(w) for w in [v.strip(',') for v in {s}.split()])",
+        "sum(map(lambda n: n + {i}, ({i}, 2)))",
+        "(lambda n, m: n - m)({i}, {i})",
+        "len({s}[-100:2])",
+        "int({s}.strip('a '))",
+        "min([len(w) for w in {s}.split()[1:]])",
+        "len({s}.split()[-2:])",
     ],
     "f": [
         "({f} + {f})",
@@ -105,6 +134,24 @@ TEMPLATES = {
         "sum(float(w) for w in {s}.split())",
         "sum(map(float, {s}.split(',')), 0.5)",
         "float(str({i}))",
+        "(math.sqrt({s}) if {b} else {f})",
+        "math.fabs({f})",
+        "({f} if {b} else math.fabs({s}))",
+        "sum([float(w) for w in {s}.split()], {i})",
+        "sum(({f}, {f}), {i})",
+        "sum([{f} for w in {s}.split()], 5)",
+        "({f} ** -1)",
+        "({f} ** {i})",
+        "({i} ** 0.5)",
+        "({i} ** -1.5)",
+        "({f} ** 1.0)",
+        "({b} * {f})",
+        "({b} / {i})",
+        "({f} and {f} or {f})",
+        "max([float(w) for w in {s}.split()])",
+        "sum([float(w) * {f} for w in {s}.split() if w != {s}])",
+        "(lambda a: a * a)({f})",
+        "min([{f}, {f}][::-1])",
     ],
     "b": [
         "({i} {c} {i})",
@@ -130,6 +177,8 @@ TEMPLATES = {
         "({s} in ('a', 'b', {s}))",
         "({s} in {s}.split())",
         "({i} in (1, 2, {i}))",
+        "({f} in ({f}, {f}))",
+        "({f} not in ({i}, {f}))",
         "{s}.startswith({s})",
         "{s}.endswith(('a', {s}))",
         "{s}.isdigit()",
@@ -140,6 +189,16 @@ TEMPLATES = {
         "bool({s})",
         "({s} is None)",
         "isinstance({s}, str)",
+        "isinstance({i}, (float, (bool, int)))",
+        "isinstance({f}, ((str, float), bool))",
+        "({i} < {f} < {i} != {f})",
+        "({s} <= {s} < {s})",
+        "({i} == {b})",
+        "({f} != {f} or {f} > {f})",
+        "({f} == float('nan'))",
+        "({s} in FEW)",
+        "{s}.isnumeric()",
+        "{s}.isdecimal()",
     ],
     "s": [
         "({s} + {s})",
@@ -174,6 +233,14 @@ TEMPLATES = {
         "max({s}.split())",
         "str({i})",
         "str({s})",
+        "{s}[-3:-1]",
+        "{s}[1:-100]",
+        "{s}[2:1]",
+        "({s} + {s})[1:3]",
+        "{s}.lower().upper()",
+        "{s}.split()[-2:][0]",
+        "min([w.lower() for w in {s}.split()])",
+        "{s}.lstrip({s})",
     ],
 }
 
@@ -191,7 +258,7 @@ class FunctionMaker:
         if depth <= 0 or chance.random() < 0.15:
             return self._leaf(kind)
         template = chance.choice(TEMPLATES[kind])
-        if not self.captures and ("WEIGHTS" in template or "add(" in template):
+        if not self.captures and any(each in template for each in ("WEIGHTS", "FEW", "add(")):
             template = TEMPLATES[kind][0]
         made = ""
         while template:
@@ -222,6 +289,9 @@ class FunctionMaker:
             self.names[kind].append(name)
         for number in range(self.random.randrange(4)):
             lines += self._statement(f"v{number}")
+            if self.random.random() < 0.1:
+                early = result.format(**{k: self.expression(k, 1) for k in "ifbs"})
+                lines += [f"if {self.expression('b', 1)}:", f"    return {early}"]
         returned = result.format(**{k: self.expression(k, 3) for k in "ifbs"})
         return [*lines, f"return {returned}"]
 
@@ -229,7 +299,7 @@ class FunctionMaker:
         chance = self.random
         kind = chance.choice("ifbs" if self.names["s"] else "ifb")
         known = self.names[kind]
-        match chance.randrange(5):
+        match chance.randrange(7):
             case 0 | 1:
                 lines = [f"{name} = {self.expression(kind, 3)}"]
             case 2:
@@ -245,6 +315,20 @@ class FunctionMaker:
                     f"if {self.expression('b', 2)}:",
                     f"    {changed} = {self.expression(kind, 2)}",
                 ]
+            case 4 if self.names["i"]:
+                step = chance.choice(["break", "continue"])
+                lines = [
+                    f"{name} = 0",
+                    f"for n in (1, {self.expression('i', 1)}, 3):",
+                    f"    if {self.expression('b', 1)}: {step}",
+                    f"    {name} = {name} + n",
+                    "else:",
+                    f"    {name} = {self.expression('i', 1)}",
+                ]
+                kind = "i"
+            case 5:
+                lines = [f"{name} = 1", f"{name} = {chance.choice(LAZY).format(name)}"]
+                kind = "i"
             case _:
                 kind = chance.choice("if")
                 start = "0" if kind == "i" else "0.0"
