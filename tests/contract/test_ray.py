@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -270,6 +271,16 @@ def test_an_address_at_which_nobody_answers(no_context: None) -> None:
     with pytest.raises(ClusterError, match=r"nobody answers at 127\.0\.0\.1:9") as raised:
         SparkContext("ray[127.0.0.1:9]")
     assert "\n" not in str(raised.value)
+
+
+def test_an_address_at_which_a_stranger_listens(no_context: None) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+        address = f"127.0.0.1:{stranger.getsockname()[1]}"
+        done = run_program(f"from pyrite import SparkContext\nSparkContext('ray[{address}]')\n")
+    last = done.stderr.splitlines()[-1]
+    assert f"nobody answers at {address} (no word from a Ray head" in last
+    # Ray's client says nothing of what it has tried.
+    assert "gcs" not in done.stderr
 
 
 def test_no_address(no_context: None) -> None:
