@@ -112,7 +112,10 @@ class RayMembers:
         if not node.storage_only and not executors:
             return None
         id = self.names.setdefault(node.id, NodeId(f"node-{len(self.names)}"))
-        plan = AgentPlan(id, executors, sizes.pool_bytes, sizes.limits, (node.host, self.port))
+        listen = node.host, self.port
+        plan = AgentPlan(
+            id, executors, sizes.pool_bytes, sizes.limits, listen, node.free_store_bytes
+        )
         needed = executors * sizes.limits.memory_bytes + sizes.pool_bytes
         self.plans[id] = plan
         self.shares[id] = ActorShare(node.id, executors, min(needed, node.free_memory_bytes))
