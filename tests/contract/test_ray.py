@@ -257,6 +257,32 @@ def test_nothing_is_left_of_a_driver_that_was_killed(no_context: None) -> None:
     wait_until(lambda: not any(psutil.pid_exists(int(pid)) for pid in pids), "the processes' end")
 
 
+IN_ENVIRONMENT = """
+import ray
+from pyrite import SparkConf, SparkContext
+ray.init({address!r}, log_to_driver=False, runtime_env={{
+    "working_dir": {folder!r}, "env_vars": {{"FROM_RAY": "yes"}}
+}})
+sc = SparkContext(conf=SparkConf(False).setAll({settings!r}.items()))
+def look(x):
+    import os
+    from only_there import twice
+    return twice(x), os.environ.get("FROM_RAY")
+print("seen", sc.range(4, numSlices=4).map(look).collect())
+sc.stop()
+assert ray.is_initialized()
+"""
+
+
+def test_tasks_are_in_rays_runtime_environment(no_context: None, tmp_path: Path) -> None:
+    (tmp_path / "only_there.py").write_text("def twice(x):\n    return 2 * x\n")
+    settings = RETRYING["ray with retries"]
+    address = shared_ray().address
+    source = IN_ENVIRONMENT.format(address=address, folder=str(tmp_path), settings=settings)
+    done = run_program(source)
+    assert f"seen {[(2 * x, 'yes') for x in range(4)]}" in done.stdout, done.stderr
+
+
 # What bad input gets: one line, with its cure.
 
 
