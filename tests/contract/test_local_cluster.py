@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from operator import add
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
@@ -24,6 +25,12 @@ from pyrite.remote.protocol import is_segment
 Start = Callable[..., SparkContext]
 
 MASTER = "local-cluster[2,1,512m]"
+
+
+# Tasks that wait for each other: one on each node.
+def lengths_on_all(sc: SparkContext, count: int, value: Any) -> list[int]:
+    rows = sc.range(count, numSlices=count).barrier()
+    return rows.mapPartitions(lambda rows: [len(value.value)]).collect()
 
 
 def nodes_of(sc: SparkContext) -> dict[str, Any]:
@@ -56,6 +63,34 @@ def test_shuffles_broadcasts_and_large_results_cross_nodes(start: Start) -> None
     assert large == [bytes([x]) * (1 << 20) for x in range(4)]
     kept = sc.range(20_000, numSlices=4).persist(StorageLevel.OFF_HEAP)
     assert kept.sum() == kept.coalesce(1).sum() == sum(range(20_000))
+
+
+def test_a_broadcast_comes_from_nodes_that_have_it(start: Start) -> None:
+    sc = start("local-cluster[3,1,512m]")
+    wait_until(lambda: len(sc._engine.scheduler.fleet) == 3, "three executors")
+    size = 8 << 20
+    table = sc.broadcast(bytes(size))
+    assert sc.range(1, numSlices=1).map(lambda x: len(table.value)).collect() == [size]
+    # The driver sends it no more.
+    server = sc._engine.cluster.own.storage.server.process.pid  # type: ignore[attr-defined]
+    os.kill(server, signal.SIGSTOP)
+    try:
+        assert lengths_on_all(sc, 3, table) == [size] * 3
+    finally:
+        os.kill(server, signal.SIGCONT)
+
+
+def test_a_broadcast_comes_from_the_driver_where_copies_are_gone(start: Start) -> None:
+    sc = start("local-cluster[3,1,512m]")
+    wait_until(lambda: len(sc._engine.scheduler.fleet) == 3, "three executors")
+    size = 8 << 20
+    table = sc.broadcast(bytes(size))
+    assert sc.range(1, numSlices=1).map(lambda x: len(table.value)).collect() == [size]
+    # Whose copy is gone is passed over.
+    for node in nodes_of(sc).values():
+        for copy in Path(node.folders.memory).glob("copy-*"):
+            copy.unlink()
+    assert lengths_on_all(sc, 3, table) == [size] * 3
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -256,6 +257,32 @@ def test_nothing_is_left_of_a_driver_that_was_killed(no_context: None) -> None:
     wait_until(lambda: not any(psutil.pid_exists(int(pid)) for pid in pids), "the processes' end")
 
 
+IN_ENVIRONMENT = """
+import ray
+from pyrite import SparkConf, SparkContext
+ray.init({address!r}, log_to_driver=False, runtime_env={{
+    "working_dir": {folder!r}, "env_vars": {{"FROM_RAY": "yes"}}
+}})
+sc = SparkContext(conf=SparkConf(False).setAll({settings!r}.items()))
+def look(x):
+    import os
+    from only_there import twice
+    return twice(x), os.environ.get("FROM_RAY")
+print("seen", sc.range(4, numSlices=4).map(look).collect())
+sc.stop()
+assert ray.is_initialized()
+"""
+
+
+def test_tasks_are_in_rays_runtime_environment(no_context: None, tmp_path: Path) -> None:
+    (tmp_path / "only_there.py").write_text("def twice(x):\n    return 2 * x\n")
+    settings = RETRYING["ray with retries"]
+    address = shared_ray().address
+    source = IN_ENVIRONMENT.format(address=address, folder=str(tmp_path), settings=settings)
+    done = run_program(source)
+    assert f"seen {[(2 * x, 'yes') for x in range(4)]}" in done.stdout, done.stderr
+
+
 # What bad input gets: one line, with its cure.
 
 
@@ -270,6 +297,16 @@ def test_an_address_at_which_nobody_answers(no_context: None) -> None:
     with pytest.raises(ClusterError, match=r"nobody answers at 127\.0\.0\.1:9") as raised:
         SparkContext("ray[127.0.0.1:9]")
     assert "\n" not in str(raised.value)
+
+
+def test_an_address_at_which_a_stranger_listens(no_context: None) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+        address = f"127.0.0.1:{stranger.getsockname()[1]}"
+        done = run_program(f"from pyrite import SparkContext\nSparkContext('ray[{address}]')\n")
+    last = done.stderr.splitlines()[-1]
+    assert f"nobody answers at {address} (no word from a Ray head" in last
+    # Ray's client says nothing of what it has tried.
+    assert "gcs" not in done.stderr
 
 
 def test_no_address(no_context: None) -> None:

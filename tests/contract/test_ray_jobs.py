@@ -126,6 +126,35 @@ def test_output_and_exit_code_are_the_programs(dashboard: str, program: Path) ->
     assert done.returncode == 7
 
 
+SLOW = """
+import time
+from pyrite import SparkContext
+from pyrite.driver.log import lines
+lines.FIRST_S = 0
+sc = SparkContext()
+print("slept", sc.range(4, numSlices=4).map(lambda x: time.sleep(2)).count())
+"""
+
+
+def test_progress_is_shown_on_a_terminal(dashboard: str, program: Path) -> None:
+    program.write_text(SLOW)
+    ours, theirs = os.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        done = subprocess.run(
+            command(dashboard, program),
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env=environment(),
+            text=True,
+            check=False,
+        )
+        os.close(theirs)
+        shown = terminal.read(1 << 16).decode()
+    assert done.returncode == 0 and "slept 4" in done.stdout, shown
+    assert "[pyrite] stage 0: " in shown and "/4 tasks, " in shown
+    assert "[pyrite]" not in done.stdout
+
+
 def test_ctrl_c_stops_it(dashboard: str, program: Path) -> None:
     process = subprocess.Popen(
         command(dashboard, program, "wait"),

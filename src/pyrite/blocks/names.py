@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pyrite.ids import DRIVER, ExecutorId
 
+# With what the names of copies of broadcasts' blocks begin.
+COPIES = "copy-"
+
 
 def segment_name(writer: ExecutorId, number: int) -> str:
     """Returns the name of a writer's segment; numbers count over memory and disk together."""
@@ -28,6 +31,11 @@ def shared_file_name(fetch: int) -> str:
 def moved_name(move: int) -> str:
     """Returns the name of a moved segment at its target."""
     return f"moved-{move}"
+
+
+def copy_name(segment: str, offset: int) -> str:
+    """Returns the name of the segment that holds a node's copy of a broadcast's block."""
+    return f"{COPIES}{segment}-{offset}"
 
 
 def shared_name(number: int) -> str:

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
+from pyrite.driver.log import lines
 from pyrite.submitoptions import OPTIONS
 
 if TYPE_CHECKING:
@@ -54,8 +55,35 @@ def submit_to_ray(chosen: argparse.Namespace) -> int:
 
 
 async def show(jobs: RayJobs, job: str) -> None:
+    shown = ShownOutput()
     async for text in jobs.output(job):
-        print(text, end="", flush=True)
+        shown.add(text)
+    shown.end()
+
+
+class ShownOutput:
+    """Prints what a job prints; its progress to standard error."""
+
+    def __init__(self) -> None:
+        # The begin of a line that may tell of progress; whether a line was begun that does not.
+        self.held = ""
+        self.is_inside = False
+
+    def add(self, text: str) -> None:
+        for piece in text.splitlines(keepends=True):
+            line = self.held + piece
+            is_whole = line.endswith("\n")
+            self.held = ""
+            if self.is_inside or not line.startswith(lines.MARK[: len(line)]):
+                self.is_inside = not is_whole
+                print(line, end="", flush=True)
+            elif is_whole:
+                print(line, end="", file=sys.stderr, flush=True)
+            else:
+                self.held = line
+
+    def end(self) -> None:
+        print(self.held, end="", flush=True)
 
 
 def files_of(chosen: argparse.Namespace) -> list[str]:
@@ -67,7 +95,9 @@ def files_of(chosen: argparse.Namespace) -> list[str]:
 
 def command_of(chosen: argparse.Namespace) -> list[str]:
     """The command that the cluster runs, with the files by their names."""
-    command = ["python", "-m", "pyrite", "submit"]
+    is_watched = sys.stderr.isatty() and not chosen.detach
+    progress = ["env", f"{lines.ENVIRONMENT}={lines.WANTED}"] if is_watched else []
+    command = [*progress, "python", "-m", "pyrite", "submit"]
     for option in OPTIONS:
         value = getattr(chosen, option.setting)
         if option.setting == "spark.master":

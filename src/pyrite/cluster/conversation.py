@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pyrite.cluster.copyholders import CopyHolders
 from pyrite.cluster.port import StageSource
 from pyrite.ids import (
     AttemptId,
@@ -54,6 +55,7 @@ class Conversation:
         self.peers: dict[ExecutorId, Peer] = {}
         # Running stages, with their pickled layouts.
         self.programs: dict[StageId, tuple[Program, bytes]] = {}
+        self.holders = CopyHolders()
 
     def send(self, command: Command) -> bool:
         """Sends a command to the executors it concerns; False if it is not for executors."""
@@ -63,6 +65,7 @@ class Conversation:
             case do.GrantSpace():
                 self._answer(command.writer, ("space", command.segment, command.place))
             case do.DropSegments():
+                self.holders.forget(command.segments)
                 self._send_all(("forget", list(command.segments)))
             case do.DropRdd():
                 self._send_all(("drop", command.rdd))
@@ -103,6 +106,10 @@ class Conversation:
                 refs = [tuple(ref) for ref in snapshot.refs]
                 peer.put(("snapshot", snapshot.shuffle, refs))
                 peer.snapshots[snapshot.shuffle] = snapshot.epoch
+        if program.broadcasts:
+            blocks = [each._ref for each in program.broadcasts]
+            for told in self.holders.others(blocks, peer.node):
+                peer.put(("holders", *told))
         peer.put(
             (
                 "task",

@@ -213,6 +213,8 @@ class Worker:
             case ("forget", segments):
                 self.reader.forget(segments)
                 self.copies.forget(segments)
+            case ("holders", segment, offset, nodes):
+                self.copies.learn(segment, offset, nodes)
             case ("broadcast", id):
                 Broadcast._loaded.pop(id, None)
             case ("space" | "barrier" as kind, about, answer):
@@ -276,6 +278,8 @@ class Worker:
         self.requests.give_up()
         inputs = self.inputs.take_report()
         measured = tuple(self.meter.stop())
+        for copied in self.copies.take_made():
+            self.channel.send(("copied", *copied))
         self.channel.send((*answer, *self.keeper.take_report(), inputs, measured))
 
     def _make(self, task: Task, stage: Stage, place: int) -> Made:

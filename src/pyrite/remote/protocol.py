@@ -28,7 +28,7 @@ PART_BYTES = 4
 REQUEST = struct.Struct(f"<4sBB2xQQQ{NAME_BYTES}s")
 REPLY = struct.Struct("<4sBB2xQ")
 # The names that blocks/names.py makes; the same folders hold other files.
-_SEGMENT = re.compile(rb"(?:driver|e[0-9]+|fetched|moved|shared)-[0-9]+")
+_SEGMENT = re.compile(rb"(?:driver|e[0-9]+|fetched|moved|shared|copy-driver-[0-9]+)-[0-9]+")
 
 
 class Kind(IntEnum):

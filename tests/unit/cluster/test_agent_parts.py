@@ -123,5 +123,5 @@ def test_the_latest_lost_peers_are_kept() -> None:
 
 def test_options_survive_json() -> None:
     limits = WorkerLimits(1, 2, 3, 4, 5)
-    options = AgentOptions(A, "t", "ab", ("h", 1), ("::1", 0), "/tmp", 2, 3, 0, limits, None)
+    options = AgentOptions(A, "t", "ab", ("h", 1), ("::1", 0), "/tmp", 2, 3, 0, limits, None, 7)
     assert AgentOptions.from_json(options.to_json()) == options

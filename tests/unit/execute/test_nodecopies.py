@@ -65,3 +65,36 @@ def test_what_can_not_be_fetched_leaves_no_copy(folders: Folders) -> None:
         NodeCopies(folders, fail).view(FAR)
     found = NodeCopies(folders, lambda ref: memoryview(bytes(ref.length))).view(FAR)
     assert len(found) == FAR.length
+
+
+def test_copies_of_other_nodes_are_taken(folders: Folders) -> None:
+    asked: list[tuple[str, str, int]] = []
+
+    def fetch(ref: BlockRef) -> memoryview:
+        asked.append((ref.node, ref.segment, ref.offset))
+        if ref.node == "node-1":
+            raise FileNotFoundError(ref.segment)
+        return memoryview(bytes(ref.length))
+
+    copies = NodeCopies(folders, fetch)
+    copies.learn("driver-3", 160, [NodeId("node-1"), NodeId("node-2")])
+    assert len(copies.view(FAR)) == FAR.length
+    assert asked == [("node-1", "copy-driver-3-160", 0), ("node-2", "copy-driver-3-160", 0)]
+    assert copies.take_made() == [("driver-3", 160)] and copies.take_made() == []
+    # Once here, it is asked for no more.
+    copies.view(FAR)
+    assert len(asked) == 2 and copies.take_made() == []
+
+
+def test_without_any_holder_left_it_comes_from_where_it_was_made(folders: Folders) -> None:
+    def fetch(ref: BlockRef) -> memoryview:
+        if ref.node != "driver":
+            raise ConnectionError("lost")
+        return memoryview(bytes(ref.length))
+
+    copies = NodeCopies(folders, fetch)
+    copies.learn("driver-3", 160, [NodeId("node-1")])
+    assert len(copies.view(FAR)) == FAR.length
+    copies.learn("driver-4", 0, [NodeId("node-1")])
+    copies.forget(["driver-4"])
+    assert copies.holders == {"driver-3": {}}

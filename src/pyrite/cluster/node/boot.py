@@ -99,7 +99,7 @@ def serve_driver(options: AgentOptions, scratch: Scratch) -> None:
     """Starts the block server, joins the driver, and serves until the end."""
     poll = select.epoll()
     secret = bytes.fromhex(options.secret)
-    pool_bytes = room_for_pool(options.pool_bytes)
+    pool_bytes = room_for_pool(options.pool_bytes, options.reserved_bytes)
     ways = StorageWays(pool_bytes, secret, options.listen, options.send_bytes_per_s)
     storage = NodeStorage(options.node, scratch, ways, poll)
     storage.start_server()
@@ -165,11 +165,13 @@ def load_executors() -> None:
     gc.freeze()
 
 
-def room_for_pool(wanted_bytes: int) -> int:
-    """The part of the pool that fits into the free shared memory."""
+def room_for_pool(wanted_bytes: int, reserved_bytes: int) -> int:
+    """The part of the pool that fits into the free shared memory, beside what is reserved."""
     if not os.access(SHARED_MEMORY, os.W_OK):
         return wanted_bytes
-    return min(wanted_bytes, shutil.disk_usage(SHARED_MEMORY).free)
+    free_bytes = shutil.disk_usage(SHARED_MEMORY).free
+    # Ray's store is elsewhere if it was too large, or is: then nobody knows who takes what.
+    return min(wanted_bytes, max(free_bytes - reserved_bytes, free_bytes // 2))
 
 
 def report(status_fd: int, problem: str) -> None:

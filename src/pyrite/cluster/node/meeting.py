@@ -23,8 +23,9 @@ GREETING_BYTES = NONCE_BYTES + VERSIONS_BYTES
 ANSWER_BYTES = NONCE_BYTES + PROOF_BYTES + VERSIONS_BYTES + TICKET_BYTES
 
 # The protocol's number grows with every change of the messages between driver and agent.
-PROTOCOL = 1
+PROTOCOL = 2
 DRIVER_ROLE = b"pyrite agents: driver"
+SAME_VERSIONS = "install the same versions on all nodes"
 AGENT_ROLE = b"pyrite agents: agent"
 
 
@@ -86,7 +87,7 @@ def disagreement(node: str, versions: bytes, driver: bytes) -> str:
     """Says which versions a node and the driver have, and what to do."""
     return (
         f"{node} has {shown_versions(versions)}, and the driver has {shown_versions(driver)}: "
-        "install the same versions on all nodes"
+        + SAME_VERSIONS
     )
 
 

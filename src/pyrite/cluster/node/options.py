@@ -30,6 +30,8 @@ class AgentOptions(NamedTuple):
     limits: WorkerLimits
     # An agent that does not hear from its driver for so long ends itself.
     alone_s: float | None
+    # Shared memory that others on the node may still fill: Ray's object store.
+    reserved_bytes: int = 0
 
     def to_json(self) -> str:
         return json.dumps(self._asdict())

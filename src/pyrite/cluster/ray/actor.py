@@ -7,7 +7,9 @@ import json
 import os
 import subprocess
 import sys
+from typing import Any
 
+from pyrite.cluster.node.meeting import disagreement, own_versions
 from pyrite.cluster.node.wire import own_paths
 
 # Ray kills an actor's children when it ends, and the janitor must outlive it to clean up: so its
@@ -25,8 +27,14 @@ BOOT = (
 class NodeActor:
     """Runs one agent."""
 
-    def run(self, options: str, environment: dict[str, str]) -> str:
+    def run(self, place: str, versions: bytes, *order: Any) -> str:
         """Starts the agent and waits for its end; returns the reason, if it gave one."""
+        # What the order is made of may differ between versions: they are compared before.
+        if versions != own_versions():
+            return disagreement(place, own_versions(), versions)
+        return self._run(*order)
+
+    def _run(self, options: str, environment: dict[str, str]) -> str:
         # The node's own modules, behind those that the program says where to find.
         added = environment.get("PYTHONPATH", "").split(os.pathsep)
         paths = [*filter(None, added), *own_paths()]

@@ -9,7 +9,8 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from pyrite.cluster.ray.session import load_ray, one_line, token_error, wants_token
+from pyrite.cluster.ray.head import token_error, wants_token
+from pyrite.cluster.ray.session import load_ray, one_line
 from pyrite.errors import ClusterError, UserError
 
 # How often the end of a job is asked for.
@@ -29,7 +30,7 @@ class RayJobs:
             self.client: Any = JobSubmissionClient(self.address)
         except Exception as error:
             if wants_token(error):
-                raise token_error(self.address, error) from error
+                raise token_error(self.address, one_line(error)) from error
             raise ClusterError(
                 f"nobody takes jobs at {self.address} ({one_line(error)}): is it the address of "
                 "the cluster's dashboard, such as 10.0.0.5:8265?"

@@ -10,6 +10,7 @@ from math import ceil
 from types import ModuleType
 from typing import NamedTuple
 
+from pyrite.cluster.ray.actorends import is_for_good
 from pyrite.cluster.ray.demand import AgentShape, Demand
 from pyrite.cluster.ray.raynode import RayNode, alive_nodes, draining_nodes
 from pyrite.cluster.real.clustercalls import ClusterCalls
@@ -111,7 +112,10 @@ class RayMembers:
         if not node.storage_only and not executors:
             return None
         id = self.names.setdefault(node.id, NodeId(f"node-{len(self.names)}"))
-        plan = AgentPlan(id, executors, sizes.pool_bytes, sizes.limits, (node.host, self.port))
+        listen = node.host, self.port
+        plan = AgentPlan(
+            id, executors, sizes.pool_bytes, sizes.limits, listen, node.free_store_bytes
+        )
         needed = executors * sizes.limits.memory_bytes + sizes.pool_bytes
         self.plans[id] = plan
         self.shares[id] = ActorShare(node.id, executors, min(needed, node.free_memory_bytes))
@@ -149,12 +153,11 @@ class RayMembers:
         failed = 0 if proven else self.failures.get(node, 0) + 1
         self.failures[node] = failed
         self.problems[node] = reason
-        if failed >= FAILED_STARTS:
+        if failed >= FAILED_STARTS or is_for_good(reason):
+            self.failures[node] = FAILED_STARTS
+            times = f", {failed} times in a row," if failed > 1 else ""
             logging.getLogger("pyrite").warning(
-                "%s could not be started, %d times in a row, and is left out: %s",
-                node,
-                failed,
-                reason,
+                "%s could not be started%s and is left out: %s", node, times, reason
             )
             self._withdraw(node)
             return
@@ -255,7 +258,10 @@ class RayMembers:
         return not failed and (node.free_cpus > 0 or node.id not in self.looks)
 
     def check_start(self) -> None:
-        """Raises where no node that was planned can be used."""
+        """Raises where no node that was planned can be used, or one has other versions."""
+        for reason in self.problems.values():
+            if is_for_good(reason):
+                raise ClusterError(reason)
         useless = [id for id, plan in self.plans.items() if plan.executors]
         if useless and all(self.failures.get(id, 0) >= FAILED_STARTS for id in useless):
             told = "; ".join(f"{id}: {self.problems[id]}" for id in useless)

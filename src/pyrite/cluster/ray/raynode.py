@@ -20,6 +20,8 @@ class RayNode(NamedTuple):
     free_cpus: int
     memory_bytes: int
     free_memory_bytes: int
+    # What Ray's object store may still take, of shared memory.
+    free_store_bytes: int
     # Its pool is lent to others, and it runs no tasks.
     storage_only: bool
 
@@ -56,6 +58,7 @@ def ray_node(listed: Mapping[str, Any], free: Mapping[str, float]) -> RayNode:
         int(free.get("CPU", 0)),
         int(has.get("memory", 0)),
         int(free.get("memory", 0)),
+        int(free.get("object_store_memory", 0)),
         STORAGE_RESOURCE in has or labels.get(STORAGE_LABEL) == "storage",
     )
 

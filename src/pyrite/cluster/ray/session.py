@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 import os
-import socket
+import sys
 from types import ModuleType
+from typing import Any
 
+from pyrite.cluster.ray.head import (
+    NobodyAnswers,
+    first_line,
+    require_head,
+    token_error,
+    wants_token,
+)
 from pyrite.errors import ClusterError, UserError
 
-# How long a cluster may take to answer before it is said that nobody does.
-ANSWER_S = 5.0
 CLIENT = "ray://"
+# Not the name of a cluster: the one that this machine is in.
+FOUND = ("", "auto")
 # What a cluster that is started for one program does not need.
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_memory_monitor_refresh_ms": "0"}
 LOOPBACK = "127.0.0.1"
 LOOPBACKS = (LOOPBACK, "localhost", "[::1]")
 LOOPBACK_ONLY = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 OBJECT_STORE_BYTES = 128 << 20
-TOKENS = (
-    "set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN, or put the cluster's token into ~/.ray/auth_token"
-)
+OPTIONS: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
 
 
 class Session:
@@ -27,10 +34,7 @@ class Session:
 
     def __init__(self, address: str) -> None:
         wanted = address or os.environ.get("RAY_ADDRESS", "")
-        if wanted.startswith(LOOPBACKS):
-            # Ray takes addresses of loopback for others of the machine, unless this is set before
-            # it is loaded.
-            os.environ.setdefault(LOOPBACK_ONLY, "0")
+        keep_loopback(wanted)
         self.ray = load_ray()
         self.is_ours = not self.ray.is_initialized()
         if self.is_ours:
@@ -41,38 +45,28 @@ class Session:
                 f"use the master ray, or call ray.shutdown() to join {address}"
             )
 
-    def _connect(self, address: str) -> None:
-        if address.startswith(CLIENT):
+    def _connect(self, wanted: str) -> None:
+        if wanted.startswith(CLIENT):
             raise UserError(
-                f"{address!r} is an address of Ray's client, and nodes must reach the driver: "
+                f"{wanted!r} is an address of Ray's client, and nodes must reach the driver: "
                 "send the program to the cluster with pyrite submit --ray ADDRESS script.py"
             )
-        if address not in ("", "auto", "local"):
-            require_answer(address)
-        if address != "local":
-            require_token(address)
+        address = head_of(wanted)
+        where = f"the Ray cluster at {address}" if address else "a Ray cluster"
         try:
-            self._init(address)
+            if address is None:
+                self._start()
+            else:
+                # Where it was found by itself, Ray takes this machine's token for it.
+                joined = "auto" if wanted in FOUND else address
+                self.ray.init(address=joined, **OPTIONS)
         except Exception as error:
             self.ray.shutdown()
-            where = f"the Ray cluster at {address}" if address else "a Ray cluster"
             if wants_token(error):
-                raise token_error(where, error) from error
+                raise token_error(where, one_line(error)) from error
             raise ClusterError(f"{where} could not be joined: {one_line(error)}") from error
 
-    def _init(self, address: str) -> None:
-        options = {"log_to_driver": False, "logging_level": "error"}
-        if address in ("", "auto"):
-            try:
-                self.ray.init(address="auto", **options)
-                return
-            except ConnectionError:
-                # This machine is in no cluster.
-                if address:
-                    raise
-        elif address != "local":
-            self.ray.init(address=address, **options)
-            return
+    def _start(self) -> None:
         for name, text in QUIET.items():
             os.environ.setdefault(name, text)
         self.ray.init(
@@ -80,7 +74,7 @@ class Session:
             include_dashboard=False,
             object_store_memory=OBJECT_STORE_BYTES,
             _node_ip_address=LOOPBACK,
-            **options,
+            **OPTIONS,
         )
 
     def address(self) -> str:
@@ -104,54 +98,54 @@ def load_ray() -> ModuleType:
     return module
 
 
-def require_answer(address: str) -> None:
-    """Raises where nobody listens at the address: Ray itself would try for much longer."""
-    host, _, port = address.rpartition(":")
+def head_of(wanted: str) -> str | None:
+    """The address of the cluster to join, whose head answers; None if one is to be started."""
+    if wanted == "local":
+        return None
+    if wanted not in FOUND:
+        require_head(wanted, was_found=False)
+        return wanted
+    address = found_address()
+    if address is None:
+        if wanted:
+            raise ClusterError(
+                f"RAY_ADDRESS is {wanted}, and this machine is in no Ray cluster: "
+                "start one with `ray start --head`, or unset RAY_ADDRESS"
+            )
+        return None
+    keep_loopback(address)
     try:
-        with socket.create_connection((host.strip("[]"), int(port)), ANSWER_S):
-            pass
-    except (OSError, ValueError) as error:
-        raise ClusterError(
-            f"nobody answers at {address} ({error}): is the Ray cluster up, and is this the "
-            "address that `ray start --head` printed?"
-        ) from error
+        require_head(address, was_found=True)
+    except NobodyAnswers as error:
+        if wanted:
+            raise
+        logging.getLogger("pyrite").warning("a new Ray cluster is started: %s", error)
+        return None
+    return address
 
 
-def require_token(address: str) -> None:
-    """Raises where a cluster refuses this program's token: Ray itself would try for 25 s."""
+def found_address() -> str | None:
+    """The address of the cluster that this machine is in, or was in when it was last told."""
+    from ray._private.services import get_ray_address_from_environment
+
     try:
-        from ray._private.authentication import authentication_token_setup as tokens
-        from ray._private.services import get_ray_address_from_environment
-        from ray._raylet import GcsClient  # type: ignore[attr-defined]
-
-        found = address or "auto"
-        if found == "auto":
-            found = get_ray_address_from_environment(found, None)
-        # The client itself would end this process if there were none.
-        tokens.ensure_token_if_auth_enabled(None, create_token_if_missing=False)
-        GcsClient(address=found)
-    except Exception as error:
-        # Whatever else is wrong, or changes with Ray's versions, is said when it is joined.
-        if wants_token(error):
-            where = f"the Ray cluster at {address}" if address else "this machine's Ray cluster"
-            raise token_error(where, error) from error
+        found: str = get_ray_address_from_environment("auto", None)
+    except ConnectionError:
+        return None
+    return found
 
 
-def wants_token(error: BaseException) -> bool:
-    """Whether Ray refused this program for its token."""
-    text = str(error).lower()
-    if "authentication" in text or "unauthorized" in text or "auth token" in text:
-        return True
-    return error.__cause__ is not None and wants_token(error.__cause__)
-
-
-def token_error(where: str, error: BaseException) -> ClusterError:
-    # Ray's own advice is long.
-    said = one_line(error).partition(". ")[0]
-    return ClusterError(f"{where} wants another token than this program's ({said}): {TOKENS}")
+def keep_loopback(address: str) -> None:
+    """Has Ray take an address of loopback as such, and not for another of this machine."""
+    if address.rpartition(":")[0] not in LOOPBACKS:
+        return
+    os.environ.setdefault(LOOPBACK_ONLY, "0")
+    constants = sys.modules.get("ray._private.ray_constants")
+    if constants is not None and os.environ[LOOPBACK_ONLY] == "0":
+        # Ray was loaded before, with another value.
+        constants.ENABLE_RAY_CLUSTER = False  # type: ignore[attr-defined]
 
 
 def one_line(error: BaseException) -> str:
     """The essence of an error of Ray's, which may have many lines."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else 'no reason given'}"
+    return f"{type(error).__name__}: {first_line(str(error))}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import select
 import threading
@@ -12,8 +13,10 @@ from collections.abc import Collection
 from types import ModuleType
 from typing import Any
 
+from pyrite.cluster.node.meeting import own_versions
 from pyrite.cluster.node.options import AgentOptions
 from pyrite.cluster.ray.actor import NodeActor
+from pyrite.cluster.ray.actorends import told_end, was_out_of_memory
 from pyrite.cluster.ray.members import ActorShare, RayMembers
 from pyrite.cluster.ray.session import one_line
 from pyrite.cluster.real.clustercalls import ClusterCalls
@@ -36,6 +39,11 @@ class RayAgent:
         self.actor: Any = None
         self.ran: Any = None
         self.let_go_s: float | None = None
+
+    @property
+    def place(self) -> str:
+        """Its node, and the address by which Ray lists it."""
+        return f"{self.options.node} (host {self.options.listen[0]})"
 
     def let_go(self) -> None:
         """Its connection is closed: the agent ends by itself, and the actor after it."""
@@ -127,7 +135,8 @@ class RayStarter:
                 scheduling_strategy=NodeAffinitySchedulingStrategy(share.ray_node, soft=False),
             )
             agent.actor = actor.remote()
-            agent.ran = agent.actor.run.remote(agent.options.to_json(), self.environment)
+            order = agent.options.to_json(), self.environment
+            agent.ran = agent.actor.run.remote(agent.place, own_versions(), *order)
         except Exception as error:
             agent.end(one_line(error))
             return
@@ -157,7 +166,11 @@ class RayStarter:
         try:
             said: str = self.ray.get(agent.ran)
         except Exception as error:
-            return one_line(error)
+            reason = told_end(error, agent.place)
+            if agent.let_go_s is not None and was_out_of_memory(error):
+                # The end of its connection was heard before, and told without this reason.
+                logging.getLogger("pyrite").warning(reason)
+            return reason
         return said
 
     def _end(self, agent: RayAgent, reason: str) -> None:

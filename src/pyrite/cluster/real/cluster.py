@@ -407,6 +407,7 @@ class RealCluster:
             self.executors.bury_all(node.agent, reason)
         self._learn_addresses()
         self.neighbours.give_up(node.address)
+        self.conversation.holders.forget_node(node.id)
         if self.files is not None:
             self.files.forget(node.id)
 

@@ -93,6 +93,9 @@ class LinkedExecutors:
 
     def _hear(self, executor: ExecutorLink, messages: Iterable[Message]) -> None:
         for message in messages:
+            if message[0] == "copied":
+                self.conversation.holders.note(message[1], message[2], executor.node)
+                continue
             if message[0] == "ready":
                 executor.pid = message[1]
                 executor.joined = self.nodes[executor.id].proven = True

@@ -37,6 +37,8 @@ class AgentPlan(NamedTuple):
     limits: WorkerLimits
     # Where its block server listens.
     listen: tuple[str, int]
+    # Shared memory that others on its machine may still fill.
+    reserved_bytes: int = 0
 
 
 class Ways(NamedTuple):
@@ -170,6 +172,7 @@ class Nodes:
             self.ways.send_bytes_per_s,
             plan.limits,
             self.ways.alone_s,
+            plan.reserved_bytes,
         )
 
     def accept(self, arrival: Arrival) -> None:
@@ -194,10 +197,11 @@ class Nodes:
         assert starting.agent is not None
         plan = starting.plan
         if hello.pool_bytes < plan.pool_bytes:
+            beside = " beside Ray's object store" if plan.reserved_bytes else ""
             self.watch.warn(
-                f"{plan.id} has {hello.pool_bytes >> 20} MiB of free shared memory, and its pool "
-                f"is cut to that from {plan.pool_bytes >> 20} MiB (pyrite.pool.memory): give its "
-                "/dev/shm more, or ask for less"
+                f"{plan.id} has {hello.pool_bytes >> 20} MiB of free shared memory{beside}, and "
+                f"its pool is cut to that from {plan.pool_bytes >> 20} MiB (pyrite.pool.memory): "
+                "give its /dev/shm more, or ask for less"
             )
         starting.node = agent_node(plan.id, plan.executors, hello, starting.agent)
         if self.open:

@@ -8,6 +8,7 @@ import time
 from importlib.util import find_spec
 from typing import Any
 
+from pyrite.driver.log.lines import ProgressLine, are_wanted
 from pyrite.driver.log.progress import Progress
 from pyrite.schedule.commands import Command, FinishJob
 from pyrite.schedule.events import Event
@@ -91,10 +92,11 @@ class NoBars:
 
 
 def watch(progress: Progress, story: Story, enabled: bool) -> Bars | NoBars:
-    """Bars on a terminal or in a notebook, nothing elsewhere."""
-    if not enabled or not (in_notebook() or on_terminal()):
+    """Bars on a terminal or in a notebook; elsewhere lines, if the output is shown on one."""
+    has_bars = in_notebook() or on_terminal()
+    if not enabled or not (has_bars or are_wanted()):
         return NoBars()
-    bars = Bars(progress, find_bar_class())
+    bars = Bars(progress, find_bar_class() if has_bars else ProgressLine)
     story.listeners.append(bars.record)
     return bars
 
