@@ -121,6 +121,7 @@ JOBS = {
         refuse_value
     ).count(),
     "sort": lambda: rows().sortBy(lambda x: -refuse(x) if x == BAD else -x, numPartitions=4),
+    "behind a sort": lambda: rows().sortBy(lambda x: -x, numPartitions=4).map(refuse).count(),
     "compare": lambda: mixed().repartition(2).mapPartitions(
         lambda rows: sorted(rows, key=lambda row: refuse(row[1]))
     ).count(),
