@@ -111,6 +111,7 @@ JOBS = {
         max
     ).count(),
     "foreach": lambda: rows().foreach(refuse),
+    "foreachPartition": lambda: rows().foreachPartition(lambda rows: [refuse(x) for x in rows]),
     "map side of a reduce": lambda: by_hundreds().aggregateByKey([], merge, operator.add).count(),
     "reduce": lambda: pairs().groupByKey(4).mapValues(list).mapValues(
         lambda values: refuse(values[0])
