@@ -91,6 +91,16 @@ SUITES = {
         "skewed_keys",
         "tiny_jobs",
     ],
+    "replay": [
+        "map",
+        "reduce",
+        "join",
+        "join_list",
+        "cogroup",
+        "sort",
+        "sort_key",
+        "ended",
+    ],
     "stark": ["throughput", "day", "checkpoints", "skew", "cogroup", "partitions"],
     "machine": [
         "numeric",
@@ -206,6 +216,7 @@ def main() -> None:
         "eclipse": run_eclipse,
         "ray": run_ray,
         "story": run_story,
+        "replay": run_replay,
         "stark": run_stark,
         "machine": run_machine,
     }
@@ -350,6 +361,16 @@ def run_story(options: argparse.Namespace, command: str) -> tuple[str, bool]:
     for name in options.only or SUITES[options.suite]:
         story.run(name)
     return story.markdown(command), story.is_well
+
+
+def run_replay(options: argparse.Namespace, command: str) -> tuple[str, bool]:
+    """The report on failed records beside Dask, and whether Pyrite finds them all."""
+    from benchmarks.dask_replay import Replays
+
+    replays = Replays(options.scale, options.timeout, _environment(sys.executable))
+    for name in options.only or SUITES[options.suite]:
+        replays.run(name)
+    return replays.markdown(command), replays.is_well
 
 
 if __name__ == "__main__":

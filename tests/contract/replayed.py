@@ -111,6 +111,7 @@ JOBS = {
         max
     ).count(),
     "foreach": lambda: rows().foreach(refuse),
+    "foreachPartition": lambda: rows().foreachPartition(lambda rows: [refuse(x) for x in rows]),
     "map side of a reduce": lambda: by_hundreds().aggregateByKey([], merge, operator.add).count(),
     "reduce": lambda: pairs().groupByKey(4).mapValues(list).mapValues(
         lambda values: refuse(values[0])
@@ -121,6 +122,7 @@ JOBS = {
         refuse_value
     ).count(),
     "sort": lambda: rows().sortBy(lambda x: -refuse(x) if x == BAD else -x, numPartitions=4),
+    "behind a sort": lambda: rows().sortBy(lambda x: -x, numPartitions=4).map(refuse).count(),
     "compare": lambda: mixed().repartition(2).mapPartitions(
         lambda rows: sorted(rows, key=lambda row: refuse(row[1]))
     ).count(),

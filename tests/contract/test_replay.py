@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.local_only, pytest.mark.timeout(600)]
 
 ROWS = 40_000
 SOME = 4_000
+MILLION = 1_000_000
 PROGRAM = Path(__file__).with_name("replayed.py")
 CODE = ["--conf", "pyrite.story.code=true"]
 # A program that runs several commands one after another: starting Python takes longest.
@@ -46,17 +47,26 @@ class Run(NamedTuple):
     jobs: tuple[str, ...] = ()
 
 
+CLUSTER = "local-cluster[2,1,512]"
+DIVIDE = ("pyrite.shuffle.divide=100k",)
+DIVIDED = ("grouped reducers", "divided reducer", "pieces of a reducer")
 RUNS = {
     "local": Run("local[2]", SOME),
-    "killed executors": Run("local-cluster[2,1,512]", SOME, kills=True),
-    "divided": Run(
-        "local-cluster[2,1,512]",
-        ROWS,
-        settings=("pyrite.shuffle.divide=100k",),
-        jobs=("grouped reducers", "divided reducer", "pieces of a reducer"),
-    ),
+    "killed executors": Run(CLUSTER, SOME, kills=True),
+    "divided": Run(CLUSTER, ROWS, settings=DIVIDE, jobs=DIVIDED),
     "simulated faults": Run("sim[seed=7,nodes=3,executors=2,faults=10]", SOME),
+    "one in a million, killed executors": Run(
+        CLUSTER,
+        MILLION,
+        kills=True,
+        jobs=("map", "reduce", "join", "sort", "behind a sort", "cogroup"),
+    ),
+    "one in a million, divided": Run(CLUSTER, MILLION, settings=DIVIDE, jobs=DIVIDED),
 }
+EACH_RUN = [
+    pytest.param(name, marks=[pytest.mark.long] if run.rows == MILLION else [])
+    for name, run in RUNS.items()
+]
 
 
 class Story:
@@ -99,7 +109,7 @@ def command_in(message: str) -> list[str]:
     return words[1:]
 
 
-@pytest.fixture(scope="module", params=RUNS)
+@pytest.fixture(scope="module", params=EACH_RUN)
 def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Story:
     return Story(RUNS[request.param], tmp_path_factory.mktemp("replayed"))
 

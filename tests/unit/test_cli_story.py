@@ -15,6 +15,8 @@ from pyrite.forecast.costs import CostModel, NodeKind
 from pyrite.forecast.play import simulate
 from pyrite.forecast.workload import two_stages
 from pyrite.story import records as rec
+from pyrite.story.format import StoryHeader
+from pyrite.story.write import StoryWriter
 
 Output = pytest.CaptureFixture[str]
 
@@ -75,6 +77,26 @@ def test_a_part_of_it_can_be_asked_for(
     assert main(["story", story, *options]) == 0
     out = capsys.readouterr().out
     assert there in out and not_there not in out
+
+
+def test_an_error_ends_with_the_command_that_runs_it_again(tmp_path: Path, capsys: Output) -> None:
+    path = str(tmp_path / "my run.story")
+    header = StoryHeader("app", "name", "1", "3", "host", 1, 0.0, 0.0, "local", {}, code=True)
+    writer = StoryWriter(path, header)
+    writer.add(
+        [
+            rec.StageMade(0.0, 4, "map at job.py:3", 20),
+            rec.TaskStarted(0.5, 7, 0, 4, [17], 0, 0),
+            rec.TaskError(1.0, 7, "KeyError", "KeyError", "Traceback\n  in f\nKeyError\n"),
+            rec.TaskEnded(1.0, 7, rec.RAISED, rows_read=1),
+        ]
+    )
+    writer.close()
+    assert main(["story", path, "--errors"]) == 0
+    command = f"pyrite replay '{path}' --task 4/17"
+    assert lines(capsys)[-2:] == [f"Run it again under a debugger: {command}", ""]
+    assert main(["story", path, "--stage", "4"]) == 0
+    assert "1 row in, 0 out" in capsys.readouterr().out
 
 
 def test_every_record_is_an_object_a_line(story: str, capsys: Output) -> None:

@@ -14,6 +14,7 @@ from pyrite.story.account import (
     failure_text,
     happenings,
     introduction,
+    replay_command,
     stage_details,
 )
 from pyrite.story.flame import flame_svg
@@ -56,7 +57,8 @@ def print_account(run: RunModel, chosen: argparse.Namespace) -> None:
     if chosen.errors:
         for failure in run.errors:
             if concerns(run, chosen, {"stage": failure.stage, "executor": failure.executor}):
-                print("\n".join(failure_text(failure)), end="\n\n")
+                command = replay_command(run, failure, chosen.file)
+                print("\n".join(failure_text(failure, command)), end="\n\n")
         return
     print("\n".join(introduction(run, run.last_s)), end="\n\n")
     first_s = run.first_s or 0.0

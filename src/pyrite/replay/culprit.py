@@ -5,7 +5,7 @@ from __future__ import annotations
 import reprlib
 import traceback
 from collections.abc import Iterator
-from types import FrameType, TracebackType
+from types import FrameType, GeneratorType, TracebackType
 from typing import Any, NamedTuple
 
 from pyrite.execute.traces import HIDDEN, user_traceback
@@ -87,6 +87,8 @@ def culprit_in(frame: FrameType) -> Culprit | None:
         key = key_above(frame)
         if key is not NOTHING:
             return Culprit(*about(watch), (key, arguments[-1]), combined(arguments))
+        if len(arguments) == 1 and is_noted(arguments[0]):
+            return Culprit(*about(watch), watch.record, LAST if watch.record is not NOTHING else "")
         record = arguments[0] if len(arguments) == 1 else arguments
         return Culprit(*about(watch), record, "" if len(arguments) == 1 else "the arguments")
     if code is COMPARED:
@@ -94,6 +96,11 @@ def culprit_in(frame: FrameType) -> Culprit | None:
         how = f"compared with {shown(other.row)}"
         return Culprit(*about(one.watch), one.row, how)
     return None
+
+
+def is_noted(argument: Any) -> bool:
+    """Whether a function was called with the rows of its partition."""
+    return isinstance(argument, GeneratorType) and argument.gi_code is watched.noted.__code__
 
 
 def about(watch: RecordWatch) -> tuple[Operator, int]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyrite.replay.recording import Operator
 from pyrite.replay.replayer import Replayer
+from pyrite.story.happenings import counted
 
 
 class ReplayedRdd:
@@ -23,8 +24,8 @@ class ReplayedRdd:
         operator = self._operator
         site = f" at {operator.site}" if operator.site else ""
         return (
-            f"RDD {operator.label}: {operator.title}{site}, {self._count} partitions, computed "
-            f"in stage {operator.stage}"
+            f"RDD {operator.label}: {operator.title}{site}, {counted(self._count, 'partition')}, "
+            f"computed in stage {operator.stage}"
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -110,7 +111,7 @@ def stage_text(stage: StageState) -> str:
         if size:
             facts.append(f"{text} {bytes_text(size)}")
     if measured.rows_read or measured.rows_written:
-        facts.append(f"{measured.rows_read:,} rows in, {measured.rows_written:,} out")
+        facts.append(f"{rows_text(measured.rows_read)} in, {measured.rows_written:,} out")
     if failed := stage.totals.failed + stage.totals.lost:
         facts.append(f"{failed} failed")
     return ", ".join(facts)
@@ -135,6 +136,10 @@ def seconds_text(seconds: float) -> str:
 
 
 def rows_text(rows: float) -> str:
+    return f"{rows:,.0f} row{'' if rows == 1 else 's'}"
+
+
+def count_text(rows: float) -> str:
     return f"{rows:,.0f}"
 
 
@@ -144,8 +149,8 @@ COLUMNS: Sequence[Column] = (
     ("deserialize", lambda it: it.deserialize_s, seconds_text),
     ("fetch wait", lambda it: it.fetch_wait_s, seconds_text),
     ("gc", lambda it: it.gc_s, seconds_text),
-    ("rows read", lambda it: it.rows_read, rows_text),
-    ("rows written", lambda it: it.rows_written, rows_text),
+    ("rows read", lambda it: it.rows_read, count_text),
+    ("rows written", lambda it: it.rows_written, count_text),
     ("read", lambda it: it.read_bytes, bytes_text),
     ("shuffle read", lambda it: it.shuffle_read_bytes, bytes_text),
     ("shuffle written", lambda it: it.shuffle_written_bytes, bytes_text),
@@ -180,7 +185,7 @@ def attempt_text(attempt: TaskAttempt) -> str:
     again = f" (try {attempt.number + 1})" if attempt.number else ""
     return (
         f"partition {places(attempt.partitions)}{again} on executor {attempt.executor}: "
-        f"{seconds_text(attempt.measured.run_s)}, {attempt.measured.rows_read:,} rows"
+        f"{seconds_text(attempt.measured.run_s)}, {rows_text(attempt.measured.rows_read)}"
     )
 
 
@@ -203,8 +208,17 @@ def quantile_table(measured: Sequence[Measured]) -> list[str]:
     ]
 
 
-def failure_text(failure: TaskFailure) -> list[str]:
-    """A failed task: the user's traceback first."""
+def replay_command(run: RunModel, failure: TaskFailure, path: str) -> str | None:
+    """The command that runs a failed task again; None without code in the story."""
+    if run.header is None or not run.header.code or failure.error == "FetchFailed":
+        return None
+    task = f"{failure.stage}/{failure.partitions[0]}"
+    return f"pyrite replay {shlex.quote(path)} --task {task}"
+
+
+def failure_text(failure: TaskFailure, command: str | None = None) -> list[str]:
+    """A failed task: the user's traceback first, the command that runs it again last."""
     where = f"stage {failure.stage}, partition {places(failure.partitions)}"
     lines = failure.traceback.rstrip().splitlines() or failure.message.splitlines()
-    return [*lines, f"{where}, executor {failure.executor}, attempt {failure.attempt}"]
+    lines.append(f"{where}, executor {failure.executor}, attempt {failure.attempt}")
+    return lines if command is None else [*lines, f"Run it again under a debugger: {command}"]

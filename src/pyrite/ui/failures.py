@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from pyrite.story.account import replay_command
 from pyrite.story.happenings import places
 from pyrite.story.model import RunModel
 from pyrite.story.parts import Happening, TaskFailure
@@ -27,8 +28,6 @@ def failure_list(run: RunModel, path: str) -> list[dict[str, Any]]:
 
 def failure_info(run: RunModel, failure: TaskFailure, path: str) -> dict[str, Any]:
     stage = run.stages.get(failure.stage)
-    where = f"{failure.stage}/{failure.partitions[0]}"
-    can_replay = run.header is not None and run.header.code and failure.error != "FetchFailed"
     return {
         "at_s": since_start_s(run, failure.at_s),
         "error": failure.error,
@@ -40,7 +39,7 @@ def failure_info(run: RunModel, failure: TaskFailure, path: str) -> dict[str, An
         "executor": failure.executor,
         "user_traceback": users_part(failure.traceback),
         "traceback": failure.traceback,
-        "replay": f"pyrite replay {path} --task {where}" if can_replay else None,
+        "replay": replay_command(run, failure, path),
     }
 
 

@@ -273,6 +273,14 @@ def test_the_first_view_has_names_and_errors(ask: Asker) -> None:
     }  # fmt: skip
 
 
+def test_the_command_of_an_error_can_be_pasted(
+    tmp_path: Path, make_asker: Callable[..., Asker]
+) -> None:
+    path = tmp_path / "my runs.story"
+    [error] = make_asker(write(path, small()))("/overview")["errors"]
+    assert error["replay"] == f"pyrite replay '{path}' --task 2/0"
+
+
 def test_two_runs_side_by_side(tmp_path: Path, make_asker: Callable[..., Asker]) -> None:
     one = write(tmp_path / "a.story", small())
     # The same application again, without its second job.

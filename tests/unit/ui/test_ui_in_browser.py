@@ -243,6 +243,23 @@ def test_the_first_view_leads_to_everything(two: str, look: Callable[..., Seen])
     assert tab.problems == []
 
 
+def test_a_failed_stage_and_its_job_tell_the_command_too(
+    two: str, look: Callable[..., Seen]
+) -> None:
+    tab = look(two)
+    for view in ("stage/2", "job/1"):
+        tab.show(view)
+        text = tab.page.inner_text("main .failure")
+        assert "KeyError" in text and "pyrite replay" in text, view
+    tab.show("stage/2")
+    assert "/home/me/job.py" in tab.page.inner_text("main .failure pre")
+    assert "1 attempt failed" in tab.page.inner_text("main")
+    # The marks under a line stay below what they mark, in a narrow window too.
+    style = "getComputedStyle(document.querySelector('.failure pre')).whiteSpace"
+    assert tab.page.evaluate(style) == "pre"
+    assert tab.problems == []
+
+
 def test_any_rdd_leads_to_its_lineage(two: str, look: Callable[..., Seen]) -> None:
     tab = look(two)
     for link, title in (("rdd/5", "RDD 5: totals"), ("step/0/0/0", "parallelize")):

@@ -2,6 +2,7 @@
 import { get, of } from "./api.js";
 import { card, facts, h, legend, pager, progress, scrolled, table, tag } from "./dom.js";
 import { count, day, file, seconds } from "./format.js";
+import { failuresOf, replayed } from "./failures.js";
 import { flameCard } from "./flame.js";
 import { stageGraph } from "./graph.js";
 import { stageTable } from "./view-stages.js";
@@ -40,6 +41,7 @@ export async function jobView({ app, rest }) {
     const box = graph.nodes.find((each) => each.id === stage.stageId);
     if (box) Object.assign(stage, { status: box.status, isSkipped: box.status === "SKIPPED" });
   }
+  const [again] = job.pyrite.error ? await failuresOf(app, job.stageIds) : [];
   return h("div", null,
     h("h1", null, `Job ${job.jobId} `, tag(job.status)),
     facts([
@@ -49,7 +51,7 @@ export async function jobView({ app, rest }) {
       ["Tasks", `${count(job.numCompletedTasks)} of ${count(job.numTasks - job.numSkippedTasks)}`, job.numSkippedTasks ? `${count(job.numSkippedTasks)} skipped` : null],
       job.jobGroup ? ["Group", job.jobGroup] : null,
     ]),
-    job.pyrite.error ? card("Why it failed", h("div", { class: "failure" }, h("h3", null, job.pyrite.error), h("pre", { tabindex: "0" }, job.pyrite.message))) : null,
+    job.pyrite.error ? card("Why it failed", h("div", { class: "failure" }, h("h3", null, job.pyrite.error), h("pre", { tabindex: "0" }, job.pyrite.message), again ? replayed(again) : null)) : null,
     card(["Stages ", h("span", { class: "quiet" }, graph.left_out ? `the last ${graph.nodes.length}, ${graph.left_out} before them are left out` : "")],
       scrolled("Graph of stages",
         stageGraph(graph, (stage) => `${base}/stage/${stage}`, (rdd) => `${base}/rdd/${rdd}`)),

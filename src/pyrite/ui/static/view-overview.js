@@ -2,6 +2,7 @@
 import { get, of } from "./api.js";
 import { card, facts, h, legend, progress, scrolled, siteText, table, tag } from "./dom.js";
 import { bytes, count, day, file, seconds } from "./format.js";
+import { failure } from "./failures.js";
 import { jobTimeline } from "./timeline.js";
 import { jobTable } from "./view-jobs.js";
 
@@ -79,17 +80,6 @@ export function rddTable(rdds, base, isWhole) {
     isWhole ? ["Level", (it) => it.level || ""] : null,
     ["Kept", (it) => (it.level === null ? "" : h("span", { class: "tag kept" }, `${it.kept} · ${bytes(it.kept_bytes)}`)), "number"],
   ].filter(Boolean), rdds, "RDDs");
-}
-
-export function failure(each, base, index) {
-  return h("div", { class: "failure" },
-    h("h3", null, each.message || each.error, each.times > 1 ? ` (${each.times} times)` : ""),
-    h("p", { class: "quiet" }, `${seconds(each.at_s) || "0"} after the start, on executor ${each.executor}, `,
-      h("a", { href: `${base}/stage/${each.stage}` }, `stage ${each.stage}`), `, partition ${each.partition}: ${each.stage_name}`),
-    each.user_traceback ? h("pre", { tabindex: "0" }, each.user_traceback) : null,
-    each.traceback && each.traceback.trim() !== each.user_traceback.trim()
-      ? h("details", { id: `traceback-${index}` }, h("summary", null, "Whole traceback, with Pyrite's frames"), h("pre", { tabindex: "0" }, each.traceback)) : null,
-    each.replay ? h("p", null, "Run it again under a debugger: ", h("code", null, each.replay)) : null);
 }
 
 function about(it, base) {

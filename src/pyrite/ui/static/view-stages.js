@@ -2,6 +2,7 @@
 import { get, of } from "./api.js";
 import { card, facts, h, legend, pager, progress, scrolled, table, tag } from "./dom.js";
 import { bytes, count, file, ms, seconds } from "./format.js";
+import { failure, failuresOf } from "./failures.js";
 import { flameCard } from "./flame.js";
 import { taskTimeline } from "./timeline.js";
 
@@ -45,6 +46,7 @@ export async function stageView({ app, rest, query }) {
     get(of(app, path)), get(of(app, `${path}/taskSummary?quantiles=0,0.25,0.5,0.75,0.95,1`)),
     get(of(app, `${path}/timeline`)), get(of(app, `${path}/flame`)), get(of(app, `${path}/${wanted}`), true),
   ]);
+  const failed = stage.numFailedTasks ? await failuresOf(app, [stage.stageId]) : [];
   const { measured } = stage.pyrite;
   const kept = measured.kept_live + measured.kept_pool + measured.kept_remote + measured.kept_disk;
   const median = summary.duration[2];
@@ -53,7 +55,7 @@ export async function stageView({ app, rest, query }) {
     h("h1", null, `Stage ${stage.stageId}: ${stage.name} `, tag(stage.status)),
     facts([
       ["Took", took(stage), `began after ${seconds(stage.pyrite.began_s) || "0"}`],
-      ["Tasks", `${count(stage.numCompleteTasks)} of ${count(stage.numTasks)}`, stage.numFailedTasks ? `${count(stage.numFailedTasks)} attempts failed` : `${count(stage.numActiveTasks)} running`],
+      ["Tasks", `${count(stage.numCompleteTasks)} of ${count(stage.numTasks)}`, stage.numFailedTasks ? `${count(stage.numFailedTasks)} ${stage.numFailedTasks === 1 ? "attempt" : "attempts"} failed` : `${count(stage.numActiveTasks)} running`],
       ["Work", seconds(measured.run_s), `${seconds(measured.cpu_s)} of processor`],
       ["Stragglers", count(summary.pyrite.stragglers), `over ${summary.pyrite.straggler_factor} medians`],
       ["Rows", count(measured.rows_read), `${count(measured.rows_written)} out`],
@@ -66,7 +68,8 @@ export async function stageView({ app, rest, query }) {
       stage.pyrite.writes_shuffle === null ? null : [" · writes ", h("a", { href: `${base}/shuffle/${stage.pyrite.writes_shuffle}` }, `shuffle ${stage.pyrite.writes_shuffle}`)],
       stage.rddIds.slice(0, 20).map((id) => [" · ", h("a", { href: `${base}/rdd/${id}` }, `RDD ${id}`)]),
       [" · ", h("a", { href: `${base}/step/${stage.stageId}` }, "lineage of its rows")]),
-    stage.failureReason ? card("Why it failed", h("div", { class: "failure" }, h("h3", null, stage.failureReason.split("\n")[0]))) : null,
+    failed.length ? card("What its tasks raised", failed.map((each, index) => failure(each, base, index))) : null,
+    stage.failureReason && !failed.length ? card("Why it failed", h("div", { class: "failure" }, h("h3", null, stage.failureReason.split("\n")[0]))) : null,
     card(["Executors in time ", h("span", { class: "quiet" }, timeline.more_lanes ? `${timeline.more_lanes} more executors are left out` : "")],
       timeline.lanes.length ? scrolled("Executors in time", taskTimeline(timeline)) : h("p", { class: "quiet" }, "No task ran."),
       legend(["good", timeline.lanes.length && timeline.lanes[0].slots ? "busy (darker: more of the time)" : "succeeded"], ["run", "running"], ["bad", "failed"], ["wait", "waited for map outputs"])),
