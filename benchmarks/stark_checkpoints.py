@@ -3,6 +3,8 @@ each algorithm writes so that no recovery takes longer than the bound."""
 
 from __future__ import annotations
 
+from benchmarks.scache_plots import Plot
+from benchmarks.targets import Target
 from pyrite.plan.checkpoints import Cost, choose, edge, longest_path_s
 
 STEPS = 10
@@ -71,13 +73,25 @@ class Checkpointing:
             "Stark-3": Lineage("cut", 3.0),
             "Edge": Lineage("edge"),
         }
-        self.is_well = True
 
     def run(self) -> None:
         for lineage in self.ways.values():
             lineage.run()
+
+    @property
+    def targets(self) -> list[Target]:
         totals = {name: each.by_step[-1] for name, each in self.ways.items()}
-        self.is_well = max(totals["Stark-1"], totals["Stark-3"]) <= totals["Edge"] / 2
+        return [
+            Target(f"figure 18: bytes of {name} over Edge's", totals[name] / totals["Edge"], 0.5)
+            for name in ("Stark-1", "Stark-3")
+        ]
+
+    @property
+    def plots(self) -> dict[str, Plot]:
+        lines = {name: each.by_step for name, each in self.ways.items()}
+        steps = [str(step + 1) for step in range(STEPS)]
+        title = "Figure 18: checkpoints"
+        return {"checkpoints": Plot(title, "MB written so far", "step", steps, lines, "MB")}
 
     def markdown(self) -> str:
         head = " | ".join(str(step + 1) for step in range(STEPS))
@@ -89,5 +103,4 @@ class Checkpointing:
         ]
         for name, lineage in self.ways.items():
             lines.append(f"| {name} | {' | '.join(map(str, lineage.by_step))} |")
-        goal = "holds" if self.is_well else "is missed"
-        return "\n".join([*lines, "", f"Goal: at most half of Edge's bytes; it {goal}.", ""])
+        return "\n".join([*lines, ""])
