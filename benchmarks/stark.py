@@ -12,6 +12,7 @@ from benchmarks.stark_cogroup import Cogroups
 from benchmarks.stark_day import DayTrace
 from benchmarks.stark_partitions import Partitions
 from benchmarks.stark_skew import Skew
+from benchmarks.stark_skew_jobs import SkewJobs
 from benchmarks.stark_throughput import Throughput
 from benchmarks.targets import Target
 
@@ -41,6 +42,7 @@ class Stark:
             "day": DayTrace(small),
             "checkpoints": Checkpointing(),
             "skew": Skew(),
+            "skew_jobs": SkewJobs(),
             "cogroup": Cogroups(repeat, small),
             "partitions": Partitions(repeat, small),
         }

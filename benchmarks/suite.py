@@ -91,7 +91,15 @@ SUITES = {
         "skewed_keys",
         "tiny_jobs",
     ],
-    "stark": ["throughput", "day", "checkpoints", "skew", "cogroup", "partitions"],
+    "stark": [
+        "throughput",
+        "day",
+        "checkpoints",
+        "skew",
+        "skew_jobs",
+        "cogroup",
+        "partitions",
+    ],
     "machine": [
         "numeric",
         "regression_by_record",
