@@ -11,6 +11,7 @@ from benchmarks.stark_checkpoints import Checkpointing
 from benchmarks.stark_cogroup import Cogroups
 from benchmarks.stark_day import DayTrace
 from benchmarks.stark_partitions import Partitions
+from benchmarks.stark_sizes import Sizes
 from benchmarks.stark_skew import Skew
 from benchmarks.stark_skew_jobs import SkewJobs
 from benchmarks.stark_throughput import Throughput
@@ -41,6 +42,7 @@ class Stark:
             "throughput": Throughput(small),
             "day": DayTrace(small),
             "checkpoints": Checkpointing(),
+            "sizes": Sizes(small),
             "skew": Skew(),
             "skew_jobs": SkewJobs(),
             "cogroup": Cogroups(repeat, small),

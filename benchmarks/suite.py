@@ -95,6 +95,7 @@ SUITES = {
         "throughput",
         "day",
         "checkpoints",
+        "sizes",
         "skew",
         "skew_jobs",
         "cogroup",
