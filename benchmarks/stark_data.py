@@ -1,4 +1,5 @@
-"""Data of suite stark: pickups by time, from the folder that PYRITE_BENCH_DATA names."""
+"""Data of suite stark: pickups by time and requests by the hour, from the folder that
+PYRITE_BENCH_DATA names."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import csv
 import gzip
 import os
 from collections.abc import Iterator
+from itertools import groupby, islice
 from math import pi, sin
 from pathlib import Path
 from random import Random
@@ -62,3 +64,34 @@ def made_up() -> Iterator[tuple[int, int]]:
             x = min(max(dice.gauss(-74.1 + 0.012 * hour, 0.05), BOX[0]), BOX[2])
             y = min(max(dice.gauss(40.7, 0.05), BOX[1]), BOX[3])
             yield minute, zOrder(x, y, BOX)
+
+
+def requests(hours: int, lines: int) -> Iterator[list[str]]:
+    """Lines of a web server's log for each of some hours in succession: so many requests, shared
+    among the pages as their views were."""
+    for number, (hour, views) in enumerate(islice(views_by_hour(), hours)):
+        total = sum(views.values())
+        found = [
+            f"{hour} GET /wiki/{page.replace(' ', '_')} 200"
+            for page, count in views.items()
+            for _ in range(-(-count * lines // total))
+        ]
+        # Each page has one request at least, and none comes in a row.
+        dice = Random(number)
+        dice.shuffle(found)
+        yield found[:lines]
+
+
+def views_by_hour() -> Iterator[tuple[str, dict[str, int]]]:
+    """The most viewed pages of each hour; made up, a few far more often than others, where there is
+    no data."""
+    folder = os.environ.get("PYRITE_BENCH_DATA")
+    if not folder:
+        for hour in range(24):
+            yield f"2012-02-14T{hour:02}", {f"Page {n}": 400_000 // n for n in range(1, 1001)}
+        return
+    [path] = Path(folder).glob("wikipedia_hourly*.tsv.gz")
+    with gzip.open(path, "rt") as file:
+        rows = (line.rstrip("\n").split("\t") for line in file)
+        for hour, found in groupby(rows, key=lambda row: row[0]):
+            yield hour, {page: int(views) for _, page, views in found}

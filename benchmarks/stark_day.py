@@ -3,7 +3,9 @@
 Each timestep of five minutes is a dataset, kept for three hours. Queries cogroup a random range of
 the timesteps and a random region of the town, 20 a second. Partitions are ranges of the Z order.
 Spark-H and Stark-H have 40 of them, Stark-E has 160 in groups that split and merge. Queries are
-asked for a few seconds of each timestep, since the rest of it is alike.
+asked for a few seconds of each timestep, since the rest of it is alike; nothing is asked of the six
+hours before: the first three begin with nothing, whose groups are all merged, and in the next three
+rows that were kept by these go.
 """
 
 from __future__ import annotations
@@ -12,8 +14,10 @@ from collections import defaultdict
 from random import Random
 from statistics import mean
 
+from benchmarks.scache_plots import Plot
 from benchmarks.stark_data import by_timestep
 from benchmarks.stark_dice import by_dice
+from benchmarks.targets import Target
 from pyrite.forecast.costs import CostModel, NodeKind
 from pyrite.forecast.play import simulate
 from pyrite.forecast.workload import JobModel, KeptModel, StageModel, Workload
@@ -30,7 +34,9 @@ from pyrite.schedule.scheduler import Scheduler
 
 NODES, GROUPS, FINE = 40, 40, 160
 STEPS_AN_HOUR, WINDOW = 12, 36
-RATE, STEP_S, WAIT_S = 20, 4.0, 0.05
+# An executor is waited for as long as a few queries take: replicas are for those that stay busy.
+RATE, STEP_S, WAIT_S = 20, 4.0, 0.5
+QUIET = 2 * WINDOW
 # A query's region: a twentieth of the partitions.
 REGION = 20
 # A timestep of mean size, read whole by one core, computed again from its source, and its bytes.
@@ -44,14 +50,13 @@ SPACE = NamespaceId(0)
 class Day:
     """The workload: timesteps come and go, and queries are asked at one rate."""
 
-    def __init__(self, way: str, steps: list[list[int]], load: float) -> None:
+    def __init__(self, way: str, steps: list[list[int]], mean_pickups: float, load: float) -> None:
         self.way = way
         self.partitions = FINE if way == "Stark-E" else GROUPS
         width = FINE // self.partitions
-        whole = sum(map(sum, steps)) / len(steps)
         # The weight of each partition of each timestep; a whole one of mean size weighs 1.
         self.weights = [
-            [load * sum(counts[at : at + width]) / whole for at in range(0, FINE, width)]
+            [load * sum(counts[at : at + width]) / mean_pickups for at in range(0, FINE, width)]
             for counts in steps
         ]
         self.namespace = None if way == "Spark-H" else 0
@@ -64,10 +69,12 @@ class Day:
         dice = Random(20)
         for step in range(len(self.weights)):
             self._load(step)
+            if step < QUIET:
+                continue
             for number in range(int(RATE * STEP_S)):
                 at_s = STEP_S * step + (number + 0.5) / RATE
                 # Of the last three hours; the timestep that is just being loaded is left out.
-                known = range(max(0, step - WINDOW), max(1, step))
+                known = range(step - WINDOW, step)
                 first, last = sorted((dice.choice(known), dice.choice(known)))
                 self._query(range(first, last + 1), dice.randrange(REGION), at_s)
         kept = {
@@ -149,7 +156,7 @@ class Day:
         )
         hours: dict[int, list[float]] = defaultdict(list)
         for step, took in self.took_s.items():
-            hours[step // STEPS_AN_HOUR] += took
+            hours[(step - QUIET) // STEPS_AN_HOUR] += took
         return [mean(hours[hour]) for hour in sorted(hours)]
 
 
@@ -158,37 +165,62 @@ class DayTrace:
 
     def __init__(self, small: bool) -> None:
         # The evening's rise is enough to see the shape.
-        self.hours = range(16, 18) if small else range(24)
-        self.loads = (1.0,) if small else (1.0, 2.0)
+        self.hours = range(14, 18) if small else range(24)
+        # With twice as much Spark-H cannot follow: the paper stays within what all of them can do.
+        self.loads = (1.0,)
         self.found: dict[tuple[str, float], list[float]] = {}
-        self.is_well = True
 
     def run(self) -> None:
-        steps = self._counts()
+        steps, mean_pickups = self._counts()
         for load in self.loads:
             for way in WAYS:
-                found = Day(way, steps, load).responses_s()
+                found = Day(way, steps, mean_pickups, load).responses_s()
                 self.found[way, load] = found
                 print(f"  {way}, load {load:g}: peak {max(found):.3f} s", flush=True)
-        self.is_well = all(
-            max(self.found["Stark-E", load]) <= max(self.found["Stark-H", load])
-            for load in self.loads
-        )
 
-    def _counts(self) -> list[list[int]]:
-        """The pickups of each partition in each timestep, by ranges that are even over the day."""
+    def _counts(self) -> tuple[list[list[int]], float]:
+        """The pickups of each partition in each timestep, by ranges that are even over the day, and
+        how many a timestep has on average; the time before midnight is that of the same day."""
         steps = by_timestep(60 // STEPS_AN_HOUR)
         ranges = StaticRangePartitioner(
             range_bounds(sorted(k for keys in steps for k in keys), FINE)
         )
         first, end = self.hours[0] * STEPS_AN_HOUR, (self.hours[-1] + 1) * STEPS_AN_HOUR
         counted = []
-        for keys in steps[first:end]:
-            counts = [0] * ranges.numPartitions
-            for key in keys:
+        for at in range(first - QUIET, end):
+            counts = [0] * FINE
+            for key in steps[at % len(steps)]:
                 counts[ranges(key)] += 1
-            counted.append(counts + [0] * (FINE - len(counts)))
-        return counted
+            counted.append(counts)
+        return counted, sum(map(len, steps)) / len(steps)
+
+    def peak_s(self, way: str, load: float) -> float:
+        return max(self.found[way, load])
+
+    @property
+    def targets(self) -> list[Target]:
+        return [
+            Target(
+                f"figure 20, load {load:g}: Stark-E's peak over Stark-H's",
+                self.peak_s("Stark-E", load) / self.peak_s("Stark-H", load),
+                1.0,
+            )
+            for load in self.loads
+        ]
+
+    @property
+    def plots(self) -> dict[str, Plot]:
+        places = [str(hour) for hour in self.hours]
+        return {
+            f"day-{load:g}": Plot(
+                f"Figure 20: a day's pickups, load {load:g}",
+                "mean response, 20 queries a second, by cost",
+                "hour of the day",
+                places,
+                {way: self.found[way, load] for way in WAYS},
+            )
+            for load in self.loads
+        }
 
     def markdown(self) -> str:
         head = " | ".join(f"{hour}" for hour in self.hours)
@@ -203,6 +235,4 @@ class DayTrace:
         for (way, load), found in self.found.items():
             told = " | ".join(f"{1000 * each:.0f}" for each in found)
             lines.append(f"| {way} | {load:g} | {told} | {1000 * max(found):.0f} |")
-        goal = "holds" if self.is_well else "is missed"
-        lines += ["", f"Goal: the highest of Stark-E at most that of Stark-H; it {goal}.", ""]
-        return "\n".join(lines)
+        return "\n".join([*lines, ""])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from statistics import median
 
+from benchmarks.scache_plots import Plot
 from benchmarks.stark_cogroup import timed
+from benchmarks.targets import Target
 from pyrite import ExtendablePartitioner, HashPartitioner, SparkConf, SparkContext
 
 GROUPS = 8
@@ -18,7 +20,6 @@ class Partitions:
         self.rows = 50_000 if small else 500_000
         self.counts = (8, 64, 512) if small else (8, 32, 128, 512, 1024, 4096)
         self.found: dict[int, tuple[float, float]] = {}
-        self.is_well = True
 
     def run(self) -> None:
         for count in self.counts:
@@ -36,6 +37,20 @@ class Partitions:
             placed.count()
             kept = placed.mapValues(lambda x: x + 1)
             return median(timed(kept.count) for _ in range(self.repeat))
+
+    @property
+    def targets(self) -> list[Target]:
+        one_s, grouped_s = self.found[self.counts[-1]]
+        what = f"figure 7, {self.counts[-1]} partitions: a task each over groups"
+        return [Target(what, one_s / grouped_s, 1.0, at_least=True)]
+
+    @property
+    def plots(self) -> dict[str, Plot]:
+        alone, grouped = zip(*(self.found[each] for each in self.counts), strict=True)
+        lines = {"a task each": alone, f"in {GROUPS} groups": grouped}
+        title = "Figure 7: a count by the number of partitions"
+        places = [str(each) for each in self.counts]
+        return {"partitions": Plot(title, "seconds, real", "partitions", places, lines)}
 
     def markdown(self) -> str:
         lines = [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from benchmarks.scache_plots import Plot
 from benchmarks.stark_data import pickups
+from benchmarks.targets import Target
 from pyrite import StaticRangePartitioner
 from pyrite.place.grouptree import GroupTree
 from pyrite.rdd.partitioner import range_bounds
@@ -15,7 +17,6 @@ class Skew:
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, float, float, int, float]] = []
-        self.is_well = True
 
     def run(self) -> None:
         slots = pickups(PICKUPS)
@@ -37,6 +38,20 @@ class Skew:
             self.rows.append(
                 (slot, heaviest(static, counts), heaviest(tree, counts), len(tree.groups()), moved)
             )
+
+    @property
+    def targets(self) -> list[Target]:
+        # The ranges are cut for the first slot.
+        static, extendable = (max(row[place] for row in self.rows[1:]) for place in (1, 2))
+        what = "figure 13: the heaviest of extendable groups over the heaviest of static ones"
+        return [Target(what, extendable / static, 1.0)]
+
+    @property
+    def plots(self) -> dict[str, Plot]:
+        slots, static, extendable, _, _ = zip(*self.rows, strict=True)
+        lines = {"static groups": static, "extendable groups": extendable}
+        title = "Figure 13: the heaviest task over the mean"
+        return {"skew": Plot(title, "by sizes", "hours of the day", slots, lines, "times")}
 
     def markdown(self) -> str:
         lines = [

@@ -101,7 +101,16 @@ SUITES = {
         "sort_key",
         "ended",
     ],
-    "stark": ["throughput", "day", "checkpoints", "skew", "cogroup", "partitions"],
+    "stark": [
+        "throughput",
+        "day",
+        "checkpoints",
+        "sizes",
+        "skew",
+        "skew_jobs",
+        "cogroup",
+        "partitions",
+    ],
     "machine": [
         "numeric",
         "regression_by_record",
@@ -333,10 +342,10 @@ def run_scache(options: argparse.Namespace, command: str) -> tuple[str, bool]:
 
 
 def run_stark(options: argparse.Namespace, command: str) -> tuple[str, bool]:
-    """The report on collections, and whether what was promised holds."""
+    """The report on collections, and whether what was promised holds; plots go beside it."""
     from benchmarks.stark import Stark
 
-    stark = Stark(options.repeat, options.scale)
+    stark = Stark(options.repeat, options.scale, options.out.parent)
     for name in options.only or SUITES[options.suite]:
         stark.run(name)
     return stark.markdown(command), stark.is_well
