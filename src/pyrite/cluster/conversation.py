@@ -24,6 +24,7 @@ from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
+from pyrite.schedule.taskinputs import Divided
 
 Message = tuple[Any, ...]
 
@@ -160,7 +161,7 @@ def encode_blocks(blocks: Sequence[tuple[Partition, BlockRef]]) -> list[Message]
     return [(*partition, refs) for partition, refs in by_partition.items()]
 
 
-def encode_divided(divided: do.Divided) -> Message:
+def encode_divided(divided: Divided) -> Message:
     return (*divided[:-1], [tuple(ref) for ref in divided.blocks])
 
 

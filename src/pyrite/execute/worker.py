@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from pyrite import accumulators
 from pyrite.blocks.codec import CorruptBlock, Encoder, decode, encode
-from pyrite.blocks.fetched import FetchedPlace
 from pyrite.blocks.pickling import Unpicklable
 from pyrite.blocks.segments import remove_segments
 from pyrite.blocks.stream import ResultStream
@@ -34,6 +33,7 @@ from pyrite.execute.operators import Operators
 from pyrite.execute.requests import Channel, DriverRequests
 from pyrite.execute.reserve import Reserve, is_lost_memory_error
 from pyrite.execute.store import Store
+from pyrite.execute.task import Task
 from pyrite.execute.traces import (
     hint,
     pickle_error,
@@ -122,26 +122,6 @@ class Stage:
             if path not in sys.path:
                 sys.path.insert(1, path)
         return Operators(self.layout, self.links, slices, moment)
-
-
-class Task(NamedTuple):
-    """One attempt, as the driver sent it."""
-
-    attempt: int
-    stage: int
-    partitions: tuple[int, ...]
-    number: int
-    inputs: list[ShuffleId]
-    # The blocks of kept partitions, by RDD and index.
-    blocks: list[tuple[int, int, list[tuple[Any, ...]]]]
-    # The prefetched segments on this node, by shuffle.
-    prefetched: list[tuple[ShuffleId, list[FetchedPlace]]]
-    # Set for a piece of a heavy reducer, and for the reducer that merges its pieces.
-    divided: tuple[int, ShuffleId, tuple[int, int] | None, list[Any]] | None
-    # The keys of blocks of a ring that it reads, and where a pool has them.
-    cached: list[tuple[int, tuple[Any, ...] | None]]
-    # The pickled slices of each partition; None if no operator has slices.
-    slices: list[bytes] | None
 
 
 class Worker:

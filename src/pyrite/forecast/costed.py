@@ -29,8 +29,9 @@ from pyrite.plan.program import ShuffleInput
 from pyrite.plan.stages import StageSpec
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
-from pyrite.schedule.commands import Command, Snapshot
+from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
+from pyrite.schedule.taskinputs import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

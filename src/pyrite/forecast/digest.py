@@ -8,7 +8,7 @@ from pyrite.forecast.fetches import ForecastFetches
 from pyrite.forecast.machines import CostedNode
 from pyrite.forecast.network import Sources
 from pyrite.ids import BlockRef, NodeId
-from pyrite.schedule.commands import Snapshot
+from pyrite.schedule.taskinputs import Snapshot
 
 
 def added_up(refs: Iterable[BlockRef]) -> tuple[dict[NodeId, float], dict[NodeId, float]]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, Partition, TaskKey
 from pyrite.probe import probe
-from pyrite.schedule.commands import CancelTask, InputBlock, KillExecutor, Prefetched
+from pyrite.schedule.commands import CancelTask, KillExecutor
 from pyrite.schedule.rules import Rules
+from pyrite.schedule.taskinputs import InputBlock, Prefetched
 from pyrite.schedule.timer import CancelGrace
 from pyrite.schedule.turn import Turn
 

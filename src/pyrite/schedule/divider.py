@@ -11,7 +11,7 @@ from pyrite.place.sizes import decode
 from pyrite.probe import probe
 from pyrite.schedule import events as ev
 from pyrite.schedule.attempts import Attempt, Attempts
-from pyrite.schedule.commands import CountAccumulators, Divided, ReducerDivided
+from pyrite.schedule.commands import CountAccumulators, ReducerDivided
 from pyrite.schedule.division import DividedReducer, Piece
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.outputs import Outputs, ShuffleOutputs
@@ -21,6 +21,7 @@ from pyrite.schedule.queue import StageQueue
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.stages import StageRun
 from pyrite.schedule.storage import Storage
+from pyrite.schedule.taskinputs import Divided
 from pyrite.schedule.taskset import TaskSet
 from pyrite.schedule.turn import Turn
 

@@ -10,7 +10,7 @@ from pyrite.plan.stages import StageSpec
 from pyrite.schedule import reports
 from pyrite.schedule.attempts import Attempt, Attempts
 from pyrite.schedule.collections import Collections
-from pyrite.schedule.commands import InputBlock, LaunchTask, Prefetched, SetTimer
+from pyrite.schedule.commands import LaunchTask, SetTimer
 from pyrite.schedule.divider import Divider
 from pyrite.schedule.fleet import Executor, Fleet
 from pyrite.schedule.grouping import Grouping
@@ -25,6 +25,7 @@ from pyrite.schedule.replicas import Replicas
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.stages import StageRun, Stages
 from pyrite.schedule.storage import Storage
+from pyrite.schedule.taskinputs import InputBlock, Prefetched
 from pyrite.schedule.taskset import TaskSet
 from pyrite.schedule.timer import LocalityWait
 from pyrite.schedule.turn import Turn

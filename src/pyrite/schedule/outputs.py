@@ -10,8 +10,9 @@ from pyrite.ids import BlockRef, Medium, NodeId, ShuffleId
 from pyrite.plan.stages import StageSpec
 from pyrite.probe import probe
 from pyrite.schedule import events as ev
-from pyrite.schedule.commands import DropShuffle, Snapshot
+from pyrite.schedule.commands import DropShuffle
 from pyrite.schedule.storage import Storage
+from pyrite.schedule.taskinputs import Snapshot
 from pyrite.schedule.turn import Turn
 
 

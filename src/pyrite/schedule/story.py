@@ -8,8 +8,9 @@ from typing import Any
 
 from pyrite.ids import BlockRef, Partition
 from pyrite.plan.stages import JobSpec
-from pyrite.schedule.commands import Command, Snapshot
+from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event
+from pyrite.schedule.taskinputs import Snapshot
 
 Chapter = tuple[float, Event, list[Command]]
 Listener = Callable[[float, Event, list[Command]], None]

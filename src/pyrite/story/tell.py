@@ -14,6 +14,7 @@ from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import Command
 from pyrite.schedule.events import Event, KeptNews
+from pyrite.schedule.taskinputs import Snapshot
 from pyrite.story import records as rec
 from pyrite.story.plain import named_fields
 from pyrite.story.records import Record, Told
@@ -182,7 +183,7 @@ class Teller:
             )
         )
 
-    def _snapshot(self, snapshot: do.Snapshot) -> dict[str, int]:
+    def _snapshot(self, snapshot: Snapshot) -> dict[str, int]:
         key = snapshot.shuffle, snapshot.epoch
         found = self.snapshots.get(key)
         if found is None:

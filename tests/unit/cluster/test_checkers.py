@@ -36,6 +36,7 @@ from pyrite.schedule.attempts import Attempt
 from pyrite.schedule.outputs import ShuffleOutputs
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
+from pyrite.schedule.taskinputs import Divided, Snapshot
 from pyrite.schedule.timer import SpeculationCheck
 
 NODE, OTHER = NodeId("node-0"), NodeId("node-1")
@@ -71,7 +72,7 @@ def launch(attempt: int, partition: int = 0, stage: int = 0, **more: Any) -> do.
 
 
 def reduce_task(attempt: int, epoch: int, *refs: BlockRef) -> Chapter:
-    return TICK, [launch(attempt, stage=1, inputs=(do.Snapshot(SHUFFLE, epoch, refs),))]
+    return TICK, [launch(attempt, stage=1, inputs=(Snapshot(SHUFFLE, epoch, refs),))]
 
 
 def done(attempt: int, output: BlockRef | None = None) -> ev.TaskSucceeded:
@@ -166,8 +167,8 @@ def test_counting_bites_where_a_partition_of_a_group_counts_again(
 
 
 def test_counting_hears_the_pieces_of_a_divided_reducer_when_they_are_merged() -> None:
-    piece = launch(0, divided=do.Divided(0, SHUFFLE, (0, 1)))
-    merge = launch(1, divided=do.Divided(0, SHUFFLE, None, (REF,)))
+    piece = launch(0, divided=Divided(0, SHUFFLE, (0, 1)))
+    merge = launch(1, divided=Divided(0, SHUFFLE, None, (REF,)))
     told = ev.TaskSucceeded(AttemptId(0), (ev.TaskOutput(None, REF, COUNT.updates),))
     merged = ev.TaskSucceeded(AttemptId(1), (ev.TaskOutput(None, MOVED),))
     tell(Counting(), SUBMITTED, (TICK, [piece]), (told, [merge]), (merged, [COUNT]))

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from pyrite.cluster.conversation import Conversation, Message, Peer, decode
-from pyrite.execute.worker import Task
+from pyrite.execute.task import Task
 from pyrite.ids import (
     DRIVER,
     AttemptId,
@@ -30,6 +30,7 @@ from pyrite.rdd.frozen import Frozen, Pipeline
 from pyrite.rdd.sources import Slices
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
+from pyrite.schedule.taskinputs import Divided, InputBlock, Snapshot
 from pyrite.schedule.timer import SpeculationCheck
 
 NODE = NodeId("node-0")
@@ -116,7 +117,7 @@ def launch(attempt: int, executor: int = 0, epoch: int = 0, job: int = 0) -> do.
         partitions=(2,),
         number=1,
         job=JobId(job),
-        inputs=(do.Snapshot(ShuffleId(9), epoch, (REF,)),),
+        inputs=(Snapshot(ShuffleId(9), epoch, (REF,)),),
         blocks=((Partition(RddId(4), 2), OTHER_REF),),
     )
 
@@ -221,10 +222,10 @@ def test_a_ref_travels_with_its_medium(
     """By marshal, as over the socket, there and back."""
     ref = REF._replace(medium=medium)
     told = launch(0)._replace(
-        inputs=(do.Snapshot(ShuffleId(9), 0, (ref,)),),
+        inputs=(Snapshot(ShuffleId(9), 0, (ref,)),),
         blocks=((Partition(RddId(4), 2), ref),),
-        divided=do.Divided(0, ShuffleId(9), None, (ref,)),
-        cached=(do.InputBlock(8, ref), do.InputBlock(9, None)),
+        divided=Divided(0, ShuffleId(9), None, (ref,)),
+        cached=(InputBlock(8, ref), InputBlock(9, None)),
     )
     assert conversation.send(told)
     _, snapshot, task = marshal.loads(marshal.dumps(peers[0].take()))

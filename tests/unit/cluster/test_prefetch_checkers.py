@@ -24,6 +24,7 @@ from pyrite.schedule import events as ev
 from pyrite.schedule.outputs import ShuffleOutputs
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.scheduler import Scheduler
+from pyrite.schedule.taskinputs import Prefetched, Snapshot
 from pyrite.schedule.timer import SpeculationCheck
 
 HERE, THERE = NodeId("node-0"), NodeId("node-1")
@@ -35,8 +36,8 @@ REF = BlockRef(THERE, "e1-1", 0, len(OUTPUT), "disk")
 ORDER = do.FetchParts(
     1, HERE, "fetched-1", fetched_bytes(1, 1, 60), THERE, (1,), (0,), (REF,), "memory"
 )
-PREFETCHED = do.Prefetched(SHUFFLE, ("fetched-1",))
-SNAPSHOT = do.Snapshot(SHUFFLE, 0, (REF,))
+PREFETCHED = Prefetched(SHUFFLE, ("fetched-1",))
+SNAPSHOT = Snapshot(SHUFFLE, 0, (REF,))
 LAUNCH = do.LaunchTask(
     AttemptId(0), ExecutorId(0), StageId(1), (1,), 0, JobId(0), (SNAPSHOT,), (), (PREFETCHED,)
 )

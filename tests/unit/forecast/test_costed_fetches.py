@@ -13,8 +13,7 @@ from pyrite.forecast.network import Sources
 from pyrite.forecast.workload import two_stages
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, JobId, Medium, NodeId, ShuffleId, StageId
 from pyrite.place.sizes import decode
-from pyrite.schedule.commands import DropSegments, DropShuffle, FetchParts, LaunchTask, Snapshot
-from pyrite.schedule.commands import Prefetched as Told
+from pyrite.schedule.commands import DropSegments, DropShuffle, FetchParts, LaunchTask
 from pyrite.schedule.events import (
     Event,
     FetchFailed,
@@ -22,6 +21,8 @@ from pyrite.schedule.events import (
     PartsNotFetched,
     TaskSucceeded,
 )
+from pyrite.schedule.taskinputs import Prefetched as Told
+from pyrite.schedule.taskinputs import Snapshot
 
 A, B, C = NodeId("node-0"), NodeId("node-1"), NodeId("node-2")
 SLOW_DISKS = replace(FREE, disk_write_bytes_per_s=1e5, disk_read_bytes_per_s=1e5)

@@ -18,6 +18,7 @@ from pyrite.schedule import events as ev
 from pyrite.schedule.health import ExclusionRule
 from pyrite.schedule.queue import PoolShare
 from pyrite.schedule.rules import SpeculationRule
+from pyrite.schedule.taskinputs import Snapshot
 from pyrite.schedule.timer import CancelGrace, LocalityWait, SpeculationCheck
 
 
@@ -52,7 +53,7 @@ def test_reducers_start_when_all_maps_are_done_and_get_a_snapshot() -> None:
     assert launched(answer) == [(2, 0, 0), (2, 1, 1)]
     launch = of_type(answer, do.LaunchTask)[0]
     assert launch.inputs == (
-        do.Snapshot(
+        Snapshot(
             ShuffleId(1),
             0,
             (BlockRef(NODE, "made-0", 0, 10, "disk"), BlockRef(NODE, "made-1", 0, 10, "disk")),

@@ -9,7 +9,7 @@ from pyrite.ids import BlockRef, NodeId
 from pyrite.place.sizes import most
 from pyrite.probe import probe
 from pyrite.schedule import events as ev
-from pyrite.schedule.commands import FetchingStopped, Prefetched
+from pyrite.schedule.commands import FetchingStopped
 from pyrite.schedule.fetches import Fetches
 from pyrite.schedule.outputs import OutputPlace, Outputs, ShuffleOutputs
 from pyrite.schedule.prefetch.admission import Admission
@@ -24,6 +24,7 @@ from pyrite.schedule.prefetch.worth import FetchWorth
 from pyrite.schedule.rules import Rules
 from pyrite.schedule.stages import StageRun, Stages
 from pyrite.schedule.storage import Storage
+from pyrite.schedule.taskinputs import Prefetched
 from pyrite.schedule.turn import Turn
 
 # An order is at most 1/MOST_SHARE of what may be in flight to a node; while maps run, it waits
