@@ -8,9 +8,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from collection_operators import ALL_OPERATORS
+from collection_operators import ALL_ACTIONS, ALL_OPERATORS
 from keyed_files import keyed_address
-from lineage_actions import ACTIONS
 from lineage_operators import MOST_BARRIER_TASKS
 from odd_rows import odd_rows
 from plain_rows import Plain
@@ -141,7 +140,7 @@ def check(
     ask: Ask, rdds: list[RDD[Any]], plains: list[Plain], cancels: Iterable[Cancel] = ()
 ) -> None:
     """Runs one action and compares its answer; only a group that is cancelled may give none."""
-    action, rdd = ACTIONS[ask.action], rdds[ask.dataset]
+    action, rdd = ALL_ACTIONS[ask.action], rdds[ask.dataset]
     if action.needs_partitions and not rdd.getNumPartitions():
         return
     try:

@@ -43,6 +43,8 @@ OPERATOR_TEXTS = {
     "anyJoin": "{0}.{2}({1}, {3})",
     "cogroup": "{0}.cogroup({1}, {2}).mapValues(groups_in_order)",
     "localityPartitionBy": "localized({0}, {1}, {2})",
+    "keyByDigest": "{0}.keyBy(digest)",
+    "localityByRanges": "ranged({0}, {1}, {2}, {3})",
     "persist": "{0}.persist(StorageLevel.{1}) if not {0}.is_cached else {0}",
 }
 

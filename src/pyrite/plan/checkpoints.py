@@ -46,6 +46,23 @@ def choose(
     >>> choose(chain, {"b": ["a"], "c": ["b"]}, bound_s=10)
     ['b']
     """
+    rest: Mapping[R, Cost] = costs
+    while rest:
+        ways = {rdd: [each for each in parents.get(rdd, ()) if each in rest] for rdd in rest}
+        chosen = cut(rest, ways, bound_s, relax)
+        if chosen:
+            return [rdd for rdd in costs if rdd in chosen]
+        # Nothing helps an end that can't be written, but what leads there can still be cut.
+        have_child = {parent for near in ways.values() for parent in near}
+        ends = {rdd for rdd in rest if rest[rdd].bytes is None and rdd not in have_child}
+        rest = {rdd: cost for rdd, cost in rest.items() if rdd not in ends} if ends else {}
+    return []
+
+
+def cut(
+    costs: Mapping[R, Cost], parents: Mapping[R, Sequence[R]], bound_s: float, relax: float
+) -> set[R]:
+    """Cuts all violating paths that can be cut."""
     paths = measure(costs, parents)
     violating = {
         rdd: cost
@@ -60,13 +77,13 @@ def choose(
         graph = None if uncut else made
         violating = {rdd: cost for rdd, cost in violating.items() if rdd not in uncut}
     if graph is None:
-        return []
+        return set()
     chosen = graph.nearest_cut(1.0)
     if relax > 1.0:
         relaxed = graph.nearest_cut(relax)
         if total(costs, relaxed) <= relax * total(costs, chosen):
             chosen = relaxed
-    return [rdd for rdd in costs if rdd in chosen]
+    return chosen
 
 
 def edge(costs: Mapping[R, Cost], parents: Mapping[R, Sequence[R]], bound_s: float) -> list[R]:
@@ -201,7 +218,7 @@ class SplitGraph:
         always a minimum cut: flow may have gone another way.) Relaxed by f, an RDD counts as
         saturated already where its capacity is at most f times its flow.
         """
-        cut: set[Any] = set()
+        found: set[Any] = set()
         pending = [self.sink]
         seen = {self.sink}
         while pending:
@@ -212,8 +229,8 @@ class SplitGraph:
                     pending.append(before)
         for place, rdd in enumerate(self.rdds):
             if 2 * place + 1 in seen and 2 * place not in seen:
-                cut.add(rdd)
-        return cut
+                found.add(rdd)
+        return found
 
     def _reaching(self, node: int, relax: float) -> Iterator[int]:
         """Returns the nodes from which more can flow to a node."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from pyrite.errors import BadValue, UserError
@@ -109,6 +110,22 @@ class ExtendablePartitioner(Partitioner):
 
     def __repr__(self) -> str:
         return f"ExtendablePartitioner({self.inner!r}, groups={self.groups})"
+
+
+def digest_of(partitioner: Partitioner | None) -> str:
+    """Equal for partitioners that send each key to the same partition; empty without one.
+
+    >>> ranges = StaticRangePartitioner([10, 20])
+    >>> digest_of(ranges) == digest_of(ExtendablePartitioner(ranges, 2))
+    True
+    >>> digest_of(ranges) == digest_of(StaticRangePartitioner([10, 30]))
+    False
+    """
+    if partitioner is None:
+        return ""
+    func = partitioner.partitionFunc
+    by = func.bounds if isinstance(func, RangeFunc) else getattr(func, "__qualname__", type(func))
+    return sha256(repr((partitioner.numPartitions, by)).encode()).hexdigest()[:12]
 
 
 def groups_of(partitioner: Partitioner) -> int:

@@ -287,6 +287,8 @@ class RddPersisted(NamedTuple):
     namespace: NamespaceId | None = None
     # How, as users name it.
     level: str = ""
+    # The digest of its partitioner, if it has one and belongs to a collection.
+    partitioner: str = ""
 
 
 class NamespaceMade(NamedTuple):
@@ -298,6 +300,8 @@ class NamespaceMade(NamedTuple):
     groups: int
     # Whether the groups split and merge with the data's size.
     extendable: bool = False
+    # The digest of its partitioner.
+    partitioner: str = ""
 
 
 class NamespaceDropped(NamedTuple):

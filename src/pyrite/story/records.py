@@ -205,6 +205,8 @@ class RddKept(NamedTuple):
     # The collection that it belongs to.
     namespace: int | None = None
     level: str = ""
+    # The digest of its partitioner, if it has one and belongs to a collection.
+    partitioner: str = ""
 
 
 class RddDropped(NamedTuple):

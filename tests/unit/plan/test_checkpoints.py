@@ -153,3 +153,12 @@ def test_nothing_to_cut() -> None:
     # What can't be cut keeps nothing else from being cut.
     costs = {"a": Cost(11, None), "b": Cost(6, 3), "c": Cost(6, 4)}
     assert choose(costs, {"c": ["b"]}, 10) == ["b"]
+
+
+def test_an_end_that_cannot_be_written_leaves_the_others_to_be_cut() -> None:
+    costs = {0: Cost(6.0, 368), 1: Cost(12.0, 408), 2: Cost(12.0, None)}
+    parents = {1: [0], 2: [1]}
+    assert choose(costs, parents, bound_s=5.0) == [1]
+    # Then 0 alone is kept and not written.
+    assert choose({0: costs[0], 2: costs[2]}, {}, bound_s=5.0) == [0]
+    assert choose({2: costs[2]}, {}, bound_s=5.0) == []

@@ -50,6 +50,7 @@ from pyrite.rdd.dependency import ShuffleDependency
 from pyrite.rdd.frozen import Frozen
 from pyrite.rdd.op import Op
 from pyrite.rdd.partitioner import Router
+from pyrite.rdd.partitioners import digest_of
 from pyrite.schedule.events import (
     BlocksReleased,
     CancelRequested,
@@ -403,7 +404,8 @@ class Engine:
             if rdd._id not in self.stages.kept:
                 self.stages.kept[rdd._id] = rdd
                 self.forget_when_gone(rdd, RddForgotten(rdd._id))
-            self.post(RddPersisted(rdd._id, rdd._namespace_id, str(plan.level)))
+            digest = "" if rdd._namespace is None else digest_of(rdd.partitioner)
+            self.post(RddPersisted(rdd._id, rdd._namespace_id, str(plan.level), digest))
 
     def unpersist(self, rdd: RddId) -> None:
         with Uninterrupted():

@@ -10,7 +10,7 @@ from pyrite.errors import UserError
 from pyrite.ids import NamespaceId
 from pyrite.rdd.namespace import Namespace
 from pyrite.rdd.partitioner import Partitioner
-from pyrite.rdd.partitioners import ExtendablePartitioner, groups_of
+from pyrite.rdd.partitioners import ExtendablePartitioner, digest_of, groups_of
 from pyrite.schedule.events import Event, NamespaceDropped, NamespaceMade
 
 
@@ -33,7 +33,8 @@ class Namespaces:
                 count = partitioner.numPartitions
                 extendable = isinstance(partitioner, ExtendablePartitioner)
                 groups = groups_of(partitioner)
-                self.post(NamespaceMade(found.id, name, count, groups, extendable))
+                digest = digest_of(partitioner)
+                self.post(NamespaceMade(found.id, name, count, groups, extendable, digest))
         if found.partitioner != partitioner:
             raise UserError(
                 f"namespace {name!r} has {found.partitioner!r}, since {found.site}, and can't have "

@@ -27,6 +27,9 @@ class CollectionChecks:
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.sizes: dict[NamespaceId, int] = {}
+        # The digest of each namespace's partitioner, and the namespaces that have not been dropped.
+        self.partitioners: dict[NamespaceId, str] = {}
+        self.names: dict[NamespaceId, str] = {}
         self.groups: dict[str, set[tuple[int, ...]]] = {}
         self.stages: dict[StageId, StageSpec] = {}
         self.launches: dict[AttemptId, do.LaunchTask] = {}
@@ -39,6 +42,10 @@ class CollectionChecks:
         match event:
             case ev.NamespaceMade():
                 self._make(event)
+            case ev.NamespaceDropped():
+                del self.names[event.namespace]
+            case ev.RddPersisted() if event.namespace is not None and event.partitioner:
+                self._check_partitioner(event.namespace, event)
             case ev.JobSubmitted():
                 for stage in new_stages(event.job.stage, self.stages):
                     self.stages[stage.id] = stage
@@ -77,10 +84,22 @@ class CollectionChecks:
     def _make(self, event: ev.NamespaceMade) -> None:
         if event.namespace in self.sizes:
             raise CheckFailed(f"namespace {event.namespace} is made twice")
+        if event.name in self.names.values():
+            raise CheckFailed(f"a second namespace is called {event.name!r}")
+        self.names[event.namespace] = event.name
+        self.partitioners[event.namespace] = event.partitioner
         self.sizes[event.namespace] = event.partitions
         count, groups = event.partitions, event.groups
         bounds = [count * each // groups for each in range(groups + 1)]
         self.groups[event.name] = set(pairwise(bounds))
+
+    def _check_partitioner(self, namespace: NamespaceId, event: ev.RddPersisted) -> None:
+        known = self.partitioners[namespace]
+        if event.partitioner != known:
+            raise CheckFailed(
+                f"RDD {event.rdd} of namespace {namespace} is partitioned by {event.partitioner}, "
+                f"not by {known}"
+            )
 
     def _check_stage(self, stage: StageSpec) -> None:
         if stage.namespace is not None and self.sizes.get(stage.namespace) != stage.partitions:
