@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from storytelling import Told, records_of, write_story
+from storytelling import HEADER, Told, records_of, write_story
 
 from pyrite.cli import main
 from pyrite.forecast.costs import CostModel, NodeKind
@@ -197,6 +197,19 @@ def test_without_a_running_program_there_is_nothing_to_show(
     monkeypatch.setenv("PYRITE_CONF", f"spark.eventLog.dir={tmp_path}")
     assert main([command]) == 1
     assert "no program writes a story into" in capsys.readouterr().err
+
+
+def test_a_driver_that_was_killed_is_said(
+    story: str, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = records_of(story)
+    middle = next(place for place, each in enumerate(told) if isinstance(each, rec.StageEnded))
+    write_story(story, told[: middle + 6])
+    assert main(["top", story]) == 0
+    assert lines(capsys)[-1].endswith("its driver was killed")
+    monkeypatch.setattr("socket.gethostname", lambda: HEADER.host)
+    assert main(["stacks", story]) == 1
+    assert "its driver was killed" in capsys.readouterr().err
 
 
 def test_the_stacks_of_a_run_that_has_ended_are_refused(story: str, capsys: Output) -> None:

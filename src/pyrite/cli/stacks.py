@@ -22,7 +22,7 @@ from pyrite.story.clock import clock_s
 from pyrite.story.format import BadStory
 from pyrite.story.happenings import places
 from pyrite.story.model import RunModel
-from pyrite.story.paths import last_written
+from pyrite.story.paths import is_written, last_written
 from pyrite.story.read import StoryReader
 
 # How long an executor may take to write its stacks, and how long the file must not grow then.
@@ -85,11 +85,15 @@ def find_executors(program: str | None) -> list[Asked]:
         raise BadStory(
             f"the program of {path!r} runs on {reader.header.host}: ask for its stacks there"
         )
-    return [
+    found = [
         Asked(each.pid, title(run, each.id), bool(each.running))
         for each in run.executors.values()
         if each.gone_s is None and each.pid
     ]
+    # Without a story, as when its disk is full, a program may run on.
+    if not is_written(path) and not any(stack_file(each.pid) for each in found):
+        raise BadStory(f"nothing runs any more of the program of {path!r}: its driver was killed")
+    return found
 
 
 def story_folder() -> str:

@@ -38,7 +38,10 @@ def show_top(chosen: argparse.Namespace, sleep: Callable[[float], None] = time.s
                 run.add_all(reader.records())
                 screen = CLEAR if sys.stdout.isatty() and not chosen.once else ""
                 now_s = clock_s(run) if written else run.last_s
-                print(screen + "\n".join(lines_of(run, now_s)), flush=True)
+                lines = lines_of(run, now_s)
+                if not written and run.ended_s is None:
+                    lines.append("nothing is added to this story any more: its driver was killed")
+                print(screen + "\n".join(lines), flush=True)
                 if chosen.once or run.ended_s is not None or not written:
                     return 0
                 sleep(chosen.every)
