@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from benchmarks.eclipse_compare import EclipseCompare
 from benchmarks.eclipse_io import EclipseIo
 from benchmarks.eclipse_jobs import EclipseApplications, EclipseConcurrent
 from benchmarks.eclipse_laf import EclipseLaf
+from benchmarks.report import machine
+from benchmarks.scache_plots import Plot, svg
+from benchmarks.targets import Target
 
 
 class EclipsePart(Protocol):
@@ -20,14 +24,21 @@ class EclipsePart(Protocol):
     @property
     def is_well(self) -> bool: ...
 
+    @property
+    def targets(self) -> list[Target]: ...
+
+    @property
+    def plots(self) -> dict[str, Plot]: ...
+
     def markdown(self) -> str: ...
 
 
 class Eclipse:
-    """Runs the parts, and reports."""
+    """Runs the parts, and reports; plots go beside the report."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         scale = options.scale
+        self.folder: Path = options.out.parent
         self._makers: dict[str, Callable[[], EclipsePart]] = {
             "throughput": lambda: EclipseIo(options.repeat, scale),
             "laf": EclipseLaf,
@@ -48,5 +59,14 @@ class Eclipse:
         return all(part.is_well for part in self.parts)
 
     def markdown(self, command: str) -> str:
-        told = [part.markdown() for part in self.parts]
-        return "\n".join(["# EclipseMR", "", f"`{command}`", "", *told])
+        told = [line for part in self.parts for line in self._told(part)]
+        return "\n".join(["# EclipseMR", "", machine([]), f"Made by `{command}`.", "", *told])
+
+    def _told(self, part: EclipsePart) -> list[str]:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        names = []
+        for name, plot in part.plots.items():
+            names.append(f"eclipse-{name}.svg")
+            (self.folder / names[-1]).write_text(svg(plot))
+        pictures = [f"![{name}]({name})" for name in names]
+        return [part.markdown(), *(f"- {target}" for target in part.targets), "", *pictures, ""]

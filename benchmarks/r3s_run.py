@@ -65,7 +65,7 @@ class Outcome:
 def run(plan: Plan) -> Outcome:
     """All passes; the page cache is left as it is, and then, if asked for, emptied each time."""
     if plan.engine == "pyspark":
-        _make_spark_home(plan.scratch)
+        make_spark_home(plan.scratch)
     sc = start_context(plan.engine, plan.settings)
     try:
         # All executors have come, and have loaded numpy.
@@ -150,7 +150,7 @@ def _fill(sc: Any, plan: Plan) -> Any:
     return filler
 
 
-def _make_spark_home(scratch: str) -> None:
+def make_spark_home(scratch: str) -> None:
     """Spark's workers of local-cluster leave their logs where Spark is installed: not so here."""
     installed = Path(importlib.import_module("pyspark").__path__[0])
     home = Path(scratch, "spark-home")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -33,11 +35,13 @@ class Part(Protocol):
 
 
 class Stark:
-    """Runs the parts, and reports; plots go into a folder."""
+    """Runs the parts, and reports; plots go beside the report."""
 
-    def __init__(self, repeat: int, scale: str, folder: Path) -> None:
-        small = scale == "small"
-        self.folder = folder
+    def __init__(
+        self, options: argparse.Namespace, environment: Callable[[str], dict[str, str]]
+    ) -> None:
+        small = options.scale == "small"
+        self.folder: Path = options.out.parent
         self.known: dict[str, Part] = {
             "throughput": Throughput(small),
             "day": DayTrace(small),
@@ -45,8 +49,8 @@ class Stark:
             "sizes": Sizes(small),
             "skew": Skew(),
             "skew_jobs": SkewJobs(),
-            "cogroup": Cogroups(repeat, small),
-            "partitions": Partitions(repeat, small),
+            "cogroup": Cogroups(options, environment),
+            "partitions": Partitions(options.repeat, small),
         }
         self.ran: list[Part] = []
 

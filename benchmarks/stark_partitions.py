@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from statistics import median
+from typing import Any
 
 from benchmarks.scache_plots import Plot
-from benchmarks.stark_cogroup import timed
 from benchmarks.targets import Target
 from pyrite import ExtendablePartitioner, HashPartitioner, SparkConf, SparkContext
 
@@ -63,3 +65,9 @@ class Partitions:
             f"| {count} | {one:.3f} s | {two:.3f} s |" for count, (one, two) in self.found.items()
         ]
         return "\n".join([*lines, ""])
+
+
+def timed(work: Callable[[], Any]) -> float:
+    start_s = time.perf_counter()
+    work()
+    return time.perf_counter() - start_s

@@ -345,7 +345,7 @@ def run_stark(options: argparse.Namespace, command: str) -> tuple[str, bool]:
     """The report on collections, and whether what was promised holds; plots go beside it."""
     from benchmarks.stark import Stark
 
-    stark = Stark(options.repeat, options.scale, options.out.parent)
+    stark = Stark(options, _environment)
     for name in options.only or SUITES[options.suite]:
         stark.run(name)
     return stark.markdown(command), stark.is_well
