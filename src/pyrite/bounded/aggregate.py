@@ -117,6 +117,11 @@ class Combining:
 
     def run(self, rows: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
         """Adds all rows; returns one combiner per key."""
+        self.add(rows)
+        return self.results()
+
+    def add(self, rows: Iterable[tuple[Any, Any]]) -> None:
+        """Adds all rows."""
         combined, space = self.combined, self.space
         weighed = space.weighed(rows)
         while some := weighed.take(space.stride_rows):
@@ -134,7 +139,6 @@ class Combining:
             elif space.exhausted() and (culprit := too_large_row(combined.items(), space)):
                 # Raise early: CPython may lose the exception when it has no memory for a call.
                 raise culprit
-        return self.results()
 
     def results(self) -> Iterator[tuple[Any, Any]]:
         """One combiner per key, in memory or merged from disk."""
