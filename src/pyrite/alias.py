@@ -47,6 +47,7 @@ MIRRORED = {
     "pyspark.resource.requests": "pyrite.resource",
     "pyspark.resultiterable": "pyrite.resultiterable",
     "pyspark.serializers": "pyrite.serializers",
+    "pyspark.shuffle": "pyrite.shuffle",
     "pyspark.sql": "pyrite.sql",
     "pyspark.sql.catalog": "pyrite.sql.catalog",
     "pyspark.sql.column": "pyrite.sql.column",
@@ -86,10 +87,6 @@ MISSING = {
     "pyspark.logger": ("Spark's logger of JSON lines", "use Python's logging"),
     "pyspark.loose_version": ("how Spark compares versions", "use packaging.version"),
     "pyspark.shell": ("the prompt of PySpark", "run `pyrite shell`"),
-    "pyspark.shuffle": (
-        "how Spark's Python workers merge and sort",
-        "use combineByKey, groupByKey and sortBy, which spill by themselves",
-    ),
     "pyspark.testing": ("the test helpers of Spark SQL", "compare what collect() gives"),
     "pyspark.traceback_utils": ("how Spark names lines of programs", "use traceback"),
     "pyspark.worker": ("the program of Spark's Python workers", _NO_WORKERS),
@@ -119,6 +116,12 @@ MISSING_NAMES = {
         "CartesianDeserializer ChunkedStream FlattenedValuesSerializer PairDeserializer "
         "SpecialLengths pack_long read_bool read_int read_long write_int write_long "
         "write_with_length": (_WORKERS, "use pickle and struct")
+    },
+    "pyspark.shuffle": {
+        "ExternalGroupBy ExternalList ExternalListOfList GroupByKey": (
+            "how Spark's Python workers group rows",
+            "use groupByKey, which spills by itself",
+        )
     },
     "pyspark.util": {
         "PythonEvalType disable_gc handle_worker_exception local_connect_and_auth": (

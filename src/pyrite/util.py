@@ -7,13 +7,11 @@ import re
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from pyrite.cluster.port import Joinable
 from pyrite.cluster.threads import FreeThreads
-from pyrite.rdd.stops import stop_error
-
-F = TypeVar("F", bound=Callable[..., Any])
+from pyrite.rdd.stops import fail_on_stopiteration as fail_on_stopiteration
 
 
 def inheritable_thread_target(f: Any = None) -> Any:
@@ -100,16 +98,3 @@ class VersionUtils:
         if found is None:
             raise ValueError(f"{sparkVersion!r} is no version, such as 4.3.0")
         return int(found[1]), int(found[2])
-
-
-def fail_on_stopiteration(f: F) -> F:
-    """Turns a StopIteration that the function raises into an error that nobody swallows."""
-
-    @functools.wraps(f)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return f(*args, **kwargs)
-        except StopIteration as error:
-            raise stop_error(error) from error
-
-    return wrapper  # type: ignore[return-value]

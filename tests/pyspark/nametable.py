@@ -35,6 +35,7 @@ MISSING = {
     "pyspark.rddsampler.*": {
         "getPoissonSample getUniformSample initRandomGenerator": "a detail of func"
     },
+    "pyspark.shuffle.ExternalMerger": {"MAX_TOTAL_PARTITIONS": "a detail of items"},
     "pyspark.serializers.*": {"allowed_names": "a part of the processes beside Spark's JVM"},
 }
 # There, and always refused, by an error that says what to use instead.
@@ -77,6 +78,10 @@ DIFFERS = {
     },
     "pyspark.serializers": {
         "Serializer": "no serializer is used for rows; Pyrite chooses how to encode them"
+    },
+    "pyspark.shuffle": {
+        "ExternalMerger ExternalSorter": "no serializer is used; none says how often it spilled",
+        "get_used_memory": "without memory that the process shares with others",
     },
     "pyspark.status.StatusTracker": {
         "getExecutorInfos": "an entry for each node; live rows in the cache are not counted"

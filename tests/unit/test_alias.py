@@ -71,7 +71,6 @@ def test_pickles_name_pyrite(pyspark_is_pyrite: None) -> None:
         ("from pyspark.streaming import StreamingContext", "Spark Streaming"),
         ("import pyspark.sql.streaming", "pyspark.sql.streaming is Spark SQL"),
         ("from pyspark.sql.avro.functions import from_avro", "Spark SQL"),
-        ("from pyspark.shuffle import Aggregator", "combineByKey"),
         ("from pyspark.errors.exceptions.captured import X", "classes of pyspark.errors"),
         ("import pyspark.errors.error_classes", "classes of pyspark.errors"),
         ("from pyspark.traceback_utils import SCCallSiteSync", "use traceback"),

@@ -127,7 +127,12 @@ class Combining:
         return self._spilled is not None
 
     def run(self, rows: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-        """Adds all rows, as the fold takes them; returns one combiner per key."""
+        """Adds all rows; returns one combiner per key."""
+        self.add(rows)
+        return self.results()
+
+    def add(self, rows: Iterable[Any]) -> None:
+        """Adds all rows, as the fold takes them."""
         combined, space = self.combined, self.space
         weighed = space.weighed(rows)
         while some := weighed.take(space.stride_rows):
@@ -145,7 +150,6 @@ class Combining:
             elif space.exhausted() and (culprit := too_large_row(combined.items(), space)):
                 # Raise early: CPython may lose the exception when it has no memory for a call.
                 raise culprit
-        return self.results()
 
     def results(self) -> Iterator[tuple[Any, Any]]:
         """One combiner per key, in memory or merged from disk."""

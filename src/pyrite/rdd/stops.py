@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from types import TracebackType
+from typing import Any, TypeVar
 
 from pyrite.pysparkerrors import PySparkRuntimeError
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 ADVICE = "a function must not raise it, since it would end the rows: use next(rows, default)"
 
@@ -33,3 +38,16 @@ def stop_behind(error: BaseException) -> StopIteration | None:
     if isinstance(error, RuntimeError) and str(error) == "generator raised StopIteration":
         error = error.__cause__ or error
     return error if isinstance(error, StopIteration) else None
+
+
+def fail_on_stopiteration(f: F) -> F:
+    """Turns a StopIteration that the function raises into an error that nobody swallows."""
+
+    @functools.wraps(f)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return f(*args, **kwargs)
+        except StopIteration as error:
+            raise stop_error(error) from error
+
+    return wrapper  # type: ignore[return-value]

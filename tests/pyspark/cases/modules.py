@@ -112,6 +112,93 @@ def texts_of_streams(sc):
     return texts, first, list(module.UTF8Deserializer(use_unicode=False).load_stream(file))
 
 
+def listing(between=()):
+    module = submodule("shuffle")
+    return module.Aggregator(lambda v: [v], lambda c, v: [*c, v], lambda c, d: [*c, *between, *d])
+
+
+@case(context="none")
+def mergers_by_name():
+    merger = submodule("shuffle").ExternalMerger(listing(["and"]), 1 << 20)
+    rows = [("b", 1), ("a", 2), ("b", 3), (None, 4), (1, 5), (1.0, 6), (True, 7)]
+    empty = list(merger.items())
+    merger.mergeValues(iter(rows))
+    values = list(merger.items())
+    merger.mergeCombiners([("a", [8]), ("c", [9]), ("c", [10])])
+    return empty, values, list(merger.items()), list(merger.items())
+
+
+@case()
+def mergers_in_tasks(sc):
+    def merged(rows):
+        merger = submodule("shuffle").ExternalMerger(adding, 1 << 20, localdirs=None, batch=10)
+        merger.mergeValues(rows)
+        return merger.items()
+
+    adding = submodule("shuffle").SimpleAggregator(lambda a, b: a + b)
+    return sc.parallelize([(x % 7, x) for x in range(1000)], 3).mapPartitions(merged).collect()
+
+
+# A limit below what any process has: all goes through files.
+@case(context="none", order="sorted")
+def mergers_of_more_than_their_memory():
+    merger = submodule("shuffle").ExternalMerger(listing(), 1, partitions=3)
+    merger.mergeValues((x % 30_000, x) for x in range(60_000))
+    merger.mergeCombiners((x, [str(x)]) for x in range(100))
+    return [
+        (key, [str(value) for value in found]) for key, found in merger.items() if key % 999 < 3
+    ]
+
+
+@case(context="none")
+def what_mergers_refuse():
+    module = submodule("shuffle")
+
+    def stop(*_):
+        raise StopIteration("mine")
+
+    def merge(agg, rows):
+        merger = module.ExternalMerger(agg, 1 << 20)
+        merger.mergeValues(rows)
+        return list(merger.items())
+
+    return [
+        outcome(lambda: merge(module.SimpleAggregator(stop), [(1, 2)])),
+        outcome(lambda: merge(module.SimpleAggregator(stop), [(1, 2), (1, 3)])),
+        outcome(lambda: merge(module.Aggregator(stop, stop, stop), [(1, 2)])),
+        outcome(lambda: merge(listing(), [1])),
+        outcome(lambda: merge(listing(), [([], 1)])),
+        outcome(lambda: merge(listing(), None)),
+        outcome(lambda: module.ExternalMerger(None).mergeValues([(1, 2)])),
+        outcome(lambda: module.Merger(listing()).items()),
+        outcome(lambda: module.Merger(listing()).agg.createCombiner(1)),
+        outcome(lambda: module.SimpleAggregator(max).createCombiner(1)),
+    ]
+
+
+@case(context="none")
+def sorters_by_name():
+    sort = submodule("shuffle").ExternalSorter(1 << 20).sorted
+    words = ["pear", "fig", "apple", "kiwi", "date"]
+    return [
+        sort(iter(words)),
+        sort(words, len),
+        sort(words, key=len, reverse=True),
+        sort([]),
+        outcome(lambda: sort([1, "a"])),
+        outcome(lambda: sort(None)),
+    ]
+
+
+@case(context="none")
+def sorters_of_more_than_their_memory():
+    sort = submodule("shuffle").ExternalSorter(1).sorted
+    rows = [(x * 7919 % 100_003 % 1000, x) for x in range(60_000)]
+    forth = list(sort(iter(rows), key=lambda row: row[0]))
+    back = list(sort(rows, lambda row: row[0], True))
+    return forth == sorted(rows, key=lambda row: row[0]), forth[:3], back[:3], len(back)
+
+
 @case(context="fresh")
 def system_properties_are_defaults_of_settings(sc):
     sc.setSystemProperty("spark.mine.property", "x y")
