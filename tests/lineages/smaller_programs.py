@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from collection_operators import ALL_OPERATORS
+from collection_operators import ALL_ACTIONS, ALL_OPERATORS
 from lineage import Ask, Program, Source, Step, plain_source, plain_step, suits
-from lineage_actions import ACTIONS
 from lineage_operators import Choice
 from plain_rows import Plain
 
@@ -50,7 +49,7 @@ def bulk(program: Program) -> int:
             10 * (len(program.cancels) + sum(ask.group is not None for ask in asks)),
             sum(row_count(source) + source.slices for source in program.sources),
             sum(place(ALL_OPERATORS[each.operator].arguments, each.arguments) for each in steps),
-            sum(place(ACTIONS[each.action].arguments, each.arguments) for each in asks),
+            sum(place(ALL_ACTIONS[each.action].arguments, each.arguments) for each in asks),
         ]
     )
 
@@ -78,7 +77,7 @@ def is_valid(program: Program) -> bool:
         if made[-1].weight > MOST_WEIGHT:
             return False
     return all(
-        ACTIONS[ask.action].suits(made[ask.dataset]) for asks in program.threads for ask in asks
+        ALL_ACTIONS[ask.action].suits(made[ask.dataset]) for asks in program.threads for ask in asks
     )
 
 
@@ -233,7 +232,7 @@ def simpler_arguments(program: Program) -> Iterator[Program]:
             yield program._replace(steps=steps)
     for number, asks in enumerate(program.threads):
         for index, ask in enumerate(asks):
-            for arguments in simpler(ACTIONS[ask.action].arguments, ask.arguments):
+            for arguments in simpler(ALL_ACTIONS[ask.action].arguments, ask.arguments):
                 changed_ask = ask._replace(arguments=arguments)
                 less = (*asks[:index], changed_ask, *asks[index + 1 :])
                 threads = (*program.threads[:number], less, *program.threads[number + 1 :])
