@@ -6,6 +6,7 @@ interpreter needs nothing of Pyrite here.
 """
 
 import json
+import os
 import sys
 import threading
 import time
@@ -46,6 +47,8 @@ def run(plan: CogroupPlan) -> CogroupOutcome:
     engine = "pyspark" if plan.way == "PySpark" else "pyrite"
     if engine == "pyspark":
         make_spark_home(plan.scratch)
+        # Its workers listen there too, not at the address of the host's name.
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     settings = {"spark.master": MASTER, "spark.locality.wait": "3s"}
     if engine == "pyrite":
         settings["spark.ui.showConsoleProgress"] = "false"
