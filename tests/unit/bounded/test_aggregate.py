@@ -1,6 +1,7 @@
 """Combining gives what a plain dict gives, wherever memory runs out."""
 
 from collections import Counter
+from collections.abc import Callable
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tight_space import ample_space, tight, tight_space
 
-from pyrite.bounded.aggregate import Aggregator, combine_combiners, combine_values, count_values
+from pyrite.bounded.aggregate import (
+    BUCKETS,
+    MOST_SPLITS,
+    Aggregator,
+    bucket_of,
+    combine_combiners,
+    combine_values,
+    count_values,
+)
 from pyrite.bounded.large import RowTooLarge
 from pyrite.bounded.space import Space
 
@@ -77,6 +86,19 @@ def test_values_are_counted(tmp_path: Path, values: list[Any], seed: int) -> Non
     assert len(result) == len(set(values))
     space.close()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("make", [int, str, float, lambda x: (x, "x"), lambda x: 64 * x])
+def test_each_split_divides_a_bucket_again(make: Callable[[int], Any]) -> None:
+    """The keys of one bucket fall evenly into all at the next split."""
+    keys = [make(number) for number in range(1, 200_000)]
+    for split in range(MOST_SPLITS):
+        parts = Counter(bucket_of(key, split) for key in keys)
+        if len(keys) > 3000:
+            assert len(parts) == BUCKETS
+            assert max(parts.values()) < 2 * len(keys) // BUCKETS
+        keys = [key for key in keys if bucket_of(key, split) == 7]
+    assert len(keys) < 3
 
 
 def test_values_are_counted_in_the_order_first_seen_when_nothing_spills(tmp_path: Path) -> None:
