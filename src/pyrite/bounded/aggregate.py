@@ -170,6 +170,7 @@ class Combining:
     def _merged(self, reader: SpillReader) -> Iterator[tuple[Any, Any]]:
         fold = combiner_fold(self.merge)
         for bucket in range(BUCKETS):
+            self.space.given_on()
             rows = chain.from_iterable(reader.batches(bucket))
             yield from Combining(fold, self.merge, self.space, self.split + 1).run(rows)
 

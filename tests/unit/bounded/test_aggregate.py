@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tight_space import ample_space, tight, tight_space
+from tight_space import LIMIT_BYTES, Level, ample_space, short_halfway, tight, tight_space
 
 from pyrite.bounded.aggregate import (
     BUCKETS,
@@ -182,3 +182,15 @@ def test_of_two_rows_that_raise_the_first_is_told(tmp_path: Path) -> None:
     values = ("no number" if number == 3000 else 1 // (3001 - number) for number in range(5000))
     with pytest.raises(TypeError):
         combine_values(((0, value) for value in values), adding, ample_space(tmp_path))
+
+
+def test_freed_memory_that_stays_with_the_process_splits_no_bucket(tmp_path: Path) -> None:
+    level = Level()
+    space = Space(LIMIT_BYTES, str(tmp_path), measure=level)
+    counts = count_values(short_halfway(level, list(range(1000))), space)
+    spilled = space.spilled_bytes
+    assert spilled > 0
+    level.now = LIMIT_BYTES + (3 << 19)
+    assert sorted(counts) == [(value, 1) for value in range(1000)]
+    assert space.spilled_bytes == spilled
+    space.close()
