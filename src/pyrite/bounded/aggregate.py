@@ -23,6 +23,7 @@ C = TypeVar("C")
 Fold: TypeAlias = Callable[[dict[Any, Any], Iterable[Any]], None]
 
 BUCKETS = 32
+_BUCKET_BITS = BUCKETS.bit_length() - 1
 # Keys that still share a bucket after this many splits have equal hashes: splitting won't help.
 MOST_SPLITS = 6
 
@@ -91,7 +92,9 @@ def count_values(values: Iterable[K], space: Space) -> Iterator[tuple[K, int]]:
 
 def bucket_of(key: Any, split: int) -> int:
     """Returns the bucket of a key, independent between splits; equal keys have equal buckets."""
-    return hash((split, _hash(key))) % BUCKETS
+    # Each split takes bits of its own: hashes of (split, key) are not independent, since those of
+    # one bucket fell into one or two at the next split.
+    return (hash((_hash(key),)) >> split * _BUCKET_BITS) % BUCKETS
 
 
 def _portable_hash(key: Any) -> int:
@@ -171,6 +174,7 @@ class Combining:
     def _merged(self, reader: SpillReader) -> Iterator[tuple[Any, Any]]:
         fold = combiner_fold(self.merge)
         for bucket in range(BUCKETS):
+            self.space.given_on()
             rows = chain.from_iterable(reader.batches(bucket))
             yield from Combining(fold, self.merge, self.space, self.split + 1).run(rows)
 

@@ -298,6 +298,7 @@ class _SpilledGroups(Generic[K, V]):
     def _read_bucket(
         self, sides: list[Iterator[list[tuple[K, list[V]]]]]
     ) -> Iterator[tuple[K, tuple[Collection[V], ...]]]:
+        self._space.given_on()
         gathered: _Gathered[K, V] = _gather(sides, self._space, self._split + 1)
         if isinstance(gathered, _SpilledGroups):
             return gathered.read()

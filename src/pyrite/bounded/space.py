@@ -144,6 +144,14 @@ class Space:
         self._level = level
         self._threshold = self._threshold_above(level)
 
+    def given_on(self) -> None:
+        """Resets the threshold after a task has given its rows on: what they took may stay with
+        the process, and is used again by the next ones."""
+        self._level = level = self._measure()
+        # Rows may have been given to an operator that holds them: the limit rises little.
+        highest = max(self._threshold, self.limit_bytes + 2 * self._least_growth_bytes)
+        self._threshold = min(self._threshold_above(level), highest)
+
     def batch_rows(self, held_rows: int) -> int:
         """Returns how many of the rows held make a batch that is small compared to the limit."""
         batch_bytes = min(max(self.limit_bytes // _BATCHES_PER_LIMIT, 64 * 1024), 4 * _MEBIBYTE)

@@ -1,6 +1,7 @@
 """Combining gives what a plain dict gives, wherever memory runs out."""
 
 from collections import Counter
+from collections.abc import Callable
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tight_space import ample_space, tight, tight_space
+from tight_space import LIMIT_BYTES, Level, ample_space, short_halfway, tight, tight_space
 
-from pyrite.bounded.aggregate import Aggregator, combine_combiners, combine_values, count_values
+from pyrite.bounded.aggregate import (
+    BUCKETS,
+    MOST_SPLITS,
+    Aggregator,
+    bucket_of,
+    combine_combiners,
+    combine_values,
+    count_values,
+)
 from pyrite.bounded.large import RowTooLarge
 from pyrite.bounded.space import Space
 
@@ -77,6 +86,19 @@ def test_values_are_counted(tmp_path: Path, values: list[Any], seed: int) -> Non
     assert len(result) == len(set(values))
     space.close()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("make", [int, str, float, lambda x: (x, "x"), lambda x: 64 * x])
+def test_each_split_divides_a_bucket_again(make: Callable[[int], Any]) -> None:
+    """The keys of one bucket fall evenly into all at the next split."""
+    keys = [make(number) for number in range(1, 200_000)]
+    for split in range(MOST_SPLITS):
+        parts = Counter(bucket_of(key, split) for key in keys)
+        if len(keys) > 3000:
+            assert len(parts) == BUCKETS
+            assert max(parts.values()) < 2 * len(keys) // BUCKETS
+        keys = [key for key in keys if bucket_of(key, split) == 7]
+    assert len(keys) < 3
 
 
 def test_values_are_counted_in_the_order_first_seen_when_nothing_spills(tmp_path: Path) -> None:
@@ -160,3 +182,15 @@ def test_of_two_rows_that_raise_the_first_is_told(tmp_path: Path) -> None:
     values = ("no number" if number == 3000 else 1 // (3001 - number) for number in range(5000))
     with pytest.raises(TypeError):
         combine_values(((0, value) for value in values), adding, ample_space(tmp_path))
+
+
+def test_freed_memory_that_stays_with_the_process_splits_no_bucket(tmp_path: Path) -> None:
+    level = Level()
+    space = Space(LIMIT_BYTES, str(tmp_path), measure=level)
+    counts = count_values(short_halfway(level, list(range(1000))), space)
+    spilled = space.spilled_bytes
+    assert spilled > 0
+    level.now = LIMIT_BYTES + (3 << 19)
+    assert sorted(counts) == [(value, 1) for value in range(1000)]
+    assert space.spilled_bytes == spilled
+    space.close()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tight_space import ample_space, tight, tight_space
+from tight_space import LIMIT_BYTES, Level, ample_space, short_halfway, tight, tight_space
 
 from pyrite.blocks.codec import encode
 from pyrite.blocks.weight import deep_size
@@ -237,4 +237,17 @@ def test_a_spilled_group_travels_as_a_list(tmp_path: Path) -> None:
     travelled = pickle.loads(pickle.dumps(values))
     assert type(travelled) is ResultIterable
     assert travelled.data == pickle.loads(pickle.dumps(values.data)) == list(range(100))
+    space.close()
+
+
+def test_freed_memory_that_stays_with_the_process_splits_no_bucket(tmp_path: Path) -> None:
+    level = Level()
+    space = Space(LIMIT_BYTES, str(tmp_path), measure=level)
+    batches = [[(key, "v")] for key in range(1000)]
+    groups = group_values(short_halfway(level, batches), space)
+    spilled = space.spilled_bytes
+    assert spilled > 0
+    level.now = LIMIT_BYTES + (3 << 19)
+    assert sorted((key, *values) for key, values in groups) == [(key, "v") for key in range(1000)]
+    assert space.spilled_bytes == spilled
     space.close()

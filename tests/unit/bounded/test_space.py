@@ -72,6 +72,19 @@ def test_memory_that_comes_back_leaves_the_limit(tmp_path: Path, memory: Memory)
     assert space.over()
 
 
+def test_rows_that_were_given_on_raise_the_limit_a_little(tmp_path: Path, memory: Memory) -> None:
+    space = Space(160 * MEBIBYTE, str(tmp_path), measure=memory)
+    memory.level = 165 * MEBIBYTE
+    space.given_on()
+    memory.level = 175 * MEBIBYTE
+    assert not space.over()
+    memory.level = 175 * MEBIBYTE + 1
+    assert space.over()
+    memory.level = 185 * MEBIBYTE
+    space.given_on()
+    assert space.over()
+
+
 def test_a_process_full_from_the_start_may_still_hold_a_little(
     tmp_path: Path, memory: Memory
 ) -> None:

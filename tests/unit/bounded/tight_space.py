@@ -1,7 +1,9 @@
 """Spaces whose memory runs out at moments chosen by a seed."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from hypothesis import HealthCheck, settings
 
@@ -28,6 +30,15 @@ class Tide:
         return LIMIT_BYTES + 1 if self._high else 0
 
 
+class Level:
+    """A measure of memory that the test sets."""
+
+    now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
 def tight_space(folder: Path, seed: int = 0, chance: float = 0.5) -> Space:
     """A space that is over its limit with this chance whenever a task looks."""
     space = Space(LIMIT_BYTES, str(folder), measure=Tide(seed, chance))
@@ -40,3 +51,10 @@ def tight_space(folder: Path, seed: int = 0, chance: float = 0.5) -> Space:
 def ample_space(folder: Path) -> Space:
     """A space that never runs out."""
     return Space(1 << 60, str(folder))
+
+
+def short_halfway(level: Level, rows: list[Any]) -> Iterator[Any]:
+    """The rows; memory runs out after half of them."""
+    yield from rows[: len(rows) // 2]
+    level.now = LIMIT_BYTES + 1
+    yield from rows[len(rows) // 2 :]
