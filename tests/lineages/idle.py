@@ -11,6 +11,7 @@ from typing import Any
 from checked import check_scheduler
 
 from pyrite import SparkContext
+from pyrite.blocks.names import COPIES
 from pyrite.remote.protocol import is_segment
 
 PATIENCE_S = 60.0
@@ -70,5 +71,11 @@ def stray_files(engine: Any, segments: dict[str, Any]) -> list[str]:
     return [
         name
         for name in names
-        if (is_segment(name.encode()) or name.startswith("spill")) and name not in segments
+        if (is_segment(name.encode()) or name.startswith("spill"))
+        and owner_of(name) not in segments
     ]
+
+
+def owner_of(name: str) -> str:
+    """The segment with which a file goes: a copy of a broadcast's block with the block's."""
+    return name.removeprefix(COPIES).rpartition("-")[0] if name.startswith(COPIES) else name
