@@ -19,6 +19,8 @@ T = TypeVar("T")
 _FEWEST_NATIVE = 512
 # What a native sort takes a row, beside its key.
 _NATIVE_BYTES = 48
+# A small key and its place in a list.
+_KEY_BYTES = 48
 # While runs are merged, each has one batch in memory.
 _RUNS_PER_MERGE = 64
 
@@ -37,8 +39,7 @@ def sort_rows(
     while some := weighed.take(space.stride_rows):
         held += some
         if space.over():
-            held.sort(key=key, reverse=reverse)
-            runs.add(held)
+            runs.sort_and_add(held)
     is_native = len(held) >= _FEWEST_NATIVE and tracing.is_usable()
     if is_native and space.has_room(len(held) * _NATIVE_BYTES):
         return runs.merged_with(_natively_sorted(held, key, reverse))
@@ -70,12 +71,15 @@ def first_rows(
     runs = _Runs(key, reverse, space)
     while some := weighed.take(space.stride_rows):
         held += some
-        if space.over():
+        is_over = space.over()
+        if len(held) > (number if is_over else 2 * number):
             held = choose(number, held, key=key)
-            runs.add(held)
-        elif len(held) > 2 * number:
-            held = choose(number, held, key=key)
-    held = choose(number, held, key=key)
+        if is_over:
+            runs.sort_and_add(held)
+    if len(held) > number:
+        held = choose(number, held, key=key)
+    else:
+        held.sort(key=key, reverse=reverse)
     return islice(runs.merged_with(held), max(0, min(number, sys.maxsize)))
 
 
@@ -90,8 +94,20 @@ class _Runs:
         self._count = 0
         self._batch_rows = 0
 
-    def add(self, run: list[Any]) -> None:
-        """Moves a sorted run to disk."""
+    def sort_and_add(self, rows: list[Any]) -> None:
+        """Moves rows to disk in sorted runs, which come behind those before."""
+        if self._key is not None and len(rows) * _KEY_BYTES > self._space.chunk_bytes:
+            # Their keys are held while they are sorted: half of them, as memory is short. Large
+            # rows have few keys, and each run takes a row of memory when all are merged.
+            half = len(rows) // 2
+            behind = rows[half:]
+            del rows[half:]
+            self._sort_and_add(rows)
+            rows = behind
+        self._sort_and_add(rows)
+
+    def _sort_and_add(self, run: list[Any]) -> None:
+        run.sort(key=self._key, reverse=self._reverse)
         self._batch_rows = self._space.batch_rows(len(run))
         self._writer.write_all(self._count, run, self._batch_rows)
         self._count += 1

@@ -7,10 +7,11 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tight_space import ample_space, tight, tight_space
+from tight_space import LIMIT_BYTES, Level, ample_space, short_halfway, tight, tight_space
 
 from pyrite.bounded import sort
 from pyrite.bounded.sort import first_rows, sort_rows
+from pyrite.bounded.space import Space
 
 
 @tight
@@ -76,3 +77,34 @@ def test_the_first_rows_are_those_of_the_sorted_ones(
     assert result == sorted(rows, key=itemgetter(0), reverse=reverse)[: max(0, number)]
     space.close()
     assert list(tmp_path.iterdir()) == []
+
+
+class Key:
+    """A key that counts how many there are."""
+
+    now = most = 0
+
+    def __init__(self, row: int) -> None:
+        self.row = row
+        Key.now += 1
+        Key.most = max(Key.most, Key.now)
+
+    def __del__(self) -> None:
+        Key.now -= 1
+
+    def __lt__(self, other: "Key") -> bool:
+        return self.row < other.row
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_where_memory_is_short_the_keys_of_few_rows_are_held(tmp_path: Path, first: bool) -> None:
+    level = Level()
+    space = Space(LIMIT_BYTES, str(tmp_path), measure=level)
+    Key.most = 0
+    rows = short_halfway(level, list(range(12_000)))
+    found = (
+        first_rows(rows, 12_000, Key, True, space) if first else sort_rows(rows, Key, True, space)
+    )
+    assert list(found) == list(reversed(range(12_000)))
+    assert 0 < Key.most < 5000
+    space.close()
