@@ -24,11 +24,7 @@ RUNS = {
 def test_answers_are_right_in_each_mode(mode: str, module: list[str]) -> None:
     environment = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST")}
     paths = [str(ROOT / each) for each in ("src", "tests/lineages", "tests/sim")]
-    environment |= {
-        "PYRITE_TEST_MACHINE": mode,
-        "PYRITE_EXAMPLES": "10",
-        "PYTHONPATH": os.pathsep.join(paths),
-    }
+    environment |= {"PYRITE_TEST_MACHINE": mode, "PYTHONPATH": os.pathsep.join(paths)}
     run = subprocess.run(
         [sys.executable, "-m", *module],
         cwd=ROOT,

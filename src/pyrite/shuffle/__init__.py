@@ -26,9 +26,8 @@ __all__ = [
     "get_used_memory",
 ]
 
-HOMES = dict.fromkeys(__all__, "pyrite.shuffle.external") | {
-    "Aggregator": "pyrite.shuffle.external:MergeFunctions"
-}
+_HOME = f"{__name__}.external"
+HOMES = dict.fromkeys(__all__, _HOME) | {"Aggregator": f"{_HOME}:MergeFunctions"}
 
 
 def __getattr__(name: str) -> Any:
