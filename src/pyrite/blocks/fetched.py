@@ -20,6 +20,7 @@ ALIGNMENT = 64
 # between them takes no memory.
 STRETCH_ALIGNMENT = 64 << 10
 _HEAD = struct.Struct("<QQ")
+_COUNT = struct.Struct("<Q")
 _ENTRY = struct.Struct("<QQQ")
 
 
@@ -79,7 +80,13 @@ def lay_out(maps: Sequence[int], lengths: Iterable[int]) -> list[SelectionEntry]
 
 def pack_directory(entries: Sequence[SelectionEntry]) -> bytes:
     packed = b"".join(_ENTRY.pack(*entry) for entry in entries)
-    return _HEAD.pack(len(entries), crc32(packed)) + packed
+    return _HEAD.pack(len(entries), _check(len(entries), packed)) + packed
+
+
+def _check(count: int, packed: bytes | memoryview) -> int:
+    """Returns a directory's checksum, which is not 0 for one of zeros: a stretch that was freed
+    reads as such."""
+    return crc32(packed, crc32(_COUNT.pack(count)))
 
 
 def unpack_directory(fetched: memoryview) -> list[SelectionEntry]:
@@ -88,6 +95,6 @@ def unpack_directory(fetched: memoryview) -> list[SelectionEntry]:
         raise CorruptBlock("a prefetched segment ends within its directory")
     count, check = _HEAD.unpack(fetched[: _HEAD.size])
     packed = fetched[_HEAD.size : _HEAD.size + count * _ENTRY.size]
-    if len(packed) < count * _ENTRY.size or crc32(packed) != check:
+    if len(packed) < count * _ENTRY.size or _check(count, packed) != check:
         raise CorruptBlock("the directory of a prefetched segment has changed")
     return [SelectionEntry(*entry) for entry in _ENTRY.iter_unpack(packed)]

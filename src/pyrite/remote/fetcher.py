@@ -6,10 +6,11 @@ what is fetched where.
 
 from __future__ import annotations
 
-import contextlib
 import mmap
 import os
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, NamedTuple
 
 from pyrite.blocks.codec import CorruptBlock
@@ -130,36 +131,24 @@ class Puller(Hand[FetchOrder]):
                 raise self.no_room(order.medium, error) from None
             os.ftruncate(target, self._fill(mmap.mmap(target, order.size_bytes), order))
 
-    @contextlib.contextmanager
-    def _filling(self, order: FetchOrder, stretch: Stretch) -> Iterator[int]:
+    def _filling(self, order: FetchOrder, stretch: Stretch) -> AbstractContextManager[int]:
         """Opens a stretch's file; frees the stretch if it is not completed, or dropped
         meanwhile."""
         stretches = self.fetcher.stretches
+        free = partial(stretches.free, stretch)
         try:
             target = stretches.open(stretch)
         except OSError as error:
-            stretches.free(stretch)
+            free()
             raise self.no_room(order.medium, error) from None
-        try:
-            try:
-                yield target
-                is_there = os.fstat(target).st_nlink > 0
-            finally:
-                os.close(target)
-            # Checked once it is complete: a later drop frees it.
-            if not is_there or order.target in self.orders.forgotten:
-                raise self.dropped(order.target)
-        except BaseException:
-            stretches.free(stretch)
-            raise
+        return self.filling(order.target, target, free)
 
     def _fill(self, fetched: mmap.mmap, order: FetchOrder) -> int:
         """Writes a segment into a map, which is freed with its last view; returns its length."""
         packing = Packing(memoryview(fetched), order)
         while len(packing.entries) < len(order.maps):
             self.check_open()
-            if order.target in self.orders.forgotten:
-                raise self.dropped(order.target)
+            self.check_kept(order.target)
             self._pull_some(packing, order)
         return packing.finish()
 

@@ -11,6 +11,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Container, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from pyrite.blocks.segments import Folders
@@ -198,8 +200,7 @@ class Hand(Generic[AnOrder]):
         if segment in self.orders.forgotten:
             raise NotDone(f"segment {segment} was dropped before it was made")
 
-    @contextlib.contextmanager
-    def making(self, segment: str, medium: Medium) -> Iterator[int]:
+    def making(self, segment: str, medium: Medium) -> AbstractContextManager[int]:
         """Creates a segment's file; removes it if it is not completed, or dropped meanwhile."""
         path = self.folders.path(segment, medium)
         try:
@@ -208,23 +209,39 @@ class Hand(Generic[AnOrder]):
             raise NotDone(f"a segment {segment} was made by somebody else") from None
         except OSError as error:
             raise self.no_room(medium, error) from None
+        return self.filling(segment, target, partial(_remove, path))
+
+    @contextlib.contextmanager
+    def filling(self, segment: str, target: int, undo: Callable[[], None]) -> Iterator[int]:
+        """Closes the file of a new segment; undoes the segment if it is not completed, or dropped
+        meanwhile."""
         try:
             try:
                 yield target
                 is_there = os.fstat(target).st_nlink > 0
             finally:
                 os.close(target)
-            # Checked once it is complete: a later drop finds the file and removes it.
+            # Checked once it is complete: a later drop finds the segment and removes it.
             if not is_there or segment in self.orders.forgotten:
-                raise self.dropped(segment)
+                raise self._dropped(segment)
         except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
+            undo()
             raise
 
-    def dropped(self, segment: str) -> NotDone:
+    def check_kept(self, segment: str) -> None:
+        """Raises if the segment was dropped while it is made."""
+        if segment in self.orders.forgotten:
+            raise self._dropped(segment)
+
+    @staticmethod
+    def _dropped(segment: str) -> NotDone:
         return NotDone(f"segment {segment} was dropped while it was made")
 
     def no_room(self, medium: Medium, error: OSError) -> NotDone:
         folder = self.folders.memory if medium == "memory" else self.folders.disk
         return NotDone(f"{folder} did not take it: {error.strerror}")
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)

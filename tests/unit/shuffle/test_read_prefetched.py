@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from one_frame import encode_bytes
 
+from pyrite.blocks.codec import CorruptBlock
 from pyrite.blocks.fetched import (
     STRETCH_ALIGNMENT,
     FetchedPlace,
@@ -16,6 +17,7 @@ from pyrite.blocks.fetched import (
     aligned,
     directory_bytes,
     pack_directory,
+    unpack_directory,
 )
 from pyrite.blocks.parts import pack_header, select
 from pyrite.blocks.segments import Folders, SegmentReader
@@ -134,6 +136,22 @@ def test_prefetched_segments_that_share_a_file(bench: Bench) -> None:
     bench.check(two, one)
     with pytest.raises(MissingMapOutput):
         list(bench.shuffle(1, one).rows())
+
+
+def test_a_stretch_that_was_freed_reads_as_zeros_and_is_done_without(bench: Bench) -> None:
+    bench.pack("f0-1", [3, 0], [1, 3])
+    bench.pack("f0-2", [1], [1, 3])
+    freed, other = bench.join("ahead-1", "f0-1", "f0-2")
+    bench.lose(1)
+    path = Path(bench.folders.path("ahead-1", "memory"))
+    intact, size = path.read_bytes(), Stretch(*freed).size_bytes
+    with pytest.raises(CorruptBlock):
+        unpack_directory(memoryview(bytes(size)))
+    # Its pages go one after another: the reader may come upon any of them first.
+    for place in range(0, size, 8):
+        for data in (bytes(place) + intact[place:], intact[:place] + bytes(size - place)):
+            path.write_bytes(data[:size] + intact[size:])
+            bench.check(freed, other)
 
 
 @pytest.mark.parametrize("end", [0, 1, STRETCH_ALIGNMENT, STRETCH_ALIGNMENT + 10])
