@@ -93,6 +93,29 @@ def test_a_broadcast_comes_from_the_driver_where_copies_are_gone(start: Start) -
     assert lengths_on_all(sc, 3, table) == [size] * 3
 
 
+def test_copies_that_a_killed_executor_left_go_with_their_broadcast(start: Start) -> None:
+    sc = start("local-cluster[1,1,512m]")
+    # Larger than a segment that others are packed into, and followed by another: so it is dropped.
+    table, _ = [sc.broadcast(bytes(20 << 20)) for _ in range(2)]
+    task = sc.range(1, numSlices=1).map(lambda x: len(table.value) and os.getpid())
+    [executor] = task.collect()
+    [name] = [name for name in nodes_of(sc) if name.startswith("node-")]
+    folder = Path(nodes_of(sc)[name].folders.memory)
+    assert list(folder.glob("copy-*"))
+    agent = psutil.Process(node_pid(sc, name, "agent"))
+    # The agent starts the next executor when nobody speaks of the broadcast any more.
+    agent.suspend()
+    try:
+        os.kill(executor, signal.SIGKILL)
+        table.destroy()
+        holders = sc._engine.cluster.conversation.holders  # type: ignore[attr-defined]
+        wait_until(lambda: not holders.nodes, "the broadcast's end")
+    finally:
+        agent.resume()
+    wait_until(lambda: not list(folder.glob("copy-*")), "the end of its copies")
+    assert sc.range(1, numSlices=1).count() == 1
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_a_node_that_dies_loses_its_blocks_only(start: Start, part: str) -> None:
     sc = start(MASTER)

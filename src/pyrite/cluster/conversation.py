@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pyrite.cluster.copyholders import CopyHolders
@@ -92,6 +92,12 @@ class Conversation:
             case _:
                 return False
         return True
+
+    def forget_gone(self, executor: ExecutorId, segments: Iterable[str]) -> None:
+        """Tells an executor that took over copies of broadcasts which of them nobody needs."""
+        gone = self.holders.unknown(segments)
+        if gone:
+            self._answer(executor, ("forget", gone))
 
     def _launch(self, command: do.LaunchTask) -> None:
         peer = self.peers.get(command.executor)

@@ -40,6 +40,10 @@ class CopyHolders:
         if holders is not None:
             holders[node] = None
 
+    def unknown(self, segments: Iterable[str]) -> list[str]:
+        """Those of the segments that are gone: what any node has copied, some task has needed."""
+        return [each for each in segments if each not in self.nodes]
+
     def forget(self, segments: Iterable[str]) -> None:
         """These segments are gone, and their copies with them."""
         for segment in segments:

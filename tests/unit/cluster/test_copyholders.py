@@ -45,3 +45,6 @@ def test_dropped_blocks_leave_nothing() -> None:
     # It was copied while it was dropped.
     holders.note("driver-3", 160, NODES[1])
     assert holders.nodes == {}
+    # Nor do those that an executor finds when it starts.
+    told(holders, NODES[0])
+    assert holders.unknown(["driver-3", "driver-4"]) == ["driver-4"]

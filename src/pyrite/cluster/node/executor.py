@@ -66,6 +66,9 @@ def run_executor(
     signal.signal(signal.SIGUSR1, CancelHandler(worker, flag, setup.lost))
     try:
         worker.channel.send(("ready", os.getpid(), socket.gethostname()))
+        if worker.copies.paths:
+            # The driver says which of them are of broadcasts that are gone.
+            worker.channel.send(("adopted", sorted(worker.copies.paths)))
         worker.serve()
     except (Stopped, EOFError, BrokenPipeError, ConnectionResetError):
         pass

@@ -96,6 +96,9 @@ class LinkedExecutors:
             if message[0] == "copied":
                 self.conversation.holders.note(message[1], message[2], executor.node)
                 continue
+            if message[0] == "adopted":
+                self.conversation.forget_gone(executor.id, message[1])
+                continue
             if message[0] == "ready":
                 executor.pid = message[1]
                 executor.joined = self.nodes[executor.id].proven = True
