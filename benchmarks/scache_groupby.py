@@ -146,6 +146,21 @@ def group_by(
     )
 
 
+def least_reduce_s(cluster: Cluster, size_bytes: float, zipf: float) -> float:
+    """How long the heaviest reducer takes whose input is there, with a disk and a core of its own.
+
+    Groups are not divided, so that no scheduler has a shorter reduce stage.
+    """
+    model, kind = CostModel(), cluster.kind
+    share = max(zipf_shares(cluster.tasks, zipf))
+    read_bytes = share * size_bytes
+    live_bytes = read_bytes * model.live_bytes_per_encoded_byte
+    spilled_bytes = read_bytes * max(0.0, 1 - kind.executor_memory_bytes / live_bytes)
+    disk_s = 2 * spilled_bytes / DISK_BYTES_PER_S
+    group_s = read_bytes / ROW_BYTES * GROUP_ROW_S
+    return disk_s + model.decode_s(read_bytes + spilled_bytes) + group_s
+
+
 def run(way: str, keys: str, size_gb: float, map_over_network: float) -> Run:
     """One way through one job on the paper's cluster."""
     zipf = ZIPF if keys == "skewed" else 0.0

@@ -83,7 +83,9 @@ class Outcomes:
         executor.ran += 1
         self.starts.work()
         self.storage.end_reading(attempt.segments())
-        self.room.forget_writer(executor.id)
+        blocks = event.blocks() if isinstance(event, ev.TaskSucceeded) else ()
+        on_disk = sum(ref.length for ref in blocks if ref.medium == "disk")
+        self.room.forget_writer(executor.id, on_disk)
         self.storage.learn(executor.id, event.kept)
         tasks = attempt.tasks
         run = self.stages.of(tasks)

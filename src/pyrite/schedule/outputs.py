@@ -77,6 +77,12 @@ class ShuffleOutputs:
             return 1.0
         return self.absent / len(self.refs) * self._written_to_memory / self._written
 
+    def to_disk_share(self) -> float:
+        """Estimates the fraction of the shuffle that its tasks will still write to disk."""
+        if not self._written:
+            return 0.0
+        return self.absent / len(self.refs) - self.to_come_share()
+
     def in_memory(self) -> dict[NodeId, float]:
         """Returns, by node, the fraction of its outputs' bytes that is in memory."""
         total: dict[NodeId, int] = {}

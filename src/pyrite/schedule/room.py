@@ -14,6 +14,7 @@ from pyrite.schedule import events as ev
 from pyrite.schedule.commands import GrantSpace, MoveSegment, ReleaseNode
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.lookahead import Lookahead
+from pyrite.schedule.prefetch.diskpace import DiskPace
 from pyrite.schedule.prefetch.eviction import PrefetchEviction
 from pyrite.schedule.prefetch.flush import OutputFlush
 from pyrite.schedule.replicas import Replicas
@@ -49,6 +50,7 @@ class Room:
         replicas: Replicas,
         eviction: PrefetchEviction,
         flush: OutputFlush,
+        disks: DiskPace,
     ) -> None:
         self.turn = turn
         self.rules = rules
@@ -59,6 +61,7 @@ class Room:
         self.replicas = replicas
         self.eviction = eviction
         self.flush = flush
+        self.disks = disks
         self._waiting: list[Waiting] = []
         self._leaving: dict[NodeId, None] = {}
         # The bytes of kept partitions that found no room in any pool, or had to go to disk for
@@ -106,6 +109,8 @@ class Room:
         if place.node is None:
             probe("the pool is full")
             self.short_bytes += wanted.bytes if wanted.rdd is not None else 0
+            if is_output:
+                self.disks.begin_output(wanted.writer, wanted.node, self.turn.now_s)
             self._answer(wanted, None)
             return
         self.short_bytes += sum(each.segment.bytes for each in place.evictions if not each.target)
@@ -175,8 +180,13 @@ class Room:
                 pool.promised_bytes -= each.wanted.bytes
                 self.find_room(each.wanted, each.tries)
 
-    def forget_writer(self, executor: ExecutorId) -> None:
-        """Drops the requests of an executor that was lost, or whose task has ended."""
+    def forget_writer(self, executor: ExecutorId, on_disk: int = 0) -> None:
+        """Drops the requests of an executor that was lost, or whose task has ended with so many
+        bytes of output on disk."""
+        self.disks.end_output(executor, on_disk, self.turn.now_s)
+        if on_disk:
+            # Outputs may leave memory now that the disk's pace is known.
+            self.storage.seek_room()
         if self._waiting:
             for each in [each for each in self._waiting if each.wanted.writer == executor]:
                 self._waiting.remove(each)

@@ -126,6 +126,7 @@ class Scheduler:
             self.replicas,
             self.eviction,
             self.flush,
+            disks,
         )
         # Placement.
         view = ClusterView(

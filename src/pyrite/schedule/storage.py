@@ -28,7 +28,7 @@ class Storage:
         self.ledger.on_evicted = self._on_input_evicted
         self.book = MemoryCounts()
         self._persisted: set[RddId] = set()
-        # Whether a segment was removed since prefetching last looked for room.
+        # Whether there may be more room since prefetching last looked for it.
         self._has_freed_room = False
 
     # Segments
@@ -46,7 +46,7 @@ class Storage:
             by_node.setdefault(node, []).append(segment)
         for node, segments in by_node.items():
             self.turn.add(DropSegments(node, tuple(segments)))
-            self._has_freed_room = True
+            self.seek_room()
 
     def end_reading(self, segments: Iterable[str]) -> None:
         """Ends a task's use of segments: they may be moved or removed."""
@@ -56,6 +56,10 @@ class Storage:
     @property
     def has_freed_room(self) -> bool:
         return self._has_freed_room
+
+    def seek_room(self) -> None:
+        """Has prefetching look for room again."""
+        self._has_freed_room = True
 
     def forget_freed_room(self) -> None:
         """Marks freed room as seen by prefetching."""

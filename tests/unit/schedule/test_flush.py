@@ -10,6 +10,7 @@ from pyrite.place.sizes import encode
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 from pyrite.schedule.outputs import ShuffleOutputs
+from pyrite.schedule.prefetch.diskpace import DiskPace
 
 PART = 2 * MIB
 MAPS, REDUCERS = 12, 12
@@ -180,3 +181,32 @@ def test_outputs_without_their_copy_stay() -> None:
         if order.medium == "memory":
             talk.tell(ev.PartsFetched(order.fetch))
     assert not talk.moves()
+
+
+def test_a_disk_is_measured_by_the_outputs_that_found_no_room() -> None:
+    talk = Crowd(OUTPUT)
+    disks = talk.scheduler.room.disks
+    while not talk.on_disk():
+        talk.write()
+    [ref] = [talk.outputs.refs[index] for index in talk.on_disk()]
+    assert ref is not None and disks.is_known(ref.node)
+    assert not disks._writers and disks.bytes_in(ref.node, 1.0) > 0
+
+
+def test_the_pace_of_a_disk_counts_all_that_is_written_at_a_time() -> None:
+    disks = DiskPace()
+    node = NODES[0]
+    for writer in (0, 1, 1):
+        disks.begin_output(ExecutorId(writer), node, now_s=1.0)
+    disks.end_output(ExecutorId(0), 100, now_s=2.0)
+    disks.end_output(ExecutorId(1), 100, now_s=3.0)
+    disks.end_output(ExecutorId(2), 100, now_s=9.0)
+    assert disks.bytes_in(node, 1.0) == 100
+    # One that failed has written nothing.
+    disks.begin_output(ExecutorId(0), node, now_s=5.0)
+    disks.end_output(ExecutorId(0), 0, now_s=7.0)
+    assert disks.bytes_in(node, 1.0) == 50
+    disks.begin_output(ExecutorId(0), node, now_s=8.0)
+    disks.forget(node)
+    disks.end_output(ExecutorId(0), 100, now_s=9.0)
+    assert not disks.is_known(node)

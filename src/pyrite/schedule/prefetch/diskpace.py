@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyrite.ids import NodeId
+from pyrite.ids import ExecutorId, NodeId
 
 
 @dataclass(slots=True)
@@ -18,10 +18,25 @@ class DiskWrites:
 
 
 class DiskPace:
-    """Learns from each move how fast a node's disk is while it writes."""
+    """Learns how fast a node's disk is from what moves there, and from map outputs that found no
+    room."""
 
     def __init__(self) -> None:
         self._nodes: dict[NodeId, DiskWrites] = {}
+        # Executors whose map outputs found no room in the pool, and write them to disk.
+        self._writers: dict[ExecutorId, NodeId] = {}
+
+    def begin_output(self, writer: ExecutorId, node: NodeId, now_s: float) -> None:
+        """Counts a map output that finds no room in memory; until `end_output` it is written."""
+        if writer not in self._writers:
+            self._writers[writer] = node
+            self.begin(node, now_s)
+
+    def end_output(self, writer: ExecutorId, written_bytes: int, now_s: float) -> None:
+        """Counts the end of the writer's task."""
+        node = self._writers.pop(writer, None)
+        if node is not None and node in self._nodes:
+            self.end(node, written_bytes, now_s)
 
     def begin(self, node: NodeId, now_s: float) -> None:
         writing = self._nodes.setdefault(node, DiskWrites())

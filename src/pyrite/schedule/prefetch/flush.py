@@ -111,7 +111,7 @@ class OutputFlush:
     ) -> None:
         arrived = self._arrived(plans, node)
         for segment, outputs in self._movable(node, arrived):
-            if shortage <= 0:
+            if shortage <= 0 or not self.room.may_write(node, segment.bytes):
                 return
             self._move(segment, outputs)
             shortage -= segment.bytes
@@ -120,6 +120,8 @@ class OutputFlush:
             # Maps write faster than the network carries: the newest outputs travel last.
             newest = self._in_memory(plans, node)
             for segment, outputs in self._movable(node, reversed(newest)):
+                if not self.room.may_write(node, segment.bytes):
+                    return
                 probe("outputs leave memory before their parts have arrived")
                 self._move(segment, outputs)
                 return

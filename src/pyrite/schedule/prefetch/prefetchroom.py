@@ -58,11 +58,7 @@ class PrefetchRoom:
         No more leaves than the disk can write until the maps have ended: else they would wait for
         it. A disk that was not measured yet is not counted on.
         """
-        unread = [
-            found
-            for shuffle in plan.forecasts
-            if (found := self.outputs.get(shuffle)) is not None and not found.was_read
-        ]
+        unread = self._unread(plan)
         if not unread:
             return {}
         gained: dict[NodeId, int] = {}
@@ -70,11 +66,42 @@ class PrefetchRoom:
         left_s = max(self._left_s(each) for each in unread)
         for node in self.fleet.counts:
             held = sum(each.memory_bytes.get(node, 0) for each in unread)
-            reserve = self._reserve(plan, node)
-            writes = self.disks.bytes_in(node, left_s) // DISK_SHARE
-            writes -= self.ledger.pools[node].outgoing_bytes
-            gained[node] = max(0, min(held + to_come - reserve, writes))
+            writes = self._writable(plan, node, left_s) // DISK_SHARE
+            gained[node] = max(0, min(held + to_come, writes) - self._reserve(plan, node))
         return gained
+
+    def _unread(self, plan: ReducePlan) -> list[ShuffleOutputs]:
+        """Returns the shuffles whose outputs may still leave memory."""
+        return [
+            found
+            for shuffle in plan.forecasts
+            if (found := self.outputs.get(shuffle)) is not None and not found.was_read
+        ]
+
+    def may_write(self, node: NodeId, size: int) -> bool:
+        """Whether the node's disk can write so much more until the maps have ended."""
+        for _, plan in self.plans.by_priority():
+            if not plan.flushes:
+                continue
+            unread = self._unread(plan)
+            left_s = max((self._left_s(each) for each in unread), default=0.0)
+            if self._writable(plan, node, left_s) < size:
+                return False
+        return True
+
+    def _writable(self, plan: ReducePlan, node: NodeId, left_s: float) -> int:
+        """Estimates how much a node's disk can write in this time, beside what moves there already
+        and what maps that find no room will write."""
+        pool = self.ledger.pools.get(node)
+        if pool is None:
+            return 0
+        by_maps = sum(
+            each.total_bytes * found.to_disk_share()
+            for shuffle, each in plan.forecasts.items()
+            if (found := self.outputs.get(shuffle)) is not None
+        )
+        taken = pool.outgoing_bytes + self._node_share(round(by_maps))
+        return self.disks.bytes_in(node, left_s) - taken
 
     def _left_s(self, outputs: ShuffleOutputs) -> float:
         """Estimates how long a shuffle's maps will still run."""
