@@ -4,6 +4,7 @@ to its answer, no task fails, and the executor stays within its memory."""
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -305,6 +306,37 @@ WAYS: dict[str, Way] = {
 @pytest.mark.parametrize("name", WAYS)
 def test_operators(bounded: SparkContext, name: str, tmp_path: Path) -> None:
     assert WAYS[name](MIDDLE.make(bounded), tmp_path).map(number).sum() == MIDDLE.total
+
+
+def sets(sc: SparkContext) -> RDD[frozenset[int]]:
+    """Rows that can't be pickled without a memo."""
+    rows = TIMES * EXECUTOR_BYTES // sys.getsizeof(frozenset((0, 1)))
+    return sc.parallelize([0], 1).flatMap(lambda _: (frozenset((x, -x)) for x in range(rows)))
+
+
+SETS: dict[str, Callable[[RDD[Any]], RDD[Any]]] = {
+    "sortBy": lambda rows: rows.sortBy(max, False, 1),
+    "MEMORY_AND_DISK": lambda rows: rows.persist(StorageLevel.MEMORY_AND_DISK),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_frozensets(bounded: SparkContext, name: str) -> None:
+    rows = sets(bounded)
+    assert SETS[name](rows).count() == rows.count()
+
+
+def test_whole_files(bounded: SparkContext, tmp_path: Path) -> None:
+    for name in range(LARGE.rows):
+        (tmp_path / f"{name:04d}").write_bytes(LARGE.row(name))
+    files = bounded.binaryFiles(str(tmp_path), 1)
+    assert files.values().map(number).sum() == LARGE.total
+
+
+def test_both_sides_of_a_cartesian(bounded: SparkContext) -> None:
+    rows = LARGE.make(bounded)
+    found = rows.cartesian(rows).map(lambda pair: number(pair[0]) * number(pair[1])).sum()
+    assert found == LARGE.total**2
 
 
 def tiny_then_large(_: Any) -> Iterator[tuple[int, bytes]]:
