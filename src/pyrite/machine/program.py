@@ -74,6 +74,8 @@ def build(
         return _Builder(source, steps, sink, alone).program(give_back_every)
     except NotTraced:
         raise
+    except RecursionError as error:
+        raise NotTraced("calls and branches that lie too deep") from error
     except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
         # Code that no test has met: the interpreter runs it.
         # Its text may have values of the row in it, and is told in stories.
