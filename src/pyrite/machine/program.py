@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from pyrite.machine import _rows
 from pyrite.machine.bytecode import NotTraced
 from pyrite.machine.calls import items_of
+from pyrite.machine.captures import Captures
 from pyrite.machine.chain import LOOKUPS, PAIRING, Step
 from pyrite.machine.emit import Code, Label, kind_of
 from pyrite.machine.lookup import Lookup
@@ -67,11 +68,19 @@ Source = Shape | Counted | Packed | Lines | Vectored
 
 
 def build(
-    source: Source, steps: list[Step], sink: Sink, alone: bool, give_back_every: int = 0
+    source: Source,
+    steps: list[Step],
+    sink: Sink,
+    alone: bool,
+    give_back_every: int,
+    captures: Captures,
 ) -> _rows.Program:
-    """Traces the steps for rows of a source; raises NotTraced for what the machine does not run."""
+    """Traces the steps for rows of a source; raises NotTraced for what the machine does not run.
+
+    The program is right as long as the captures, which are noted, are unchanged.
+    """
     try:
-        return _Builder(source, steps, sink, alone).program(give_back_every)
+        return _Builder(source, steps, sink, alone, captures).program(give_back_every)
     except NotTraced:
         raise
     except RecursionError as error:
@@ -83,12 +92,14 @@ def build(
 
 
 class _Builder:
-    def __init__(self, source: Source, steps: list[Step], sink: Sink, alone: bool) -> None:
+    def __init__(
+        self, source: Source, steps: list[Step], sink: Sink, alone: bool, captures: Captures
+    ) -> None:
         words = 1 + len(source.layouts) if isinstance(source, Vectored) else 1
         if isinstance(source, Packed):
             words = sum(map(source.layout.count, WORD_KINDS))
         self.code = Code(words)
-        self.tracer = Tracer(self.code, alone)
+        self.tracer = Tracer(self.code, alone, captures)
         self.steps = steps
         self.sink = sink
         # Where one row has several results, a row that is given back says which have arrived.
