@@ -77,15 +77,19 @@ class TableCombining:
         find, put, layout = self.table.find, self.table.put, self.sink.layout
         key_type = str if layout[1] == "s" else int
         for key, value in values:
-            if type(key) is key_type:
-                found = find(layout, key)
-                combiner = self.sink.merge(found[1], value) if found else self.sink.create(value)
-                if put(layout, (key, combiner)):
-                    continue
-            self.become_plain()
-            # Once more from the value: the key's combiner may be on disk now.
-            self.plain.fold(self.plain.combined, ((key, value),))
-            return
+            if type(key) is not key_type:
+                self.become_plain()
+                self.plain.fold(self.plain.combined, ((key, value),))
+                return
+            found = find(layout, key)
+            combiner = self.sink.merge(found[1], value) if found else self.sink.create(value)
+            if not put(layout, (key, combiner)):
+                self.become_plain()
+                if found and not self.plain.combined:
+                    # The key's combiner is on disk now: once more from the value.
+                    combiner = self.sink.create(value)
+                self.plain.combined[key] = combiner
+                return
 
     def become_plain(self) -> None:
         """Moves the combiners into a dict, or to disk if they would not fit into memory."""

@@ -13,7 +13,7 @@ from differential import run_sink
 
 from pyrite.bounded.aggregate import Aggregator
 from pyrite.bounded.space import Space
-from pyrite.bounded.traced import combine_frames
+from pyrite.bounded.traced import combine_chain, combine_frames
 from pyrite.machine.captures import Captures, held
 from pyrite.machine.chain import Chain, Mode, Tracing
 from pyrite.machine.packed import PackedRows
@@ -162,3 +162,27 @@ def test_a_deleted_variable_has_changed() -> None:
     assert captures.are_unchanged()
     del variables["a"]
     assert not captures.are_unchanged()
+
+
+@pytest.mark.parametrize("memory", [1 << 40, 1 << 20])
+def test_a_combiner_that_does_not_fit_is_not_merged_twice(memory: int, tmp_path: Path) -> None:
+    strange: list[Any] = []
+
+    def merge(left: Any, right: Any) -> Any:
+        if isinstance(right, str):
+            strange.append(right)
+            return float(left)
+        return left + right
+
+    def combined(mode: Mode) -> Any:
+        strange.clear()
+        aggregator: Aggregator[Any, Any] = Aggregator(same, merge, merge)
+        rows = iter([(1, 2), (2, 3), (1, 4), (1, "x"), (2, 5)])
+        chain = Chain(rows, [], run_steps, Tracing(mode), True)
+        return list(combine_chain(chain, aggregator, Space(memory, str(tmp_path)))), list(strange)
+
+    assert combined("EAGER") == combined("FALSE")
+
+
+def same(value: Any) -> Any:
+    return value
