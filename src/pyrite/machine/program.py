@@ -106,7 +106,10 @@ class _Builder:
         self.fans_out = any(kind in _FANNING for kind, _ in steps)
         self.groups: _rows.Groups | None = None
         self.end = Label()
+        self.has_results = False
         self._emit(self._row(source), 0, self.end)
+        if not self.has_results:
+            raise NotTraced("no row has a result")
         self.code.lines.append(self.end)
         self.code.emit("END")
 
@@ -134,6 +137,7 @@ class _Builder:
         """Emits the steps from a place on, and the sink behind them; what a filter drops goes to
         `skip`."""
         if place == len(self.steps):
+            self.has_results = True
             self.sink.emit(self.tracer, value)
             if self.fans_out:
                 self.code.emit("EMITTED")
