@@ -45,9 +45,7 @@ def deal_behind(
     feed, sink, patience = Feed(chain.rows), LogSink(), Patience(chain)
     every, refusal = chain.tracing.give_back_every, ""
     try:
-        program = build(
-            feed.source(row), chain.steps, sink, chain.alone, every, patience.captures
-        )
+        program = build(feed.source(row), chain.steps, sink, chain.alone, every, patience.captures)
     except NotTraced as refused:
         refusal = str(refused)
     chain.say(sending.name, refusal)

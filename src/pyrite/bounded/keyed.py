@@ -129,9 +129,7 @@ def combine_behind(
     refusal = ""
     try:
         every = chain.tracing.give_back_every
-        program = build(
-            feed.source(row), chain.steps, sink, chain.alone, every, patience.captures
-        )
+        program = build(feed.source(row), chain.steps, sink, chain.alone, every, patience.captures)
         if not tabled.take_over():
             raise NotTraced("combiners of several types")
     except NotTraced as refused:

@@ -82,9 +82,7 @@ def drive(chain: Chain, sink: ReducingSink, row: list[Any]) -> Any:
     feed, patience = Feed(chain.rows), Patience(chain)
     every, refusal = chain.tracing.give_back_every, ""
     try:
-        program = build(
-            feed.source(row), chain.steps, sink, chain.alone, every, patience.captures
-        )
+        program = build(feed.source(row), chain.steps, sink, chain.alone, every, patience.captures)
     except NotTraced as refused:
         refusal = str(refused)
     chain.say(sink.name, refusal)
