@@ -157,7 +157,7 @@ class ValueDigest:
         if plain is not None:
             return plain
         done, count = self._done, self._count
-        self._done = ChainMap({}, done)  # type: ignore[arg-type]
+        self._done = ChainMap({}, done)
         try:
             return self.of(value)
         finally:
@@ -310,7 +310,7 @@ class ValueDigest:
     def _named(self, value: Any, name: str) -> bytes:
         """The digest of what pickle finds by its name in a module."""
         wrapped = getattr(value, "__wrapped__", None)
-        module = pickle.whichmodule(value, name)
+        module = pickle.whichmodule(value, name)  # type: ignore[attr-defined]
         version = library_version(module)
         # Something else may have that name: numpy's frompyfunc gives what it makes any.
         is_there = getattr(sys.modules.get(module), name, None) is value
