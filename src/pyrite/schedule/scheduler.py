@@ -123,6 +123,7 @@ class Scheduler:
             self.fleet,
             self.stages,
             self.storage,
+            self.ranges,
             self.replicas,
             self.eviction,
             self.flush,
