@@ -49,7 +49,7 @@ FEWER = {
     "test_context::TestStop::test_while_many_threads_start_jobs_and_broadcasts": on(
         *REAL, why="the simulator decides when threads run"
     ),
-    "test_context::TestForks": on(LOCAL, CLUSTER, why="Ray's driver can't be forked"),
+    "test_context::TestForks": on(LOCAL, CLUSTER, why="a fork lacks the threads of Ray's driver"),
     "test_context::TestForks::test_a_living_child_does_not_keep_executors": on(
         LOCAL, why=FORK_SERVER
     ),
@@ -61,7 +61,7 @@ FEWER = {
     ),
     "test_contexts_in_tasks": on(*REAL, why=NO_PROCESSES),
     "test_copied_outputs": own(CLUSTER, why=NODES),
-    "test_ctrl_c": own(LOCAL, CLUSTER, SIM, why="Ray's own threads take Ctrl-C; test_jobs has one"),
+    "test_ctrl_c": own(LOCAL, CLUSTER, SIM, why="on Ray the driver's side is local-cluster's"),
     "test_cyclic_rows": own(LOCAL, why=MEMORY),
     "test_deaths": on(LOCAL, CLUSTER, RETRYING, why=NO_PROCESSES),
     "test_deaths::TestAccumulators": own(LOCAL, why="attempts are counted by the master's name"),
@@ -70,7 +70,7 @@ FEWER = {
         LOCAL, why=FORK_SERVER
     ),
     "test_deaths::TestMemory": on(LOCAL, why=MEMORY),
-    "test_dev_mode": own(LOCAL, CLUSTER, why="Ray's own modules leave warnings"),
+    "test_dev_mode": own(LOCAL, CLUSTER, why="about Pyrite's own processes, not Ray's"),
     "test_divided_beyond_memory": own(CLUSTER, why=MEMORY),
     "test_divided_reducers": own(LOCAL, CLUSTER, why="seeds of tests/sim divide reducers, too"),
     "test_dynamic_allocation": own(CLUSTER, why="test_ray_allocation has it on Ray, tests/sim too"),
@@ -134,7 +134,7 @@ FEWER = {
     "test_recovery_bound::test_no_job_waits_for_a_write": on(LOCAL, why="holds a thread up"),
     "test_replay": own(LOCAL, CLUSTER, SIM, why="stories of Ray's runs have the same records"),
     "test_row_machine": own(LOCAL, why="what runs in one executor"),
-    "test_scale": on(*REAL, why="thousands of steps, each of which the checkers look at"),
+    "test_scale": on(*REAL, why="the simulator's checkers look at every event"),
     "test_scale::test_an_iteration_of_1000_steps": on(LOCAL, why=LENGTH),
     "test_scale::test_a_union_of_1000": on(LOCAL, why=LENGTH),
     "test_scale::TestManyJobs": on(LOCAL, why="weighs the processes of this machine"),
@@ -147,11 +147,7 @@ FEWER = {
     "test_storage::TestLevels::test_replicas_survive_a_death": on(
         LOCAL, CLUSTER, RETRYING, why=NO_PROCESSES
     ),
-    "test_storage::TestPartlyRead": on(*REAL, why="rows pass through the simulator by batch"),
     "test_storage::TestEviction": on(LOCAL, why=MEMORY),
-    "test_storage::test_a_task_that_comes_upon_a_partition_again_finds_it": on(
-        *REAL, why="rows pass through the simulator by batch"
-    ),
     "test_storage::TestBounds": on(LOCAL, why=MEMORY),
     "test_storage::TestCheckpoints::test_cut_the_lineage_and_are_read": on(
         LOCAL, CLUSTER, RETRYING, why=NO_PROCESSES

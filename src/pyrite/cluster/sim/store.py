@@ -61,6 +61,7 @@ class SimNode:
         return self.memory_full_until_s if medium == "memory" else self.disk_full_until_s
 
     def stands_still(self, now_s: float) -> bool:
+        """Whether it hangs: nothing on it runs or answers."""
         return self.hung_until_s > now_s
 
     def make_folders(self) -> None:
