@@ -216,6 +216,7 @@ class Scheduler:
             self.queue,
             self.outputs,
             self.storage,
+            self.ranges,
             self.bound,
             self.room,
             self.attempts,

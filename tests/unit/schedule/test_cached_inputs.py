@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from conversation import Talk, of_type
@@ -107,6 +108,23 @@ def test_what_a_task_writes_lies_on_the_node_of_its_key() -> None:
     assert talk.found(at(2.5)) == ref
     # Nobody has lent or borrowed anything.
     assert talk.scheduler.storage.ledger.pools[NODES[0]].borrowed_bytes == 0
+
+
+def test_an_idle_node_that_is_given_a_block_is_asked_again() -> None:
+    strict = Writing(laf=LafRule(0.0, wait_s=inf))
+    writer = strict.launch(at(0.5))
+    busy = strict.launch(at(1.5))
+    ref = strict.write(writer, at(2.5))
+    assert ref is not None and ref.node == NODES[2]
+    # It waits for the second node, which is busy.
+    strict.jobs += 1
+    strict.submit(keyed(strict.jobs, at(1.6)), id=strict.jobs)
+    assert len(strict.running) == 2
+    # A block of that key comes to the third one, which is idle.
+    news = ev.KeptNews(inputs=(ev.InputNews(at(1.6), ref),))
+    strict.succeed(writer.attempt, kept=news)
+    [launch] = [each for each in strict.running.values() if each.attempt != busy.attempt]
+    assert strict.node(launch) == NODES[2] and launch.cached[0].ref == ref
 
 
 def test_what_a_task_writes_lies_on_its_own_node_where_the_keys_has_no_room() -> None:
