@@ -7,7 +7,7 @@ of RDDs that cuts all such paths is a minimum cut of the graph in which each RDD
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 R = TypeVar("R")
@@ -140,9 +140,10 @@ def measure(costs: Mapping[R, Cost], parents: Mapping[R, Sequence[R]]) -> Paths:
     return Paths(before, behind)
 
 
-def ancestors_first(costs: Mapping[R, Cost], parents: Mapping[R, Sequence[R]]) -> Iterator[R]:
+def ancestors_first(ends: Iterable[R], parents: Mapping[R, Sequence[R]]) -> Iterator[R]:
+    """Returns these and all that they are computed from, each once."""
     seen: set[R] = set()
-    for start in costs:
+    for start in ends:
         pending = [(start, False)]
         while pending:
             rdd, is_done = pending.pop()

@@ -26,7 +26,7 @@ from pyrite.plan.checkpoints import (
 
 R = TypeVar("R")
 # Paths of so many lengths are tried: each takes at least one maximum flow, and the scheduler waits.
-MOST_LENGTHS = 6
+MOST_LENGTHS = 12
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Lineage(Generic[R]):
 
     def behind(self, ends: Sequence[R]) -> Lineage[R]:
         """These, and what they are computed from."""
-        return self._of(set(ancestors_first(dict.fromkeys(ends), self.parents)))
+        return self._of(set(ancestors_first(ends, self.parents)))
 
     def _of(self, steps: set[R]) -> Lineage[R]:
         costs = {step: cost for step, cost in self.costs.items() if step in steps}
@@ -78,7 +78,8 @@ class Lineage(Generic[R]):
             if self.recovery_s(step) <= bound_s + SLACK:
                 # What it is made of takes no longer.
                 continue
-            if self.costs[step].bytes is not None or self._fixed.recovery_s(step) <= bound_s + SLACK:
+            is_able = self.costs[step].bytes is not None
+            if is_able or self._fixed.recovery_s(step) <= bound_s + SLACK:
                 found.add(step)
             new = [each for each in self.parents.get(step, ()) if each not in seen]
             seen.update(new)
@@ -91,7 +92,7 @@ class Lineage(Generic[R]):
         # Map stages that don't need each other run side by side, if there are executors for all.
         ends_s: dict[R, float] = {}
         in_turn_s, lost = 0.0, 0
-        for each in ancestors_first({step: None}, self.parents):
+        for each in ancestors_first([step], self.parents):
             if each == step or each in self.maps:
                 task_s, reads = self._task(each)
                 ends_s[each] = task_s + max((ends_s[maps] for maps in reads), default=0.0)
@@ -165,13 +166,12 @@ def choose_within(lineage: Lineage[R], bound_s: float, relax: float = 1.0) -> li
     if not lineage.without(chosen).late(bound_s):
         return chosen
     concerned = lineage.behind(lineage.late(bound_s))
-    lengths = path_lengths(concerned, bound_s)
-    sets = [cut_to(concerned, lengths[place:], bound_s, relax) for place in range(len(lengths))]
-    # No cut takes some of several equal branches.
-    sets.append({step for step, cost in concerned.costs.items() if cost.bytes is not None})
-    enough = [each for each in sets if not concerned.without(each).late(bound_s)]
-    needed = [without_idle(concerned, each, bound_s) for each in enough]
-    best = min(needed, key=lambda each: total(lineage.costs, each))
+    sets = shorter_cuts(concerned, bound_s, relax)
+    if relax <= 1.0 or not sets:
+        # Some of several branches may be cheaper than any cut, but far from the end.
+        able = {step for step, cost in concerned.costs.items() if cost.bytes is not None}
+        sets.append(without_idle(concerned, able, bound_s))
+    best = min(sets, key=lambda each: total(lineage.costs, each))
     return [step for step in lineage.costs if step in best]
 
 
@@ -190,6 +190,14 @@ def ends_within(lineage: Lineage[R], bound_s: float, used: Collection[R] = ()) -
     return [step for step in lineage.costs if step in chosen]
 
 
+def shorter_cuts(lineage: Lineage[R], bound_s: float, relax: float) -> list[set[R]]:
+    """Sets that leave no recovery too long, by the lengths of the paths that they cut."""
+    lengths = path_lengths(lineage, bound_s)
+    cuts = (cut_to(lineage, lengths[place:], bound_s, relax) for place in range(len(lengths)))
+    enough = [each for each in cuts if not lineage.without(each).late(bound_s)]
+    return [without_idle(lineage, each, bound_s) for each in enough]
+
+
 def path_lengths(lineage: Lineage[R], bound_s: float) -> list[float]:
     """The bound, and shorter lengths between which cuts differ, longest first."""
     before_s, behind_s = measure(lineage.costs, lineage.parents)
@@ -201,9 +209,7 @@ def path_lengths(lineage: Lineage[R], bound_s: float) -> list[float]:
     return [bound_s, *inner[:: max(1, -(-len(inner) // MOST_LENGTHS))]]
 
 
-def cut_to(
-    lineage: Lineage[R], lengths: Sequence[float], bound_s: float, relax: float
-) -> set[R]:
+def cut_to(lineage: Lineage[R], lengths: Sequence[float], bound_s: float, relax: float) -> set[R]:
     """Cuts all paths of late recoveries that are longer than the first length, and while some are
     late, than the next ones."""
     chosen: set[R] = set()

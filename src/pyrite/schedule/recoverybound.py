@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from pyrite.ids import NodeId, RddId, ShuffleId
 from pyrite.plan.checkpoints import Cost
-from pyrite.plan.recoveries import Lineage, choose_within, ends_within
 from pyrite.plan.program import ShuffleInput
+from pyrite.plan.recoveries import Lineage, choose_within, ends_within
 from pyrite.plan.stages import StageSpec
 from pyrite.probe import probe
 from pyrite.schedule import events as ev

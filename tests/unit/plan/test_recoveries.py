@@ -61,11 +61,13 @@ def test_map_stages_that_need_each_other_run_in_turn() -> None:
 
 
 def test_a_sum_above_the_bound_is_cut_although_no_path_is() -> None:
-    costs = {"a": Cost(4, 9), "b": Cost(4, 5), "c": Cost(4, 7), "d": Cost(4, 20)}
-    tree = Lineage(costs, {"d": ["a", "b", "c"]}, set(costs), {})
+    costs = {"a": Cost(4, 9), "b": Cost(4, 5), "c": Cost(4, 7), "d": Cost(4, 20), "e": Cost(1, 90)}
+    tree = Lineage(costs, {"d": ["a", "b", "c"], "e": ["d"]}, set(costs), {})
     assert choose(costs, tree.parents, 10) == []
-    assert tree.late(10) == ["d"] and tree.longest_s() == 16
+    assert tree.late(10) == ["d", "e"] and tree.longest_s() == 17
     assert choose_within(tree, 10) == ["b", "c"]
+    # What is nearer to the end is of use for longer.
+    assert choose_within(tree, 10, relax=3.0) == ["d"]
 
 
 def test_paths_that_are_enough_are_cut_as_before() -> None:
