@@ -63,8 +63,8 @@ def _add(side: Side, frame: Frame) -> int:
 
 
 def _layout_of(frame: Frame) -> str:
-    """The layout of pairs whose keys are ints or text, and whose values are numbers; empty for
-    other rows."""
+    """The layout of pairs whose keys are ints or text, and whose values are numbers and texts;
+    empty for other rows."""
     if isinstance(frame, PackedRows):
         layout = frame.layout
     else:
@@ -73,7 +73,7 @@ def _layout_of(frame: Frame) -> str:
         except NotTraced:
             return ""
     is_keyed = layout[:2] in ("(i", "(s") and words_of(layout) > 1
-    return layout if is_keyed and not set("s[") & set(layout[2:]) else ""
+    return layout if is_keyed and "[" not in layout else ""
 
 
 def _layout_of_pair(row: Any) -> str:

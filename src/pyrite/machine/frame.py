@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +14,7 @@ from pyrite.machine.emit import Label, Line, kind_of
 from pyrite.machine.gathering import Gathering
 from pyrite.machine.sequences import slice_of, subscript, unpacked
 from pyrite.machine.values import (
+    NEW_SET,
     NULL,
     UNSET,
     Cell,
@@ -179,6 +181,22 @@ class Frame:
                 stack.append(arithmetic.as_bool(stack.pop()))
             case "call":
                 self._call(argument, stack)
+            case "call_named":
+                names = [str(each.value) for each in items_of(stack.pop()) if isinstance(each, Known)]
+                self._call(argument, stack, names)
+            case "convert":
+                stack.append(arithmetic.texts.converted(stack.pop(), argument))
+            case "format":
+                conversion, has_spec = argument
+                spec = stack.pop() if has_spec else Known("")
+                value = arithmetic.texts.converted(stack.pop(), conversion)
+                stack.append(arithmetic.texts.formatted(value, spec))
+            case "text":
+                parts = _popped(stack, argument)
+                stack.append(functools.reduce(arithmetic.texts.joined, parts))
+            case "set":
+                items = _popped(stack, argument)
+                stack.append(self.tracer.collecting.set(Items(items)) if items else NEW_SET)
             case "make_function" | "function_attribute":
                 self._make_function(here, stack)
             case "tuple" | "list":
@@ -203,14 +221,16 @@ class Frame:
             return Items([self._constant(each) for each in value])
         return Known(value)
 
-    def _call(self, count: int, stack: list[Value]) -> None:
+    def _call(self, count: int, stack: list[Value], names: Sequence[str] = ()) -> None:
+        """Calls a function; the last arguments have these names."""
         arguments = _popped(stack, count)
+        keywords = dict(zip(names, _popped(arguments, len(names)), strict=True))
         second, first = stack.pop(), stack.pop()
         if first is NULL or second is NULL:
             function = second if first is NULL else first
         else:
             function, arguments = first, [second, *arguments]
-        stack.append(self.tracer.call(function, arguments))
+        stack.append(self.tracer.call(function, arguments, keywords))
 
     def _make_function(self, here: Instruction, stack: list[Value]) -> None:
         """Makes an inner function, with its cells and without defaults."""
@@ -267,6 +287,8 @@ class Frame:
             stack.pop()
             if loop.is_once:
                 self._yielding = loop
+            elif stack[-1] is NEW_SET:
+                stack[-1] = self.tracer.collecting.set(loop)
             else:
                 stack[-1] = loop
             return self._behind(target)
@@ -289,7 +311,7 @@ class Frame:
             is_open = self._gathering.is_open or self._meetings
             if is_open or self._yielded or self._yielding is not None:
                 raise NotTraced("a generator with several loops")
-        elif len(stack) < 2 or not _is_empty_list(stack[-2]):
+        elif len(stack) < 2 or not (stack[-2] is NEW_SET or _is_empty_list(stack[-2])):
             raise NotTraced("a loop that is no comprehension, over values of a row")
         gathered = GatheredItems(len(self._meetings), place, Label())
         lines, self.code.lines = self.code.lines, []
