@@ -207,7 +207,7 @@ class Frame:
             case "slice" | "subscript":
                 self._subscript(here, stack)
             case "iterate":
-                stack.append(_iterator(stack.pop()))
+                stack.append(self._iterator(stack.pop()))
             case "append" | "extend":
                 self._append(here, stack)
             case _:
@@ -249,6 +249,15 @@ class Frame:
                 cells[name] = cell
         stack.append(Function(code, cells, self.globals))
 
+    def _iterator(self, value: Value) -> Iterator:
+        if isinstance(value, LoopItems) and not value.is_once:
+            value = self.tracer.collecting.gathered(value)
+        if isinstance(value, Sequenced):
+            return Iterator(value)
+        if isinstance(value, Iterator):
+            return value
+        return Iterator(items_of(value), is_lazy=is_lazy(value))
+
     def _subscript(self, here: Instruction, stack: list[Value]) -> None:
         if here.op == "slice":
             stack.append(slice_of(_popped(stack, here.argument)))
@@ -262,6 +271,8 @@ class Frame:
         target = stack[-here.argument]
         if isinstance(target, GatheredItems) and here.op == "append":
             self._gathering.take(target, added, self._meetings)
+        elif here.op == "extend" and _is_empty_list(target) and isinstance(added, Sequenced):
+            stack[-here.argument] = self.tracer.collecting.list(added)
         elif isinstance(target, Items) and target.is_list:
             more = items_of(added) if here.op == "extend" else (storable(added),)
             stack[-here.argument] = Items((*target.items, *more), True)
@@ -435,14 +446,6 @@ def _readable(name: str, value: Value | None) -> Value:
     if value is None or value is UNSET:
         raise NotTraced(f"{name}, which may not be assigned")
     return value
-
-
-def _iterator(value: Value) -> Iterator:
-    if isinstance(value, Sequenced):
-        return Iterator(value)
-    if isinstance(value, Iterator):
-        return value
-    return Iterator(items_of(value), is_lazy=is_lazy(value))
 
 
 def _is_empty_list(value: Value) -> bool:
