@@ -80,6 +80,25 @@ _BARE = {
     "BINARY_SUBSCR": "subscript",
     "YIELD_VALUE": "yield",
 }
+# What is refused, in the words of those who wrote it.
+_REFUSED = {
+    "BUILD_MAP": "a dict",
+    "BUILD_CONST_KEY_MAP": "a dict",
+    "MAP_ADD": "a dict",
+    "SET_UPDATE": "a set of constants",
+    "CALL_FUNCTION_EX": "a call with *arguments or **keywords",
+    "UNPACK_EX": "a starred variable",
+    "RAISE_VARARGS": "raise",
+    "LOAD_ASSERTION_ERROR": "assert",
+    "IMPORT_NAME": "an import",
+    "STORE_SUBSCR": "an assignment to an item",
+    "DELETE_SUBSCR": "a deletion",
+    "STORE_ATTR": "an assignment to an attribute",
+    "STORE_GLOBAL": "an assignment to a global variable",
+    "BEFORE_WITH": "with",
+    "LIST_TO_TUPLE": "a starred tuple",
+    "CALL_INTRINSIC_1": "a starred tuple",
+}
 _PAIRS = {
     "LOAD_FAST_LOAD_FAST": ("local", "local"),
     "STORE_FAST_STORE_FAST": ("store", "store"),
@@ -198,7 +217,7 @@ class _Reader:
             case "MAKE_FUNCTION":
                 self._put("make_function", number if VERSION < (3, 13) else 0)
             case _:
-                raise NotTraced(f"the instruction {name}")
+                raise NotTraced(_REFUSED.get(name, f"the instruction {name}"))
 
     def _global(self, instruction: dis.Instruction) -> None:
         has_null = "NULL" in instruction.argrepr

@@ -182,7 +182,9 @@ class Frame:
             case "call":
                 self._call(argument, stack)
             case "call_named":
-                names = [str(each.value) for each in items_of(stack.pop()) if isinstance(each, Known)]
+                names = [
+                    str(each.value) for each in items_of(stack.pop()) if isinstance(each, Known)
+                ]
                 self._call(argument, stack, names)
             case "convert":
                 stack.append(arithmetic.texts.converted(stack.pop(), argument))

@@ -202,9 +202,7 @@ class TextMethods:
     def _number(self, name: str, text: Value, wanted: Value) -> Value:
         return self.code.compute(name, "i", text, _needed(wanted))
 
-    def _split(
-        self, text: Value, sep: Value | None = None, maxsplit: Value | None = None
-    ) -> Value:
+    def _split(self, text: Value, sep: Value | None = None, maxsplit: Value | None = None) -> Value:
         count = Known(-1) if maxsplit is None else maxsplit
         if kind_of(count) not in ("i", "b"):
             raise NotTraced("a number of splits that is not an int")

@@ -194,7 +194,9 @@ def make_case(random: Random) -> Case:
         steps.append(("flatMap", fan))
     rows = [make_row(random, layout) for _ in range(random.choice([3, 20, 60]))]
     mode: Mode = random.choice(["EAGER", "DOUBTING"])
-    others = make_others(random, "s" if result.startswith("({s}") else "i") if sink in PAIRED else ()
+    others = (
+        make_others(random, "s" if result.startswith("({s}") else "i") if sink in PAIRED else ()
+    )
     return Case(rows, steps, sink, alone, mode, others)
 
 

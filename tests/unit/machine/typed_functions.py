@@ -309,7 +309,9 @@ class FunctionMaker:
         if depth <= 0 or chance.random() < 0.15:
             return self._leaf(kind)
         template = chance.choice(TEMPLATES[kind])
-        if not self.captures and any(each in template for each in ("WEIGHTS", "FEW", "add(", "named(")):
+        if not self.captures and any(
+            each in template for each in ("WEIGHTS", "FEW", "add(", "named(")
+        ):
             template = TEMPLATES[kind][0]
         made = ""
         while template:
