@@ -97,7 +97,6 @@ _REFUSED = {
     "STORE_GLOBAL": "an assignment to a global variable",
     "BEFORE_WITH": "with",
     "LIST_TO_TUPLE": "a starred tuple",
-    "CALL_INTRINSIC_1": "a starred tuple",
 }
 _PAIRS = {
     "LOAD_FAST_LOAD_FAST": ("local", "local"),

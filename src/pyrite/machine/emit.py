@@ -191,7 +191,8 @@ def _packed(line: Line, places: dict[Label, int]) -> bytes:
 
 
 def store(code: Code, value: Value, first: int) -> None:
-    """Emits moves of a value's numbers and texts into consecutive registers, which may be among its own."""
+    """Emits moves of a value's numbers and texts into consecutive registers, which may be among
+    its own."""
     leaves = leaves_of(value)
     targets = range(first, first + len(leaves))
     moved = []

@@ -28,4 +28,5 @@ def _text(number: int) -> str:
 
 
 def _int(number: int) -> int:
-    return (number % 977) ** (number % 6) * (-1) ** number
+    size = (number % 977) << number % 50
+    return -size if number % 3 else size

@@ -546,7 +546,7 @@ OF_GROUPS: list[Any] = [
     lambda values: len([each for each in values if each == each]) if values else 0,
     lambda values: sorted(values)[0],
     lambda values: len(set(values)),
-    lambda values: list(set(values))[0],
+    lambda values: list(set(values))[-1],
     lambda values: sum(sorted(values, reverse=True)[:2]),
     lambda values: len(sorted(values)[-1]),
     lambda values: sum([len(each) for each in values]),

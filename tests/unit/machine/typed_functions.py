@@ -44,7 +44,7 @@ def named(a: Any, b: Any = 2, *, c: Any = 3) -> Any:
 SCOPE["named"] = named
 COMPARED = ["<", "<=", "==", "!=", ">", ">="]
 
-# Templates by kind; {i}, {f} and {b} stand for operands of their kind, and other brackets for braces.
+# Templates by kind; {i}, {f} and {b} stand for operands of their kind, ⟨ and ⟩ for braces.
 TEMPLATES = {
     "i": [
         "({i} + {i})",
