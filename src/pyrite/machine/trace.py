@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import builtins
 import copy
-import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from operator import getitem
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -24,6 +25,7 @@ from pyrite.machine.bytecode import (
     read,
 )
 from pyrite.machine.calls import Calls, lifted
+from pyrite.machine.captures import Captures
 from pyrite.machine.collecting import Collecting
 from pyrite.machine.emit import Code
 from pyrite.machine.frame import Frame
@@ -62,9 +64,10 @@ class Tracer:
     variables can't change then.
     """
 
-    def __init__(self, code: Code, alone: bool) -> None:
+    def __init__(self, code: Code, alone: bool, captures: Captures) -> None:
         self.code = code
         self.alone = alone
+        self.captures = captures
         self.arithmetic = Arithmetic(code)
         self.loops = Loops(self.arithmetic, self.taken_apart)
         self.collecting = Collecting(self.arithmetic, self.loops)
@@ -124,7 +127,7 @@ class Tracer:
             return self.calls.copied(arguments[0])
         if type(called) is FunctionType:
             return self._call_function(called, arguments, keywords)
-        if type(called) is functools.partial:
+        if type(called) is partial:
             return self._call_partial(called, arguments, keywords)
         if type(called).__module__ == _OUR_FUNCTIONS:
             method: Any = type(called).__call__
@@ -133,13 +136,17 @@ class Tracer:
 
     def _call_partial(
         self,
-        called: functools.partial[Any],
+        called: partial[Any],
         arguments: Sequence[Value],
         keywords: Mapping[str, Value],
     ) -> Value:
         what = "an argument of partial"
-        fixed = [self.captured(what, each) for each in called.args]
-        named = {name: self.captured(what, each) for name, each in called.keywords.items()}
+        fixed = [self._given(what, each) for each in called.args]
+        self.captured(what, partial(getattr, called, "keywords"))
+        named = {
+            name: self.captured(what, partial(getitem, called.keywords, name))
+            for name in called.keywords
+        }
         return self.call(Known(called.func), [*fixed, *arguments], {**named, **keywords})
 
     def _call_function(
@@ -149,15 +156,18 @@ class Tracer:
         cells: dict[str, Cell] = {}
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
-                cells[name] = Cell(self.captured(name, cell.cell_contents))
+                cells[name] = Cell(self.captured(name, partial(getattr, cell, "cell_contents")))
             except ValueError as error:
                 raise NotTraced(f"{name}, which is not assigned") from error
         given = function.__defaults__ or ()
         optional = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
-        defaults = {**dict(zip(optional, given, strict=True)), **(function.__kwdefaults__ or {})}
-        variables = _bound(code, arguments, keywords, defaults.keys())
-        for name in defaults.keys() - variables.keys():
-            variables[name] = self.captured("a default", defaults[name])
+        named = function.__kwdefaults__ or {}
+        variables = _bound(code, arguments, keywords, {*optional, *named})
+        for name, value in zip(optional, given, strict=True):
+            if name not in variables:
+                variables[name] = self._given("a default", value)
+        for name in named.keys() - variables.keys():
+            variables[name] = self.captured("a default", partial(getitem, named, name))
         return self._run(code, function.__globals__, cells, variables)
 
     def _run(
@@ -184,16 +194,20 @@ class Tracer:
             found = globals[name]
             if isinstance(found, ModuleType | BuiltinFunctionType):
                 return Known(found)
-            return self.captured(name, found)
+            return self.captured(name, partial(globals.__getitem__, name))
         if hasattr(builtins, name):
             return Known(getattr(builtins, name))
         raise NotTraced(f"{name}, which is not defined")
 
-    def captured(self, name: str, value: Any) -> Value:
+    def captured(self, name: str, read: Callable[[], Any]) -> Value:
         """A value from outside of the function."""
         if not self.alone:
             raise NotTraced(f"{name} could change between two rows")
-        return lifted(value)
+        return lifted(self.captures.note(read))
+
+    def _given(self, name: str, value: Any) -> Value:
+        """A value that a function holds, and may change, but not replace."""
+        return self.captured(name, lambda: value)
 
     def attribute(self, value: Value, name: str) -> Value:
         """An attribute of a module, of one of the engine's own functions, or of a text."""
@@ -206,7 +220,7 @@ class Tracer:
             is_ours = type(owner).__module__ == _OUR_FUNCTIONS
             if (isinstance(owner, ModuleType) or is_ours) and name in vars(owner):
                 found = vars(owner)[name]
-                return lifted(found) if is_ours else self.global_value(name, {name: found})
+                return lifted(found) if is_ours else self.global_value(name, vars(owner))
             if owner is str and name in vars(str):
                 return Known(getattr(str, name))
         raise NotTraced(f"the attribute {name}")

@@ -83,6 +83,35 @@ def test_texts_are_found_as_in_a_dict() -> None:
         assert found[key] == ()
 
 
+class Counted:
+    """Groups that count how often their keys are asked for."""
+
+    def __init__(self, groups: Groups) -> None:
+        self.groups = groups
+        self.asked = 0
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def find(self, layout: str, key: Any) -> Any:
+        return self.groups.find(layout, key)
+
+    def keys(self, start: int, stop: int) -> list[Any]:
+        self.asked += 1
+        return self.groups.keys(start, stop)
+
+
+def test_many_keys_of_another_type_are_not_each_compared_with_all_texts() -> None:
+    found = looked_up("(sf)", [(f"k{number}", 0.5) for number in range(100)])
+    found.groups = groups = Counted(found.groups)  # type: ignore[assignment]
+    text = type("OddText", (str,), {})
+    for number in range(100):
+        assert found[text(f"k{number}")] == [0.5]
+        for key in (number, number / 3, (number,), Decimal(number), Fraction(number, 7)):
+            assert found[key] == ()
+    assert groups.asked == 1
+
+
 def test_keys_without_a_hash_raise_as_in_a_dict() -> None:
     with pytest.raises(TypeError, match="unhashable type: 'list'"):
         looked_up("(ii)", [(1, 1)])[[1]]  # type: ignore[index]

@@ -1,0 +1,70 @@
+"""The values that traced functions took from outside, and whether they are still the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import is_
+from typing import Any, NamedTuple
+
+_CONTAINERS = (tuple, list, set, frozenset, dict)
+# Of a longer container the tracer asks only whether it is empty.
+MOST_ITEMS = 256
+_DEEPEST = 8
+
+
+class Held(NamedTuple):
+    """A value as it was; for a container that is not long, with its items, or keys."""
+
+    value: Any
+    items: tuple[Any, ...] | None = None
+    inner: tuple[Held, ...] = ()
+
+    def is_same(self, now: Any) -> bool:
+        """Whether this is what the value is now."""
+        if now is not self.value:
+            return False
+        if self.items is None:
+            return type(now) not in _CONTAINERS or len(now) > MOST_ITEMS
+        are_same = len(now) == len(self.items) and all(map(is_, now, self.items))
+        return are_same and all(each.is_same(each.value) for each in self.inner)
+
+
+def held(value: Any, depth: int = 0) -> Held:
+    """A value as it is now.
+
+    >>> rows = [1, [2]]
+    >>> before = held(rows)
+    >>> rows[1].append(3)
+    >>> before.is_same(rows)
+    False
+    """
+    if type(value) not in _CONTAINERS or len(value) > MOST_ITEMS:
+        return Held(value)
+    items = tuple(value)
+    inner = [each for each in items if type(each) in _CONTAINERS] if depth < _DEEPEST else []
+    return Held(value, items, tuple(held(each, depth + 1) for each in inner))
+
+
+class Captures:
+    """What a program's functions captured.
+
+    A row that the interpreter runs takes ways through the functions that were not traced, and may
+    change a variable that the program holds to be constant.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[tuple[Callable[[], Any], Held]] = []
+
+    def note(self, read: Callable[[], Any]) -> Any:
+        """Returns a captured value, which `read` returns, and remembers what it is."""
+        value = read()
+        self._held.append((read, held(value)))
+        return value
+
+    def are_unchanged(self) -> bool:
+        """Whether all of them are what they were when they were noted."""
+        try:
+            return all(before.is_same(read()) for read, before in self._held)
+        except (LookupError, ValueError):
+            # A variable was deleted.
+            return False
