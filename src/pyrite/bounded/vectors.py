@@ -108,4 +108,5 @@ def group_packed(frames: Frames, space: Space) -> Iterator[tuple[Any, Values[Any
 def rows_of_sides(sides: list[Side]) -> GroupRows:
     """The keys of closed sides with their values."""
     groups = CoGroups(tuple(each.groups for each in sides))
-    return GroupRows(groups, tuple(each.layout for each in sides))
+    values = sum(each.groups.values for each in sides)
+    return GroupRows(groups, tuple(each.layout for each in sides), values)

@@ -32,9 +32,9 @@ class Collecting:
     def sorted(self, values: Value, *, reverse: Value | None = None) -> Value:
         """sorted(values, reverse=reverse)"""
         backwards: Value = Known(False) if reverse is None else reverse
-        if kind_of(backwards) not in ("b", "i"):
+        if kind_of(backwards) != "b":
             raise NotTraced("an order that is not a bool")
-        made = self.gathered(values)
+        made = values if isinstance(values, Vector) else self.gathered(values)
         if isinstance(made, Texts):
             register = self.code.new()
             place = self.code.register(backwards)

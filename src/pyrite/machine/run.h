@@ -247,6 +247,8 @@ LABEL_EMITTED:
     OPERATION(VECTOR_COUNT, A.i = B.v->count)
     OPERATION(VECTOR_WORDS, A.i = B.v->count * B.v->width)
     OPERATION(VECTOR_AT, GUARD(C.i >= 0 && C.i < B.v->count * B.v->width); A = B.v->words[C.i])
+    OPERATION(VECTOR_TEXT, GUARD(C.i >= 0 && C.i < B.v->count * B.v->width);
+              MADE(vector_one_text(arena, B.v, C.i), A.t))
     OPERATION(VECTOR_TEXT_AT, GUARD(C.i >= 0 && C.i < B.v->count * B.v->width);
               MADE(vector_text(B.v, C.i), A.t))
     OPERATION(VECTOR_TEXTS, MADE(vector_texts(arena, B.v), A.l))

@@ -102,7 +102,7 @@ def _part_of(tracer: Tracer, vector: Vector, index: Value, bounds: slice | None)
     register = code.new(len(kinds))
     for n, kind in enumerate(kinds):
         place = code.register(arithmetic.binary("+", first, Known(n)))
-        name = "VECTOR_TEXT_AT" if kind == "s" else "VECTOR_AT"
+        name = "VECTOR_TEXT" if kind == "s" else "VECTOR_AT"
         code.emit(name, register + n, vector.register, place)
     return value_of_layout(vector.layout, register)
 

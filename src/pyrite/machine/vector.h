@@ -38,6 +38,12 @@ static inline const Text *vector_text(Vector *vector, int64_t place) {
     return &texts[vector->width == 1 ? place : place / vector->width];
 }
 
+/* The same for one that is asked for once: the others of its column take no memory. */
+static inline const Text *vector_one_text(Arena *arena, const Vector *vector, int64_t place) {
+    Text *made = text_made(arena, NULL, 0);
+    return made && text_at(&vector->heap, vector->words[place].i, made) ? made : NULL;
+}
+
 static inline const Texts *vector_texts(Arena *arena, Vector *vector) {
     Texts *made = arena_take(arena, sizeof *made);
     if (!made) return NULL;

@@ -44,6 +44,13 @@ def test_values_are_by_key_in_their_order(size: int, tmp_path: Path) -> None:
     assert [(key, list(values)) for key, values in grouped] == expected(rows)
 
 
+def test_few_values_are_objects_at_a_time(tmp_path: Path) -> None:
+    rows = [(n % 10, (n, 0.5)) for n in range(20_000)]
+    grouped = group_packed(iter([packed(rows)]), Space(1 << 40, str(tmp_path)))
+    assert isinstance(grouped, GroupRows)
+    assert [len(list(batch)) for batch in grouped._batches()] == [8, 2]
+
+
 def test_rows_of_another_kind_go_on_plainly(tmp_path: Path) -> None:
     rows = some_rows(5000)
     frames: list[Any] = [packed(rows[:3000]), [(True, "odd")], packed(rows[3000:])]

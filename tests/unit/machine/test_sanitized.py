@@ -51,6 +51,7 @@ def test_the_sanitizers_find_nothing(tmp_path: Path) -> None:
             str(HERE / "test_packed_rows.py"),
             str(HERE / "test_text_table.py"),
             str(HERE / "test_groups.py"),
+            str(HERE / "test_text_values.py"),
             str(HERE / "test_lookup.py"),
             str(HERE / "test_order.py"),
             str(HERE / "test_lines.py"),
