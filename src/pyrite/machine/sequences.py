@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from pyrite.machine.bytecode import NotTraced
 from pyrite.machine.calls import items_of
 from pyrite.machine.emit import kind_of
+from pyrite.machine.texts import slice_ends
 from pyrite.machine.values import (
     Items,
     Known,
@@ -28,12 +28,6 @@ if TYPE_CHECKING:
 def slice_of(bounds: list[Value]) -> Known:
     """A slice with known bounds."""
     return Known(slice(*map(_bound, bounds)))
-
-
-def slice_ends(bounds: slice) -> tuple[Known, Known]:
-    """Where a slice begins and ends; what is left out as the outermost."""
-    start = Known(0 if bounds.start is None else bounds.start)
-    return start, Known(sys.maxsize if bounds.stop is None else bounds.stop)
 
 
 def _bound(value: Value) -> int | None:

@@ -132,8 +132,7 @@ class TextMethods:
         """value[start:stop] of a text, or of texts"""
         if bounds.step not in (None, 1):
             raise NotTraced("a slice of a text with a step")
-        start = Known(0 if bounds.start is None else bounds.start)
-        stop = Known(sys.maxsize if bounds.stop is None else bounds.stop)
+        start, stop = slice_ends(bounds)
         if isinstance(value, Texts):
             return Texts(self.code.change("TEXTS_SLICE", Text(value.register), start, stop))
         if isinstance(value, Known):
@@ -242,6 +241,12 @@ class TextMethods:
             return Number("b", result)
 
         return emit
+
+
+def slice_ends(bounds: slice) -> tuple[Known, Known]:
+    """Where a slice begins and ends; what is left out as the outermost."""
+    start = Known(0 if bounds.start is None else bounds.start)
+    return start, Known(sys.maxsize if bounds.stop is None else bounds.stop)
 
 
 def _needed(value: Value) -> Value:
