@@ -496,8 +496,8 @@ static PyObject *set_order(PyObject *module, PyObject *list) {
 static PyMethodDef methods[] = {
     {"check_texts", check_texts, METH_VARARGS, "Raises ValueError where a text is none."},
     {"deal_ranges", deal_ranges, METH_VARARGS, "Adds rows to the buckets of their ranges."},
-    {"narrow", narrow, METH_VARARGS, "Packed rows in less room, or None."},
     {"set_order", set_order, METH_O, "Texts or ints as a set gives them, or None."},
+    {"narrow", narrow, METH_VARARGS, "Packed rows in less room, or None."},
     {"sorted_rows", sorted_rows, METH_VARARGS, "Rows in the order of their keys, or None."},
     {"widen", widen, METH_VARARGS, "The words of rows that were narrowed."},
     {"unpack", unpack, METH_VARARGS, "The rows of packed words."},
