@@ -6,27 +6,29 @@ from collections.abc import Callable
 from operator import is_
 from typing import Any, NamedTuple
 
-_CONTAINERS = (tuple, list, set, frozenset, dict)
+_CHANGING = (list, set, dict)
+_CONTAINERS = (tuple, frozenset, *_CHANGING)
 # Of a longer container the tracer asks only whether it is empty.
-MOST_ITEMS = 256
+_MOST_ITEMS = 256
 _DEEPEST = 8
 
 
 class Held(NamedTuple):
-    """A value as it was; for a container that is not long, with its items, or keys."""
+    """A value as it was: for a container that can change with its size, and with its items, or
+    keys, if they are not many. `inner` are items that can change."""
 
     value: Any
-    items: tuple[Any, ...] | None = None
+    size: int | None = None
+    items: tuple[Any, ...] = ()
     inner: tuple[Held, ...] = ()
 
     def is_same(self, now: Any) -> bool:
         """Whether this is what the value is now."""
         if now is not self.value:
             return False
-        if self.items is None:
-            return type(now) not in _CONTAINERS or len(now) > MOST_ITEMS
-        are_same = len(now) == len(self.items) and all(map(is_, now, self.items))
-        return are_same and all(each.is_same(each.value) for each in self.inner)
+        if self.size is not None and not (len(now) == self.size and all(map(is_, self.items, now))):
+            return False
+        return all(each.is_same(each.value) for each in self.inner)
 
 
 def held(value: Any, depth: int = 0) -> Held:
@@ -38,11 +40,14 @@ def held(value: Any, depth: int = 0) -> Held:
     >>> before.is_same(rows)
     False
     """
-    if type(value) not in _CONTAINERS or len(value) > MOST_ITEMS:
+    if type(value) not in _CONTAINERS:
         return Held(value)
-    items = tuple(value)
-    inner = [each for each in items if type(each) in _CONTAINERS] if depth < _DEEPEST else []
-    return Held(value, items, tuple(held(each, depth + 1) for each in inner))
+    size = len(value) if type(value) in _CHANGING else None
+    if len(value) > _MOST_ITEMS or depth == _DEEPEST:
+        return Held(value, size)
+    all_inner = (held(each, depth + 1) for each in value if type(each) in _CONTAINERS)
+    inner = tuple(each for each in all_inner if each.size is not None or each.inner)
+    return Held(value, size, () if size is None else tuple(value), inner)
 
 
 class Captures:

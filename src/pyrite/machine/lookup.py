@@ -27,17 +27,20 @@ class Lookup(dict[Any, Sequence[Any]]):
     It finds what a dict of all keys would: whatever is equal to one of them.
     """
 
-    def __init__(self, groups: Groups, layout: str, missing: tuple[Any, ...]) -> None:
+    def __init__(
+        self, groups: Groups, layout: str, missing: tuple[Any, ...], most: int | None = None
+    ) -> None:
         """`layout` is that of the packed rows that were grouped; `missing` stands for the values of
-        keys that they don't have."""
+        keys that they don't have. Of a key's values, no more than `most` are asked for."""
         super().__init__()
         self.groups = groups
         self.layout = layout
         self.missing = missing
+        self.most = most
         self._kept = 0
 
     def __missing__(self, key: Any) -> Sequence[Any]:
-        found = self._values(key) or self.missing
+        found = (self._values(key) or self.missing)[: self.most]
         self._kept += len(found) + 1
         if self._kept > _MOST_KEPT:
             self.clear()

@@ -146,13 +146,27 @@ def test_what_a_merge_changes_is_seen_by_those_behind_it(tmp_path: Path) -> None
     assert merged("EAGER") == merged("FALSE")
 
 
-def test_long_containers_are_told_apart_by_their_length() -> None:
+def test_long_containers_are_told_apart_by_their_size() -> None:
     rows = list(range(1000))
     before = held(rows)
-    rows.append(1)
+    rows[0] = 5
     assert before.is_same(rows)
     rows.clear()
     assert not before.is_same(rows)
+
+
+@pytest.mark.parametrize("value", [5, "ab", (1, 2), ((1.0, "a"),) * 9, frozenset([1]), print])
+def test_what_can_not_change_is_compared_by_identity_alone(value: Any) -> None:
+    assert held(value) == (value, None, (), ())
+    assert held(value).is_same(value)
+
+
+def test_what_lies_within_a_tuple_can_change() -> None:
+    value = (1, ([2], "a"))
+    before = held(value)
+    assert before.is_same(value)
+    value[1][0][0] = 3
+    assert not before.is_same(value)
 
 
 def test_a_deleted_variable_has_changed() -> None:

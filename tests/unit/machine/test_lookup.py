@@ -125,3 +125,10 @@ def test_few_values_are_kept_as_objects(monkeypatch: pytest.MonkeyPatch) -> None
             () if number % 700 >= 500 else [*range(number % 700, 5000, 500)]
         )
         assert sum(map(len, found.values())) <= 100
+
+
+def test_where_one_value_is_asked_for_no_others_are_kept() -> None:
+    groups = looked_up("(ii)", [(number % 3, number) for number in range(3000)]).groups
+    found = Lookup(groups, "(ii)", (), 1)
+    assert [list(found[key]) for key in (0, 1, 2, 3, True)] == [[0], [1], [2], [], [1]]
+    assert [list(found[key]) for key in (2, 1, 0)] == [[2], [1], [0]]
