@@ -8,6 +8,8 @@ from itertools import islice
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, Literal, TypeAlias
 
+from pyrite.machine.grouprows import GroupRows
+
 Step: TypeAlias = tuple[str, Any]
 # EAGER and DOUBTING are for tests: from the first row on, and giving back every third row.
 Mode: TypeAlias = Literal["TRUE", "FALSE", "EAGER", "DOUBTING"]
@@ -94,8 +96,9 @@ class Chain:
 
     def first_results(self) -> Iterator[Any]:
         """The results of the first rows but the last of them, by the interpreter; of fewer rows
-        where each has many."""
-        left, made = self.tracing.plain_rows - 1, 0
+        where each has many, or groups many values."""
+        weight = self.rows.values_each if isinstance(self.rows, GroupRows) else 1
+        left, made = (self.tracing.plain_rows - 1) // weight, 0
         while left > 0 and made <= self.tracing.plain_rows:
             some = min(left, _ROWS_AT_A_TIME)
             left -= some

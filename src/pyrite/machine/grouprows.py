@@ -25,7 +25,9 @@ class GroupRows:
         """`layouts` are those of the packed rows that were grouped, by side; `values` is how many
         there were."""
         self.groups = groups
-        fitting = _VALUES_PER_BATCH * len(groups) // max(values, 1)
+        # How many values a key has, as a rule.
+        self.values_each = max(1, values // max(1, len(groups)))
+        fitting = _VALUES_PER_BATCH // self.values_each
         self._keys_per_batch = max(1, min(fitting, _MOST_KEYS_PER_BATCH))
         self.layouts = layouts
         self._values = tuple(layout[2:-1] for layout in layouts)

@@ -12,9 +12,11 @@ from pyrite.bounded import vectors
 from pyrite.bounded.space import Space
 from pyrite.bounded.vectors import Side, gather, group_packed
 from pyrite.machine._rows import CoGroups, Groups, Program, Table
+from pyrite.machine.chain import Chain, Tracing
 from pyrite.machine.emit import OPERATIONS
 from pyrite.machine.grouprows import GroupRows
 from pyrite.machine.packed import PackedRows
+from pyrite.rdd.fuse import run_steps
 
 LAYOUT = "(i(if))"
 
@@ -48,6 +50,9 @@ def test_few_values_are_objects_at_a_time(tmp_path: Path) -> None:
     rows = [(n % 10, (n, 0.5)) for n in range(20_000)]
     grouped = group_packed(iter([packed(rows)]), Space(1 << 40, str(tmp_path)))
     assert isinstance(grouped, GroupRows)
+    # The first rows, which the interpreter runs, are few as well.
+    chain = Chain(grouped, [("mapValues", len)], run_steps, Tracing("TRUE"))
+    assert list(chain.first_results()) == []
     assert [len(list(batch)) for batch in grouped._batches()] == [8, 2]
 
 

@@ -204,3 +204,10 @@ def test_functions_that_lie_too_deep_stay_with_the_interpreter() -> None:
         lines += [f" else: return {f'step{number - 1}(x)' if number else 'x + 1'}"]
         exec("\n".join(lines), names)
     assert refusal(names["step13"], 5) == "calls and branches that lie too deep"
+
+
+def test_rows_with_many_results_are_traced_sooner() -> None:
+    rows = iter(range(5000))
+    chain = Chain(rows, [("flatMap", lambda n: [n] * 100)], run_steps, Tracing("TRUE"), True)
+    assert len(list(chain.first_results())) == 6400
+    assert next(rows) == 64
