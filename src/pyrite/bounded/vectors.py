@@ -30,7 +30,7 @@ class Side(NamedTuple):
 
     def batches(self) -> Iterator[list[Any]]:
         """The pairs as they came."""
-        size = _TEXTS_PER_BATCH if self.layout[1] == "s" else _ROWS_PER_BATCH
+        size = _TEXTS_PER_BATCH if "s" in self.layout else _ROWS_PER_BATCH
         for start in range(0, self.groups.values, size):
             yield self.groups.rows(self.layout[2:-1], start, start + size)
 

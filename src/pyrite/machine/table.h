@@ -12,8 +12,8 @@
 
 #define LEAST_SLOTS 64
 #define LEAST_HEAP 4096
-/* A log with more text is full: its owner counts records alone. */
-#define MOST_LOG_HEAP ((size_t)4 << 20)
+/* A log with more text is full: between two steps its owner does not look. */
+#define MOST_LOG_HEAP ((size_t)2 << 20)
 /* Entries are numbered by 32 bits; zero marks an empty slot. */
 #define MOST_RECORDS (UINT32_MAX / 2)
 
