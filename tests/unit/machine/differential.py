@@ -499,6 +499,11 @@ def ranged(rows: list[Any], bounds: list[Any], ascending: bool, is_plain: bool) 
     return buckets
 
 
+def same_once(values: Any) -> Any:
+    """A set without NaN: each is equal to itself as an object only, and hashed by its address."""
+    return {each for each in values if each == each}
+
+
 BEHIND_JOINS: list[list[Step]] = [
     [("map", lambda row: row[1][1])],
     [("map", lambda row: 1 if row[1][0] is None else 2 if row[1][1] is None else 3)],
@@ -516,8 +521,11 @@ BEHIND_COGROUPS: list[list[Step]] = [
     [("values", None), ("map", lambda sides: max(sides[1], default=0))],
     [("mapValues", lambda s: [x for x in s[0] if x == x]), ("map", lambda row: len(row[1]))],
     [("values", None), ("map", lambda sides: len(sorted(sides[1])[-1]) * len(sides[0]))],
-    [("values", None), ("map", lambda s: len(set(s[0])) - len(sorted(s[1], reverse=True)[:2]))],
-    [("flatMap", lambda row: set(row[1][0])), ("map", lambda x: x + 1)],
+    [
+        ("values", None),
+        ("map", lambda s: len(same_once(s[0])) - len(sorted(s[1], reverse=True)[:2])),
+    ],
+    [("flatMap", lambda row: same_once(row[1][0])), ("map", lambda x: x + 1)],
 ]
 
 
@@ -548,15 +556,15 @@ OF_GROUPS: list[Any] = [
     lambda values: sum([one for one, _ in values]),
     lambda values: len([each for each in values if each == each]) if values else 0,
     lambda values: sorted(values)[0],
-    lambda values: len(set(values)),
-    lambda values: list(set(values))[-1],
+    lambda values: len(same_once(values)),
+    lambda values: list(same_once(values))[-1],
     lambda values: sum(sorted(values, reverse=True)[:2]),
     lambda values: len(sorted(values)[-1]),
     lambda values: sum([len(each) for each in values]),
     lambda values: len(max(values)),
     lambda values: sorted(values, reverse=True)[0][0],
     lambda values: len("".join(sorted(values)[:2])),
-    lambda values: len(sorted(set(values))[0] + min(values)),
+    lambda values: len(sorted(same_once(values))[0] + min(values)),
     lambda values: len(f"{sorted(values)[-1]}"),
 ]
 
