@@ -6,7 +6,6 @@ fraction of the time that a dict of lists takes.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from itertools import chain as chained
 from itertools import islice
@@ -26,8 +25,6 @@ from pyrite.machine.sinks import Patience
 _ROWS_PER_BATCH = 4096
 # Rows at a time until it is known how many pairs a row has, and how large they are.
 _FIRST_ROWS = 64
-# Texts of this size may follow tiny ones: a step of them shall not take more than the log may.
-_SUDDEN_TEXT_BYTES = 256 * 1024
 # What does not fit into the log cuts the packed rows of all parts: more often, the interpreter goes
 # on alone.
 _MOST_UNDEALT = 16
@@ -85,9 +82,6 @@ class DealtPairs:
         self._rows: Iterator[Any] | None = None
         self._undealt = 0
         self._most_bytes = space.chunk_bytes
-        self._longest_step = sys.maxsize
-        if "s" in self.layout:
-            self._longest_step = max(_FIRST_ROWS // 8, self._most_bytes // _SUDDEN_TEXT_BYTES)
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -137,7 +131,7 @@ class DealtPairs:
             if run.end == End.DONE:
                 # A row may have many pairs: no more rows than the log shall have of them.
                 left = (fitting - len(self.log)) * run.rows // max(made, 1)
-                step = max(1, min(left, step * 8, self._longest_step))
+                step = max(1, min(left, step * 8))
                 continue
             if run.end == End.FULL:
                 yield None

@@ -30,7 +30,7 @@ class Side(NamedTuple):
 
     def batches(self) -> Iterator[list[Any]]:
         """The pairs as they came."""
-        size = _TEXTS_PER_BATCH if self.layout[1] == "s" else _ROWS_PER_BATCH
+        size = _TEXTS_PER_BATCH if "s" in self.layout else _ROWS_PER_BATCH
         for start in range(0, self.groups.values, size):
             yield self.groups.rows(self.layout[2:-1], start, start + size)
 
@@ -70,8 +70,8 @@ def _bytes_of(frame: Frame) -> int:
 
 
 def _layout_of(frame: Frame) -> str:
-    """The layout of pairs whose keys are ints or text, and whose values are numbers; empty for
-    other rows."""
+    """The layout of pairs whose keys are ints or text, and whose values are numbers and texts;
+    empty for other rows."""
     if isinstance(frame, PackedRows):
         layout = frame.layout
     else:
@@ -80,7 +80,7 @@ def _layout_of(frame: Frame) -> str:
         except NotTraced:
             return ""
     is_keyed = layout[:2] in ("(i", "(s") and words_of(layout) > 1
-    return layout if is_keyed and not set("s[") & set(layout[2:]) else ""
+    return layout if is_keyed and "[" not in layout else ""
 
 
 def _layout_of_pair(row: Any) -> str:
@@ -115,4 +115,5 @@ def group_packed(frames: Frames, space: Space) -> Iterator[tuple[Any, Values[Any
 def rows_of_sides(sides: list[Side]) -> GroupRows:
     """The keys of closed sides with their values."""
     groups = CoGroups(tuple(each.groups for each in sides))
-    return GroupRows(groups, tuple(each.layout for each in sides))
+    values = sum(each.groups.values for each in sides)
+    return GroupRows(groups, tuple(each.layout for each in sides), values)

@@ -13,7 +13,7 @@ from pyrite.machine._rows import Program, Table
 from pyrite.machine.bytecode import NotTraced
 from pyrite.machine.captures import Captures
 from pyrite.machine.chain import Chain
-from pyrite.machine.emit import Code, kind_of
+from pyrite.machine.emit import kind_of, store
 from pyrite.machine.feed import End, Feed
 from pyrite.machine.program import build
 from pyrite.machine.take import Count, Reducing
@@ -23,7 +23,6 @@ from pyrite.machine.values import (
     Known,
     Value,
     layout_of,
-    leaves_of,
     shape_of,
     storable,
     value_of_layout,
@@ -219,6 +218,8 @@ class StateSink:
             raise NotTraced("no state to begin with")
         if self._first < 0:
             self._layout = layout_of_object(self.state.value)
+            if "s" in self._layout:
+                raise NotTraced("a state with text")
             words = sum(map(self._layout.count, "ifb"))
             self._first = tracer.code.new(words)
             self.kept = set(range(self._first, self._first + words))
@@ -235,23 +236,6 @@ class StateSink:
         self.state.value = program.get(self._layout, self._first)
 
 
-def store(code: Code, value: Value, first: int) -> None:
-    """Emits moves of a value's numbers into consecutive registers, which may be among its own."""
-    leaves = leaves_of(value)
-    targets = range(first, first + len(leaves))
-    moved = []
-    for leaf, target in zip(leaves, targets, strict=True):
-        register = code.register(leaf)
-        if register in targets and register != target:
-            copied = code.new()
-            code.emit("MOVE", copied, register)
-            register = copied
-        moved.append((target, register))
-    for target, register in moved:
-        if register != target:
-            code.emit("MOVE", target, register)
-
-
 def layout_of_object(value: Any, depth: int = 0) -> str:
     """The layout of a state; a list in it has the length that it has now."""
     if type(value) in (tuple, list) and depth < 4 and value:
@@ -260,6 +244,6 @@ def layout_of_object(value: Any, depth: int = 0) -> str:
         inner = "".join(layout_of_object(each, depth + 1) for each in value)
         return f"[{inner}]" if type(value) is list else f"({inner})"
     shape = shape_of(value)
-    if not isinstance(shape, str) or shape == "s":
+    if not isinstance(shape, str):
         raise NotTraced("a state that is not made of numbers")
     return shape

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import builtins
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from operator import getitem
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -25,6 +26,7 @@ from pyrite.machine.bytecode import (
 )
 from pyrite.machine.calls import Calls, lifted
 from pyrite.machine.captures import Captures
+from pyrite.machine.collecting import Collecting
 from pyrite.machine.emit import Code
 from pyrite.machine.frame import Frame
 from pyrite.machine.loops import Loops
@@ -51,6 +53,7 @@ _DEEPEST_CALLS = 16
 # Where branches meet takes time quadratic in their number.
 _MOST_INSTRUCTIONS = 400
 _OUR_FUNCTIONS = "pyrite.rdd.functions"
+_NO_WORDS: Mapping[str, Value] = {}
 _UNBOX = {"i": "INT", "f": "FLOAT", "b": "BOOL"}
 
 
@@ -67,7 +70,8 @@ class Tracer:
         self.captures = captures
         self.arithmetic = Arithmetic(code)
         self.loops = Loops(self.arithmetic, self.taken_apart)
-        self.calls = Calls(self.arithmetic, self.loops, self.call)
+        self.collecting = Collecting(self.arithmetic, self.loops)
+        self.calls = Calls(self.arithmetic, self.loops, self.collecting, self.call)
         self.steps = 0
         self._depth = 0
         self._listings: dict[CodeType, tuple[list[Instruction], dict[int, int]]] = {}
@@ -106,28 +110,48 @@ class Tracer:
         self.code.unboxed.append(number)
         return number
 
-    def call(self, function: Value, arguments: Sequence[Value]) -> Value:
+    def call(
+        self, function: Value, arguments: Sequence[Value], keywords: Mapping[str, Value] = _NO_WORDS
+    ) -> Value:
         """Calls a known function."""
         if isinstance(function, Function):
-            return self._run(function.code, function.globals, function.cells, arguments)
+            variables = _bound(function.code, arguments, keywords, {})
+            return self._run(function.code, function.globals, function.cells, variables)
         if isinstance(function, Method):
-            return self.arithmetic.texts.call(function.name, function.owner, arguments)
+            texts = self.arithmetic.texts
+            return texts.call(function.name, function.owner, arguments, keywords)
         if not isinstance(function, Known):
             raise NotTraced("a call of a value that is not known")
         called = function.value
-        if called is copy.deepcopy and len(arguments) == 1:
+        if called is copy.deepcopy and len(arguments) == 1 and not keywords:
             return self.calls.copied(arguments[0])
         if type(called) is FunctionType:
-            return self._call_function(called, arguments)
-        if type(called) is partial and not called.keywords:
-            fixed = [self._given("an argument of partial", each) for each in called.args]
-            return self.call(Known(called.func), [*fixed, *arguments])
+            return self._call_function(called, arguments, keywords)
+        if type(called) is partial:
+            return self._call_partial(called, arguments, keywords)
         if type(called).__module__ == _OUR_FUNCTIONS:
             method: Any = type(called).__call__
-            return self._call_function(method, [Known(called), *arguments])
-        return self.calls.native(called, arguments)
+            return self._call_function(method, [Known(called), *arguments], keywords)
+        return self.calls.native(called, arguments, keywords)
 
-    def _call_function(self, function: FunctionType, arguments: Sequence[Value]) -> Value:
+    def _call_partial(
+        self,
+        called: partial[Any],
+        arguments: Sequence[Value],
+        keywords: Mapping[str, Value],
+    ) -> Value:
+        what = "an argument of partial"
+        fixed = [self._given(what, each) for each in called.args]
+        self.captured(what, partial(getattr, called, "keywords"))
+        named = {
+            name: self.captured(what, partial(getitem, called.keywords, name))
+            for name in called.keywords
+        }
+        return self.call(Known(called.func), [*fixed, *arguments], {**named, **keywords})
+
+    def _call_function(
+        self, function: FunctionType, arguments: Sequence[Value], keywords: Mapping[str, Value]
+    ) -> Value:
         code = function.__code__
         cells: dict[str, Cell] = {}
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
@@ -135,24 +159,24 @@ class Tracer:
                 cells[name] = Cell(self.captured(name, partial(getattr, cell, "cell_contents")))
             except ValueError as error:
                 raise NotTraced(f"{name}, which is not assigned") from error
-        missing = code.co_argcount - len(arguments)
-        defaults = function.__defaults__ or ()
-        if 0 < missing <= len(defaults):
-            added = [self._given("a default", each) for each in defaults[-missing:]]
-            arguments = [*arguments, *added]
-        return self._run(code, function.__globals__, cells, arguments)
+        given = function.__defaults__ or ()
+        optional = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
+        named = function.__kwdefaults__ or {}
+        variables = _bound(code, arguments, keywords, {*optional, *named})
+        for name, value in zip(optional, given, strict=True):
+            if name not in variables:
+                variables[name] = self._given("a default", value)
+        for name in named.keys() - variables.keys():
+            variables[name] = self.captured("a default", partial(getitem, named, name))
+        return self._run(code, function.__globals__, cells, variables)
 
     def _run(
         self,
         code: CodeType,
         globals: Mapping[str, Any],
         cells: Mapping[str, Cell],
-        arguments: Sequence[Value],
+        variables: dict[str, Value],
     ) -> Value:
-        is_various = code.co_flags & VARIOUS_ARGUMENTS or code.co_kwonlyargcount
-        if is_various or len(arguments) != code.co_argcount:
-            raise NotTraced(f"the arguments of {code.co_name}")
-        variables = dict(zip(code.co_varnames, arguments, strict=False))
         for name, value in variables.items():
             if name != ".0":
                 storable(value)
@@ -200,3 +224,21 @@ class Tracer:
             if owner is str and name in vars(str):
                 return Known(getattr(str, name))
         raise NotTraced(f"the attribute {name}")
+
+
+def _bound(
+    code: CodeType,
+    arguments: Sequence[Value],
+    keywords: Mapping[str, Value],
+    optional: Collection[str],
+) -> dict[str, Value]:
+    """The variables that a call sets, but those that have defaults and are not given."""
+    positional = code.co_varnames[: code.co_argcount]
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    bound = dict(zip(positional, arguments, strict=False))
+    named = set(names[code.co_posonlyargcount :]) - bound.keys()
+    missing = set(names) - bound.keys() - keywords.keys() - set(optional)
+    is_various = code.co_flags & VARIOUS_ARGUMENTS or len(arguments) > len(positional)
+    if is_various or missing or not keywords.keys() <= named:
+        raise NotTraced(f"the arguments of {code.co_name}")
+    return {**bound, **keywords}
