@@ -1,0 +1,34 @@
+"""Keys of records that are a piece of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from pyrite.machine.bytecode import NotTraced
+from pyrite.machine.emit import Code
+from pyrite.machine.trace import Tracer
+from pyrite.machine.values import Known, Piece
+
+LONGEST = (1 << 63) - 1
+
+
+class Span(NamedTuple):
+    """From which byte of a record its key goes to which; a shorter record has less of it."""
+
+    first: int
+    last: int
+
+
+def span_of(key: Callable[[Any], Any] | None) -> Span | None:
+    """The piece of a record that the function returns, whatever the record; None where it returns
+    something else, or could."""
+    if key is None:
+        return Span(0, LONGEST)
+    code = Code(1)
+    try:
+        value = Tracer(code, alone=True).call(Known(key), [Piece(0, LONGEST)])
+    except (NotTraced, ArithmeticError, AssertionError, LookupError, TypeError, ValueError):
+        return None
+    # What was computed depends on more than on where the key lies.
+    return Span(value.first, value.last) if type(value) is Piece and not code.lines else None
