@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from pyrite.blocks.codec import (
@@ -41,7 +41,7 @@ class Dealable(Protocol):
 
     def deal(
         self, parts: int, most_rows: int
-    ) -> Iterator[list[PackedRows] | list[PackedRecords] | Undealt]: ...
+    ) -> Iterator[Sequence[PackedRows | PackedRecords] | Undealt]: ...
 
 
 class FrameSpill:
