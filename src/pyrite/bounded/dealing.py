@@ -42,19 +42,17 @@ def deal_behind(
     chain: Chain, space: Space, first: list[Any], row: list[Any], sending: Sending
 ) -> Iterator[Any]:
     """The chain's pairs: `first` were made already, of the rows up to `row`."""
-    feed, sink = Feed(chain.rows), LogSink()
-    refusal = ""
+    feed, sink, patience = Feed(chain.rows), LogSink(), Patience(chain)
+    every, refusal = chain.tracing.give_back_every, ""
     try:
-        program = build(
-            feed.source(row), chain.steps, sink, chain.alone, chain.tracing.give_back_every
-        )
+        program = build(feed.source(row), chain.steps, sink, chain.alone, every, patience.captures)
     except NotTraced as refused:
         refusal = str(refused)
     chain.say(sending.name, refusal)
     if refusal:
         # Not above: the user's exceptions would have been raised while this one was handled.
         return sending.rows(chained(drained(first), chain.over(feed.rest())), space)
-    return DealtPairs(chain, feed, program, sink, space, first, sending)
+    return DealtPairs(chain, feed, program, patience, sink, space, first, sending)
 
 
 class DealtPairs:
@@ -67,6 +65,7 @@ class DealtPairs:
         chain: Chain,
         feed: Feed,
         program: Program,
+        patience: Patience,
         sink: LogSink,
         space: Space,
         first: list[Any],
@@ -76,6 +75,7 @@ class DealtPairs:
         self.chain = chain
         self.feed = feed
         self.program = program
+        self.patience = patience
         self.layout = sink.layout
         self.space = space
         self._first = first
@@ -114,7 +114,7 @@ class DealtPairs:
 
     def _logs(self, most_rows: int) -> Iterator[Undealt | None]:
         """Fills the log; None says that it is to be taken."""
-        patience = Patience(self.chain)
+        patience = self.patience
         yield from self._absorb(iter(self._first))
         self._first = []
         step = min(_FIRST_ROWS, most_rows)

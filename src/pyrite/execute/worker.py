@@ -412,7 +412,7 @@ class UnsendableResult(TypeError):
 
 
 def unsendable(result: Any, batch: list[Any], reason: Exception) -> UnsendableResult:
-    of = "rows include" if isinstance(result, Streamed) else "result is"
+    of = "rows include values" if isinstance(result, Streamed) else "result is"
     kinds = ", ".join(sorted({type(each).__name__ for each in batch}))
     return UnsendableResult(
         f"the task's {of} of type {kinds} and can't be sent to the driver ({summary(reason)}): "

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from pyrite.machine.bytecode import NotTraced
+from pyrite.machine.captures import Captures
 from pyrite.machine.emit import Code
 from pyrite.machine.trace import Tracer
 from pyrite.machine.values import Known, Piece
@@ -26,8 +27,10 @@ def span_of(key: Callable[[Any], Any] | None) -> Span | None:
     if key is None:
         return Span(0, LONGEST)
     code = Code(1)
+    # No row is given back: nobody can have changed what the function captured.
+    tracer = Tracer(code, True, Captures())
     try:
-        value = Tracer(code, alone=True).call(Known(key), [Piece(0, LONGEST)])
+        value = tracer.call(Known(key), [Piece(0, LONGEST)])
     except (NotTraced, ArithmeticError, AssertionError, LookupError, TypeError, ValueError):
         return None
     # What was computed depends on more than on where the key lies.

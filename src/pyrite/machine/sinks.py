@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from pyrite.machine._rows import Program, Table
 from pyrite.machine.bytecode import NotTraced
+from pyrite.machine.captures import Captures
 from pyrite.machine.chain import Chain
 from pyrite.machine.emit import Code, kind_of
 from pyrite.machine.feed import End, Feed
@@ -57,9 +58,11 @@ class ReducingSink(Protocol):
 
 
 class Patience:
-    """Says how long it is worth going on though rows come back."""
+    """Says how long a program can go on though rows come back: while it is worth it, and what it
+    captured is unchanged."""
 
     def __init__(self, chain: Chain) -> None:
+        self.captures = Captures()
         self._is_endless = bool(chain.tracing.give_back_every)
         self._rows = 0
         self._given_back = 0
@@ -69,25 +72,23 @@ class Patience:
         self._given_back += given_back
 
     def is_left(self) -> bool:
-        return self._is_endless or self._given_back * MOST_GIVEN_BACK <= self._rows + _FORGIVEN
+        is_worth = self._given_back * MOST_GIVEN_BACK <= self._rows + _FORGIVEN
+        return (is_worth or self._is_endless) and self.captures.are_unchanged()
 
 
 def drive(chain: Chain, sink: ReducingSink, row: list[Any]) -> Any:
     """Runs the rows behind the first ones into a sink: all that the machine can, and the others by
     the interpreter. `row` is the last that was run."""
-    feed = Feed(chain.rows)
-    refusal = ""
+    feed, patience = Feed(chain.rows), Patience(chain)
+    every, refusal = chain.tracing.give_back_every, ""
     try:
-        program = build(
-            feed.source(row), chain.steps, sink, chain.alone, chain.tracing.give_back_every
-        )
+        program = build(feed.source(row), chain.steps, sink, chain.alone, every, patience.captures)
     except NotTraced as refused:
         refusal = str(refused)
     chain.say(sink.name, refusal)
     if refusal:
         # Not above: the user's exceptions would have been raised while this one was handled.
         return sink.finish(chain.over(feed.rest()))
-    patience = Patience(chain)
     while patience.is_left() and sink.load(program):
         run = feed.advance(program, sys.maxsize)
         sink.save(program)

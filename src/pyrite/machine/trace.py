@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import builtins
 import copy
-import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -24,6 +24,7 @@ from pyrite.machine.bytecode import (
     read,
 )
 from pyrite.machine.calls import Calls, lifted
+from pyrite.machine.captures import Captures
 from pyrite.machine.emit import Code
 from pyrite.machine.frame import Frame
 from pyrite.machine.loops import Loops
@@ -60,9 +61,10 @@ class Tracer:
     variables can't change then.
     """
 
-    def __init__(self, code: Code, alone: bool) -> None:
+    def __init__(self, code: Code, alone: bool, captures: Captures) -> None:
         self.code = code
         self.alone = alone
+        self.captures = captures
         self.arithmetic = Arithmetic(code)
         self.loops = Loops(self.arithmetic, self.taken_apart)
         self.calls = Calls(self.arithmetic, self.loops, self.call)
@@ -117,8 +119,8 @@ class Tracer:
             return self.calls.copied(arguments[0])
         if type(called) is FunctionType:
             return self._call_function(called, arguments)
-        if type(called) is functools.partial and not called.keywords:
-            fixed = [self.captured("an argument of partial", each) for each in called.args]
+        if type(called) is partial and not called.keywords:
+            fixed = [self._given("an argument of partial", each) for each in called.args]
             return self.call(Known(called.func), [*fixed, *arguments])
         if type(called).__module__ == _OUR_FUNCTIONS:
             method: Any = type(called).__call__
@@ -130,13 +132,13 @@ class Tracer:
         cells: dict[str, Cell] = {}
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
-                cells[name] = Cell(self.captured(name, cell.cell_contents))
+                cells[name] = Cell(self.captured(name, partial(getattr, cell, "cell_contents")))
             except ValueError as error:
                 raise NotTraced(f"{name}, which is not assigned") from error
         missing = code.co_argcount - len(arguments)
         defaults = function.__defaults__ or ()
         if 0 < missing <= len(defaults):
-            added = [self.captured("a default", each) for each in defaults[-missing:]]
+            added = [self._given("a default", each) for each in defaults[-missing:]]
             arguments = [*arguments, *added]
         return self._run(code, function.__globals__, cells, arguments)
 
@@ -168,16 +170,20 @@ class Tracer:
             found = globals[name]
             if isinstance(found, ModuleType | BuiltinFunctionType):
                 return Known(found)
-            return self.captured(name, found)
+            return self.captured(name, partial(globals.__getitem__, name))
         if hasattr(builtins, name):
             return Known(getattr(builtins, name))
         raise NotTraced(f"{name}, which is not defined")
 
-    def captured(self, name: str, value: Any) -> Value:
+    def captured(self, name: str, read: Callable[[], Any]) -> Value:
         """A value from outside of the function."""
         if not self.alone:
             raise NotTraced(f"{name} could change between two rows")
-        return lifted(value)
+        return lifted(self.captures.note(read))
+
+    def _given(self, name: str, value: Any) -> Value:
+        """A value that a function holds, and may change, but not replace."""
+        return self.captured(name, lambda: value)
 
     def attribute(self, value: Value, name: str) -> Value:
         """An attribute of a module, of one of the engine's own functions, or of a text."""
@@ -190,7 +196,7 @@ class Tracer:
             is_ours = type(owner).__module__ == _OUR_FUNCTIONS
             if (isinstance(owner, ModuleType) or is_ours) and name in vars(owner):
                 found = vars(owner)[name]
-                return lifted(found) if is_ours else self.global_value(name, {name: found})
+                return lifted(found) if is_ours else self.global_value(name, vars(owner))
             if owner is str and name in vars(str):
                 return Known(getattr(str, name))
         raise NotTraced(f"the attribute {name}")

@@ -18,6 +18,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from made_lists import make_list_chain
+from noticed import SEEN, noticing
 from typed_functions import FunctionMaker, compiled
 
 from pyrite.blocks.codec import encode_packed, open_frames
@@ -191,6 +192,8 @@ def make_case(random: Random) -> Case:
     rows = [make_row(random, layout) for _ in range(random.choice([3, 20, 60]))]
     mode: Mode = random.choice(["EAGER", "DOUBTING"])
     others = make_others(random, "s" if "({s}" in result else "i") if sink in PAIRED else ()
+    if alone and random.random() < 0.15:
+        steps = noticing(steps, rows[0])
     return Case(rows, steps, sink, alone, mode, others)
 
 
@@ -296,6 +299,7 @@ END = object()
 
 def outcome(case: Case, mode: Mode, refusals: Counter[str] | None = None) -> Outcome:
     """Runs a case; with mode FALSE as the interpreter does alone."""
+    SEEN.clear()
     read = 0
 
     def rows() -> Iterator[Any]:

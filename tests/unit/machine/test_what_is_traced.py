@@ -194,3 +194,13 @@ def test_a_long_function_is_refused_in_no_time() -> None:
     scope: dict[str, Any] = {}
     exec(source + "    return x", scope)
     assert refusal(scope["long"], 5) == "a long function"
+
+
+def test_functions_that_lie_too_deep_stay_with_the_interpreter() -> None:
+    names: dict[str, Any] = {}
+    for number in range(14):
+        lines = [f"def step{number}(x):", " if x == -1: return 0"]
+        lines += [f" elif x == {each}: return {each}" for each in range(100, 122)]
+        lines += [f" else: return {f'step{number - 1}(x)' if number else 'x + 1'}"]
+        exec("\n".join(lines), names)
+    assert refusal(names["step13"], 5) == "calls and branches that lie too deep"
