@@ -20,7 +20,7 @@ from pyrite.machine.records import PackedRecords
 _ROWS_PER_BATCH = 1024
 # What ordering a record takes beside it.
 _PLACE_BYTES = 32
-# What a short record takes as an object, beside its bytes.
+# What a record takes as an object, beside its bytes.
 _OBJECT_BYTES = 64
 
 
@@ -52,7 +52,7 @@ class RecordSort:
         self._by = (*span, reverse)
         self._space = space
         self._held = RecordLog()
-        self._taken_rows = self._taken_bytes = 0
+        self._held_bytes = self._taken_rows = self._taken_bytes = 0
         self._writer = SpillWriter(space)
         self._runs = self._batch_rows = 0
 
@@ -62,6 +62,7 @@ class RecordSort:
             self._spill()
             if not self._held.add(frame.sizes, frame.data):
                 return False
+        self._held_bytes += len(frame.data)
         self._taken_rows += len(frame)
         self._taken_bytes += len(frame.data)
         if (
@@ -85,6 +86,7 @@ class RecordSort:
         self._write(self._writer, self._runs, [self._held])
         self._runs += 1
         self._held.clear()
+        self._held_bytes = 0
         self._space.relieved()
         return True
 
@@ -96,10 +98,12 @@ class RecordSort:
 
     def given_up(self) -> Iterator[Any]:
         """The records as objects, for who sorts them again."""
-        reader = self._writer.finish() if self._runs else None
-        for run in range(self._runs if reader else 0):
-            assert reader is not None
-            yield from chained.from_iterable(reader.batches(run))
+        if not self._space.has_room(self._held_bytes + len(self._held) * _OBJECT_BYTES):
+            self._spill()
+        if self._runs:
+            reader = self._writer.finish()
+            for run in range(self._runs):
+                yield from chained.from_iterable(reader.batches(run))
         yield from _rows(self._held)
         self._held.clear()
 
