@@ -20,8 +20,6 @@ from pyrite.execute.closures import NotSerializable
 
 RddAction = Callable[[Any], Any]
 
-pytestmark = pytest.mark.every_adapter
-
 
 def failure_of(action: Callable[[], Any]) -> TaskFailed:
     with pytest.raises(TaskFailed) as caught:
@@ -122,7 +120,6 @@ class TestRaise:
         assert str(error).startswith("KeyError: 'user'\n")
         assert os.path.dirname(pyrite.__file__) not in error.traceback
 
-    @pytest.mark.local_only
     def test_retries_are_counted(self, start: Any, marks: Any) -> None:
         sc = start("local[2,3]")
 

@@ -6,6 +6,7 @@ fraction of the time that a dict of lists takes.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from itertools import chain as chained
 from itertools import islice
@@ -23,8 +24,10 @@ from pyrite.machine.program import build
 from pyrite.machine.sinks import Patience
 
 _ROWS_PER_BATCH = 4096
-# Rows at a time until it is known how many pairs a row has.
+# Rows at a time until it is known how many pairs a row has, and how large they are.
 _FIRST_ROWS = 64
+# Texts of this size may follow tiny ones: a step of them shall not take more than the log may.
+_SUDDEN_TEXT_BYTES = 256 * 1024
 # What does not fit into the log cuts the packed rows of all parts: more often, the interpreter goes
 # on alone.
 _MOST_UNDEALT = 16
@@ -83,6 +86,10 @@ class DealtPairs:
         self.log: Table = sink.table
         self._rows: Iterator[Any] | None = None
         self._undealt = 0
+        self._most_bytes = space.chunk_bytes
+        self._longest_step = sys.maxsize
+        if "s" in self.layout:
+            self._longest_step = max(_FIRST_ROWS // 8, self._most_bytes // _SUDDEN_TEXT_BYTES)
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -126,18 +133,23 @@ class DealtPairs:
                 return
             patience.count(run.rows, run.end == End.GIVEN_BACK)
             made = len(self.log) - before
-            if len(self.log) * 2 >= most_rows:
+            fitting = min(most_rows, self._fitting_pairs())
+            if len(self.log) * 2 >= fitting:
                 yield None
             if run.end == End.DONE:
                 # A row may have many pairs: no more rows than the log shall have of them.
-                left = most_rows - len(self.log)
-                step = max(1, min(left * run.rows // max(made, 1), step * 8, most_rows))
+                left = (fitting - len(self.log)) * run.rows // max(made, 1)
+                step = max(1, min(left, step * 8, self._longest_step))
                 continue
             if run.end == End.FULL:
                 yield None
             yield from self._absorb(islice(self.chain.over(run.given_back), run.emitted, None))
         yield None
         yield Undealt(self.sending.rows(self.chain.over(self.feed.rest()), self.space))
+
+    def _fitting_pairs(self) -> int:
+        """How many pairs like those in the log take no more memory than it may."""
+        return self._most_bytes * max(len(self.log), 1) // self.log.nbytes
 
     def _absorb(self, pairs: Iterator[Any]) -> Iterator[Undealt | None]:
         """Adds pairs that the interpreter made; others than the log's wait for their turn."""

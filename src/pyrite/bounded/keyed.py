@@ -30,6 +30,7 @@ from pyrite.machine.values import shape_of
 
 Rows = Iterator[tuple[Any, Any]]
 _ROWS_PER_BATCH = 4096
+_BYTES_PER_BATCH = 1 << 20
 # What a record takes as Python's objects, by its size in a table.
 _OBJECTS_PER_WORD = 8
 
@@ -42,7 +43,10 @@ class TableRows(FrameRows):
     def __init__(self, table: Table, layout: str) -> None:
         self.table = table
         self.row_layout = layout
-        super().__init__(dealt for (dealt,) in self.deal(1, _ROWS_PER_BATCH))
+        # Keys may be long texts.
+        fitting = _BYTES_PER_BATCH * len(table) // table.nbytes
+        most_rows = max(1, min(fitting, _ROWS_PER_BATCH))
+        super().__init__(dealt for (dealt,) in self.deal(1, most_rows))
 
     def deal(self, parts: int, most_rows: int) -> Iterator[list[PackedRows]]:
         """The rows by part, packed, as `portable_hash` deals them; so many rows at a time."""

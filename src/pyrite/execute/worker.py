@@ -218,11 +218,10 @@ class Worker:
             # The signal may have arrived before the task.
             self.interrupt(self.cancelled())
             self.together = stage.parts_together(task.partitions)
-            if task.cached:
-                self.inputs.start_task(
-                    [(key, None if ref is None else BlockRef(*ref)) for key, ref in task.cached]
-                )
-                blockcache.use(self.inputs)
+            self.inputs.start_task(
+                [(key, None if ref is None else BlockRef(*ref)) for key, ref in task.cached]
+            )
+            blockcache.use(self.inputs)
             made = [self._make(task, stage, place) for place in range(len(task.partitions))]
             answer: tuple[Any, ...] = ("ok", task.attempt, made)
             self.running = None
@@ -256,7 +255,7 @@ class Worker:
     def _answer(self, answer: tuple[Any, ...]) -> None:
         self.writer.end_task()
         self.requests.give_up()
-        inputs = self.inputs.take_report()
+        inputs = self.inputs.take_report(answer[0] == "ok")
         measured = tuple(self.meter.stop())
         for copied in self.copies.take_made():
             self.channel.send(("copied", *copied))

@@ -109,7 +109,7 @@ def test_what_is_forgotten_stays_while_others_are_made_of_it() -> None:
     talk.keep(chain(0, [1]), 1, 6.0)
     talk.keep(chain(1, [1, 2]), 2, 3.0)
     talk.tell(ev.RddForgotten(RddId(1)))
-    costs, _ = talk.scheduler.bound.graph()
+    costs = talk.scheduler.bound.lineage().costs
     assert costs[RddId(1)] == (6.0, None) and costs[RddId(2)] == (3.0, 200)
     talk.tell(ev.RddForgotten(RddId(2)))
     assert not talk.scheduler.bound._parents and not talk.scheduler.bound._delays_s

@@ -86,6 +86,67 @@ def test_an_idle_node_that_has_the_block_is_asked_before_the_one_that_has_the_ra
     assert sorted(map(talk.node, talk.running.values())) == sorted(NODES)
 
 
+class Writing(Caching):
+    """Tasks write blocks that later tasks read."""
+
+    def write(self, launch: do.LaunchTask, key: int, size: int = 40) -> BlockRef | None:
+        segment = f"w{launch.executor}-{self.now_s:.0f}"
+        node = self.node(launch)
+        wanted = ev.SpaceWanted(node, launch.executor, segment, size, False, cached=True, key=key)
+        [answer] = of_type(self.tell(wanted), do.GrantSpace)
+        return None if answer.place is None else BlockRef(answer.place, segment, 0, size)
+
+
+def test_what_a_task_writes_lies_on_the_node_of_its_key() -> None:
+    talk = Writing()
+    launch = talk.launch(at(0.5))
+    ref = talk.write(launch, at(2.5))
+    assert ref is not None and ref.node == NODES[2] != talk.node(launch)
+    talk.succeed(launch.attempt, kept=ev.KeptNews(inputs=(ev.InputNews(at(2.5), ref),)))
+    assert talk.cached(NODES[2]) == 40 and talk.cached() == 0
+    assert talk.found(at(2.5)) == ref
+    # Nobody has lent or borrowed anything.
+    assert talk.scheduler.storage.ledger.pools[NODES[0]].borrowed_bytes == 0
+
+
+def test_what_a_task_writes_lies_on_its_own_node_where_the_keys_has_no_room() -> None:
+    talk = Writing()
+    talk.tell(ev.SpaceWanted(NODES[2], ExecutorId(2), "output", 180))
+    ref = talk.write(talk.launch(at(0.5)), at(2.5))
+    assert ref is not None and ref.node == NODES[0]
+    talk.tell(ev.NodeLost(NODES[2], "gone"))
+    launch = talk.launch(at(0.5))
+    assert talk.write(launch, at(2.9), LIMIT + 1) is None
+
+
+def test_what_a_task_writes_pushes_older_input_out() -> None:
+    talk = Writing()
+    old = [talk.read(at(2.1)), talk.read(at(2.2))]
+    launch = talk.launch(at(0.5))
+    ref = talk.write(launch, at(2.5))
+    assert ref is not None and ref.node == NODES[2]
+    assert dropped(talk) == [old[0].segment]
+
+
+def test_what_a_failed_task_has_written_goes() -> None:
+    talk = Writing()
+    launch = talk.launch(at(0.5))
+    ref = talk.write(launch, at(2.5))
+    assert ref is not None
+    talk.fail(launch.attempt)
+    assert talk.cached(NODES[2]) == 0 and ref.segment in dropped(talk)
+
+
+def test_what_was_written_to_a_node_that_is_lost_is_forgotten() -> None:
+    talk = Writing()
+    launch = talk.launch(at(0.5))
+    ref = talk.write(launch, at(2.5))
+    assert ref is not None
+    talk.tell(ev.NodeLost(NODES[2], "gone"))
+    talk.succeed(launch.attempt, kept=ev.KeptNews(inputs=(ev.InputNews(at(2.5), ref),)))
+    assert talk.found(at(2.5)) is None
+
+
 def test_the_least_recently_used_goes_first() -> None:
     talk = Caching()
     first, second = talk.read(at(0.1)), talk.read(at(0.2))
