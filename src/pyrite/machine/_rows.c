@@ -461,7 +461,7 @@ static PyMethodDef methods[] = {
     {"deal_records", deal_records, METH_VARARGS, "The records of each range of keys."},
     {"deal_ranges", deal_ranges, METH_VARARGS, "Adds rows to the buckets of their ranges."},
     {"narrow", narrow, METH_VARARGS, "Packed rows in less room, or None."},
-    {"pack_records", pack_records, METH_O, "Sizes and bytes of a list of bytes, or None."},
+    {"pack_records", pack_records, METH_VARARGS, "Sizes and bytes of a list of bytes, or None."},
     {"unpack_records", unpack_records, METH_VARARGS, "The list of some packed records."},
     {"sorted_rows", sorted_rows, METH_VARARGS, "Rows in the order of their keys, or None."},
     {"widen", widen, METH_VARARGS, "The words of rows that were narrowed."},

@@ -125,13 +125,16 @@ static Py_ssize_t size_of_rows(PyObject *rows, size_t *total) {
     return common;
 }
 
-/* pack_records(rows): the sizes and the bytes of a list of bytes; None for other rows. */
-static PyObject *pack_records(PyObject *module, PyObject *rows) {
+/* pack_records(rows, most): the sizes and the bytes of a list of bytes; None for other rows, or where
+   they take more bytes. */
+static PyObject *pack_records(PyObject *module, PyObject *args) {
+    PyObject *rows;
+    Py_ssize_t most;
     size_t total = 0;
     uint32_t *each;
-    if (!PyList_Check(rows)) return PyErr_Format(PyExc_TypeError, "rows are in a list");
+    if (!PyArg_ParseTuple(args, "O!n:pack_records", &PyList_Type, &rows, &most)) return NULL;
     Py_ssize_t count = PyList_Size(rows), size = size_of_rows(rows, &total);
-    if (size < 0) Py_RETURN_NONE;
+    if (size < 0 || most < 0 || total > (size_t)most) Py_RETURN_NONE;
     PyObject *sizes = sizes_new(count, size, &each);
     PyObject *data = sizes ? PyBytes_FromStringAndSize(NULL, (Py_ssize_t)total) : NULL;
     if (!data) {

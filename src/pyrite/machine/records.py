@@ -18,6 +18,8 @@ Sizes = int | Buffer
 _SIZE = struct.Struct("<I")
 # Rows that take more than this on average are looked at: many may be one object.
 _LONG_BYTES = 64
+# Longer ones are not worth it: packing copies them, and a pickle refers to them.
+_LONGEST_BYTES = 1024
 
 
 class PackedRecords:
@@ -59,12 +61,12 @@ class PackedRecords:
 
 
 def packed_records(rows: list[Any]) -> PackedRecords | None:
-    """Rows packed; None without the extension, for other rows than bytes, and where many of them
-    are the same object, which packing would copy."""
+    """Rows packed; None without the extension, for other rows than bytes, for long ones, and where
+    many of them are the same object, which packing would copy."""
     if type(rows[0]) is not bytes:
         return None
     native = _native()
-    found = None if native is None else native.pack_records(rows)
+    found = native and native.pack_records(rows, _LONGEST_BYTES * len(rows))
     if found is None:
         return None
     sizes, data = found

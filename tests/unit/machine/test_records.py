@@ -79,6 +79,10 @@ def test_rows_that_are_one_object_are_not_copied() -> None:
     assert len(b"".join(encode([b"x" * 1000] * 100))) < 3000
 
 
+def test_long_rows_are_referred_to() -> None:
+    assert packed_records([b"%d" % number * 999 for number in range(100)]) is None
+
+
 def test_spoilt_frames_are_lost_blocks() -> None:
     random = Random(5)
     for rows in WORLDS.values():
@@ -313,5 +317,5 @@ def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(ValueError):
         deal_records(3, b"abcd", 0, 1, [b"a"], True)
     with pytest.raises(TypeError):
-        pack_records((b"a",))  # type: ignore[arg-type]
-    assert struct.unpack("<2I", pack_records([b"", b"a"])[0]) == (0, 1)  # type: ignore[index]
+        pack_records((b"a",), 9)  # type: ignore[arg-type]
+    assert struct.unpack("<2I", pack_records([b"", b"a"], 9)[0]) == (0, 1)  # type: ignore[index]
