@@ -7,7 +7,7 @@ from typing import Any
 
 from pyrite.bounded.space import Space
 from pyrite.machine._rows import deal_records
-from pyrite.machine.recordkeys import Span
+from pyrite.machine.recordkeys import KeySpan
 from pyrite.machine.records import PackedRecords, RecordRows
 
 # Of a block each part gets a frame, which should be worth its head.
@@ -20,7 +20,7 @@ class DealtRecords:
     dealt_by = "range"
 
     def __init__(
-        self, rows: RecordRows, span: Span, bounds: list[bytes], ascending: bool, space: Space
+        self, rows: RecordRows, span: KeySpan, bounds: list[bytes], ascending: bool, space: Space
     ) -> None:
         self._rows = rows
         self._span = span

@@ -14,7 +14,7 @@ from pyrite.bounded.spill import SpillReader, SpillWriter
 from pyrite.machine._rows import RecordLog
 from pyrite.machine.chain import OFF
 from pyrite.machine.framerows import AnyFrame, rows_of
-from pyrite.machine.recordkeys import Span
+from pyrite.machine.recordkeys import KeySpan
 from pyrite.machine.records import PackedRecords
 
 _ROWS_PER_BATCH = 1024
@@ -27,7 +27,7 @@ _OBJECT_BYTES = 64
 def sort_records(
     frames: Iterator[AnyFrame],
     key: Callable[[Any], Any] | None,
-    span: Span,
+    span: KeySpan,
     reverse: bool,
     space: Space,
 ) -> Iterator[Any]:
@@ -48,7 +48,7 @@ def sort_records(
 class RecordSort:
     """Records in memory, and sorted runs of those before them in a spill file."""
 
-    def __init__(self, span: Span, reverse: bool, space: Space) -> None:
+    def __init__(self, span: KeySpan, reverse: bool, space: Space) -> None:
         self._by = (*span, reverse)
         self._space = space
         self._held = RecordLog()

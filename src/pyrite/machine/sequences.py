@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyrite.machine.bytecode import NotTraced
 from pyrite.machine.calls import items_of
 from pyrite.machine.emit import kind_of
-from pyrite.machine.values import Items, Known, Piece, RowList, Texts, Value, is_text
+from pyrite.machine.values import Items, Known, RecordPiece, RowList, Texts, Value, is_text
 
 if TYPE_CHECKING:
     from pyrite.machine.trace import Tracer
@@ -31,7 +31,7 @@ def subscript(tracer: Tracer, sequence: Value, index: Value) -> Value:
     if isinstance(sequence, Texts) or is_text(sequence):
         texts = tracer.arithmetic.texts
         return texts.index(sequence, index) if bounds is None else texts.slice(sequence, bounds)
-    if isinstance(sequence, Piece) and bounds is not None:
+    if isinstance(sequence, RecordPiece) and bounds is not None:
         return _piece_of(sequence, bounds)
     if isinstance(sequence, RowList) and bounds is None:
         return _item_of(tracer, sequence, index)
@@ -44,12 +44,12 @@ def subscript(tracer: Tracer, sequence: Value, index: Value) -> Value:
     raise NotTraced("an index out of range")
 
 
-def _piece_of(piece: Piece, bounds: slice) -> Piece:
+def _piece_of(piece: RecordPiece, bounds: slice) -> RecordPiece:
     """A slice that does not depend on how long the row is."""
     start, stop = bounds.start or 0, piece.last if bounds.stop is None else bounds.stop
     if start < 0 or stop < 0 or bounds.step not in (None, 1):
         raise NotTraced("a slice of bytes from their end, or with a step")
-    return Piece(min(piece.first + start, piece.last), min(piece.first + stop, piece.last))
+    return RecordPiece(min(piece.first + start, piece.last), min(piece.first + stop, piece.last))
 
 
 def unpacked(tracer: Tracer, value: Value, count: int) -> list[Value]:

@@ -91,7 +91,7 @@ class Opaque:
         self.name = name
 
 
-class Piece(Opaque):
+class RecordPiece(Opaque):
     """Bytes of a row that is bytes, from the first up to the last of them, as far as it goes."""
 
     __slots__ = ("first", "last")

@@ -18,7 +18,7 @@ from pyrite.machine import records
 from pyrite.machine._rows import RecordLog, deal_records, pack_records, unpack_records
 from pyrite.machine.framerows import AnyFrame, FrameRows
 from pyrite.machine.packed import BadLayout
-from pyrite.machine.recordkeys import LONGEST, Span, span_of
+from pyrite.machine.recordkeys import LONGEST, KeySpan, span_of
 from pyrite.machine.records import PackedRecords, RecordRows, packed_records
 
 FIRST = 2
@@ -135,13 +135,13 @@ def own_part(row: bytes) -> bytes:
     return row[FROM:][: TO - FROM]
 
 
-PIECES: dict[str, tuple[Callable[[bytes], Any] | None, Span]] = {
-    "itself": (None, Span(0, LONGEST)),
-    "named": (lambda row: row, Span(0, LONGEST)),
-    "from the start": (lambda row: row[:FIRST], Span(0, FIRST)),
-    "to the end": (lambda row: row[FIRST:], Span(FIRST, LONGEST)),
-    "of a piece": (own_part, Span(3, 5)),
-    "nothing": (lambda row: row[5:3], Span(5, 3)),
+PIECES: dict[str, tuple[Callable[[bytes], Any] | None, KeySpan]] = {
+    "itself": (None, KeySpan(0, LONGEST)),
+    "named": (lambda row: row, KeySpan(0, LONGEST)),
+    "from the start": (lambda row: row[:FIRST], KeySpan(0, FIRST)),
+    "to the end": (lambda row: row[FIRST:], KeySpan(FIRST, LONGEST)),
+    "of a piece": (own_part, KeySpan(3, 5)),
+    "nothing": (lambda row: row[5:3], KeySpan(5, 3)),
 }
 OTHER_KEYS: dict[str, Callable[[Any], Any]] = {
     "a byte": lambda row: row[0],
@@ -206,7 +206,7 @@ def test_records_are_in_the_order_of_sorted(seed: int, often: float, tmp_path: P
     random = Random(seed)
     rows = random_records(random, random.choice([1, 5000]))
     first, reverse = random.choice([0, 2]), random.random() < 0.5
-    span = Span(first, random.choice([first + 1, first + 9, LONGEST]))
+    span = KeySpan(first, random.choice([first + 1, first + 9, LONGEST]))
     space = Tight(1 << 40, str(tmp_path))
     space.often, space.stride_rows = often, 100
 
@@ -215,7 +215,7 @@ def test_records_are_in_the_order_of_sorted(seed: int, often: float, tmp_path: P
 
     # Each with its number, which no key reaches: equal ones are told apart.
     numbered = [b"%s|%d" % (row.ljust(30), number) for number, row in enumerate(rows)]
-    span = Span(span.first, min(span.last, 30))
+    span = KeySpan(span.first, min(span.last, 30))
     made = list(sort_records(framed(random, numbered), key, span, reverse, space))
     assert made == sorted(numbered, key=key, reverse=reverse)
     plain = list(sort_records(framed(random, rows), key, span, reverse, space))
@@ -230,7 +230,7 @@ def test_many_runs_are_merged_in_passes(tmp_path: Path) -> None:
     space = Tight(1 << 40, str(tmp_path))
     space.often, space.stride_rows = 1.0, 1
     frames = (frame_of(rows[start : start + 20]) for start in range(0, len(rows), 20))
-    span = Span(0, 3)
+    span = KeySpan(0, 3)
     made = list(sort_records(frames, lambda row: row[:3], span, False, space))
     assert made == sorted(rows, key=lambda row: row[:3])
     space.close()
@@ -243,7 +243,7 @@ def test_a_frame_of_other_rows_leaves_all_to_python(often: float, tmp_path: Path
     odd = [bytearray(row) for row in rows[:500]]
     space = Tight(1 << 40, str(tmp_path))
     space.often, space.stride_rows = often, 100
-    span = Span(0, 3)
+    span = KeySpan(0, 3)
 
     def frames() -> Iterator[AnyFrame]:
         yield from framed(random, rows[:2000])
@@ -274,7 +274,7 @@ def test_records_fall_into_the_ranges_of_bisect(seed: int, ascending: bool, tmp_
     random = Random(seed)
     alphabet = random.choice([b"ab", bytes(range(256))])
     rows = [bytes(random.choices(alphabet, k=11)) for _ in range(5000)]
-    span = Span(1, random.choice([3, 10, LONGEST]))
+    span = KeySpan(1, random.choice([3, 10, LONGEST]))
     keys = [row[span.first : span.last] for row in rows]
     bounds = sorted(random.choices([*keys, b"", b"\xff" * 12], k=random.choice([1, 7, 300])))
     wanted: list[list[bytes]] = [[] for _ in range(len(bounds) + 1)]
