@@ -58,6 +58,8 @@ def deal_behind(
 class DealtPairs:
     """Pairs that can be read once, or be dealt out packed."""
 
+    dealt_by = "hash"
+
     def __init__(
         self,
         chain: Chain,

@@ -38,6 +38,8 @@ _OBJECTS_PER_WORD = 8
 class TableRows(FrameRows):
     """The records of a table as (key, combiner) rows, which can be read once, or dealt."""
 
+    dealt_by = "hash"
+
     def __init__(self, table: Table, layout: str) -> None:
         self.table = table
         self.row_layout = layout

@@ -18,7 +18,6 @@ from pyrite.blocks.stream import ResultStream
 from pyrite.blocks.together import PartsTogether
 from pyrite.bounded.large import RowTooLarge
 from pyrite.bounded.space import Space
-from pyrite.bounded.traced import send_chain
 from pyrite.broadcast import Broadcast
 from pyrite.dht import blockcache
 from pyrite.errors import ClusterError
@@ -53,6 +52,7 @@ from pyrite.rdd.stops import stop_behind, stop_error
 from pyrite.rdd.streamed import Streamed
 from pyrite.remote.errors import PeerLost
 from pyrite.shuffle.read import MissingMapOutput
+from pyrite.shuffle.sending import sent_rows
 from pyrite.shuffle.write import write_map_output
 from pyrite.sparkfiles import SparkFiles
 from pyrite.taskcontext import TaskContext, TaskInfo
@@ -315,7 +315,7 @@ class Worker:
             evaluator.take_pieces(place, shuffle, [BlockRef(*each) for each in blocks])
         chain = evaluator.compute(partition)
         if isinstance(work, MapWork):
-            rows = send_chain(chain, space) if work.router.packs else chain.last_rows()
+            rows = sent_rows(chain, work.router, work.parts, space)
             return self._write_output(work, partition, rows, space)
         result = self._encode_result(act(work, partition, chain))
         self.keeper.finish_task()

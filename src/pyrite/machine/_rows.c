@@ -13,6 +13,7 @@
 #include "cogroups.h"
 #include "narrow.h"
 #include "ranges.h"
+#include "recordlog.h"
 
 static int set_register(Program *program, Py_ssize_t place, PyObject *value) {
     if (place < 0 || place >= program->register_count) {
@@ -495,9 +496,12 @@ static PyObject *set_order(PyObject *module, PyObject *list) {
 
 static PyMethodDef methods[] = {
     {"check_texts", check_texts, METH_VARARGS, "Raises ValueError where a text is none."},
+    {"deal_records", deal_records, METH_VARARGS, "The records of each range of keys."},
     {"deal_ranges", deal_ranges, METH_VARARGS, "Adds rows to the buckets of their ranges."},
     {"set_order", set_order, METH_O, "Texts or ints as a set gives them, or None."},
     {"narrow", narrow, METH_VARARGS, "Packed rows in less room, or None."},
+    {"pack_records", pack_records, METH_VARARGS, "Sizes and bytes of a list of bytes, or None."},
+    {"unpack_records", unpack_records, METH_VARARGS, "The list of some packed records."},
     {"sorted_rows", sorted_rows, METH_VARARGS, "Rows in the order of their keys, or None."},
     {"widen", widen, METH_VARARGS, "The words of rows that were narrowed."},
     {"unpack", unpack, METH_VARARGS, "The rows of packed words."},
@@ -527,6 +531,7 @@ PyMODINIT_FUNC PyInit__rows(void) {
         !add_type(module, &program_spec, "Program", NULL) ||
         !add_type(module, &groups_spec, "Groups", &groups_type) ||
         !add_type(module, &cogroups_spec, "CoGroups", &cogroups_type) ||
+        !add_type(module, &recordlog_spec, "RecordLog", &recordlog_type) ||
         PyModule_AddStringConstant(module, "OPERATIONS", NAMES) ||
         PyModule_AddIntConstant(module, "MOST_WORDS", MOST_WORDS) ||
         PyModule_AddIntConstant(module, "MOST_SIDES", MOST_SIDES)) {

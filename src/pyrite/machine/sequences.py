@@ -12,6 +12,7 @@ from pyrite.machine.values import (
     Items,
     Known,
     Number,
+    RecordPiece,
     RowList,
     Texts,
     Value,
@@ -47,6 +48,8 @@ def subscript(tracer: Tracer, sequence: Value, index: Value) -> Value:
     if isinstance(sequence, Texts) or is_text(sequence):
         texts = tracer.arithmetic.texts
         return texts.index(sequence, index) if bounds is None else texts.slice(sequence, bounds)
+    if isinstance(sequence, RecordPiece) and bounds is not None:
+        return _piece_of(sequence, bounds)
     if isinstance(sequence, RowList) and bounds is None:
         return _item_of(tracer, sequence, index)
     if not isinstance(sequence, Items) or not isinstance(index, Known):
@@ -56,6 +59,14 @@ def subscript(tracer: Tracer, sequence: Value, index: Value) -> Value:
     if type(index.value) is int and -len(sequence.items) <= index.value < len(sequence.items):
         return sequence.items[index.value]
     raise NotTraced("an index out of range")
+
+
+def _piece_of(piece: RecordPiece, bounds: slice) -> RecordPiece:
+    """A slice that does not depend on how long the row is."""
+    start, stop = bounds.start or 0, piece.last if bounds.stop is None else bounds.stop
+    if start < 0 or stop < 0 or bounds.step not in (None, 1):
+        raise NotTraced("a slice of bytes from their end, or with a step")
+    return RecordPiece(min(piece.first + start, piece.last), min(piece.first + stop, piece.last))
 
 
 def unpacked(tracer: Tracer, value: Value, count: int) -> list[Value]:

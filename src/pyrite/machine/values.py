@@ -94,6 +94,17 @@ class Opaque:
         self.name = name
 
 
+class RecordPiece(Opaque):
+    """Bytes of a row that is bytes, from the first up to the last of them, as far as it goes."""
+
+    __slots__ = ("first", "last")
+
+    def __init__(self, first: int, last: int) -> None:
+        super().__init__("bytes")
+        self.first = first
+        self.last = last
+
+
 class Method:
     """A method of a text, which is called on the spot."""
 
