@@ -151,7 +151,41 @@ def written(sc: Any) -> Any:
     return sc.textFile(path, 3)
 
 
+RECORD_BYTES = 24
+
+
+def records(sc: Any) -> Any:
+    """Records in a file: a number, half of which occur twice, then other bytes."""
+    folder = tempfile.mkdtemp()
+    path = os.path.join(folder, "records")
+    with open(path, "wb") as file:
+        for number in range(COUNT):
+            file.write(b"%08x" % (number * 7919 % (COUNT // 2)) + b"%016d" % number)
+    return sc.binaryRecords(path, RECORD_BYTES)
+
+
+def record_number(record: bytes) -> bytes:
+    return record[:8]
+
+
 JOBS: dict[str, Callable[[Any], Any]] = {
+    "records in order": lambda sc: records(sc).sortBy(record_number, True, 4).glom().collect(),
+    "records backwards": lambda sc: (
+        records(sc).sortBy(lambda record: record[2:8], False, 3).glom().collect()
+    ),
+    "records whole": lambda sc: records(sc).sortBy(lambda record: record, True, 3).collect(),
+    "records made": lambda sc: (
+        sc.range(COUNT).map(lambda n: b"%d" % (n * 7919 % COUNT)).sortBy(lambda b: b[:3]).collect()
+    ),
+    "records from their end": lambda sc: (
+        records(sc).sortBy(lambda record: record[-5:], True, 3).collect()
+    ),
+    "records with others": lambda sc: (
+        records(sc)
+        .map(lambda row: (row[8:], row) if row[0] == 48 else row)
+        .sortBy(lambda row: row[:1] if type(row) is bytes else row[0][:1], True, 3)
+        .collect()
+    ),
     "sum": lambda sc: numbers(sc).sum(),
     "sum of floats": lambda sc: points(sc).map(lambda row: row[1][0]).sum(),
     "count": lambda sc: numbers(sc).count(),

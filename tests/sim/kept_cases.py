@@ -413,4 +413,35 @@ KEPT = (
             ),
         ),
     ),
+    Kept(
+        "a node leaves with outputs that can not be made alike",
+        "Allocation dismissed a node while the other disks were full: its outputs were given up, "
+        "and with them the job, since repartition may deal its rows out otherwise. It stays.",
+        Case(
+            Program(
+                (Source("parallelize", EIGHT_PAIRS, 6),),
+                (
+                    Step("distinct", (0,), (6,)),
+                    Step("repartition", (1,), (6,)),
+                    Step("repartition", (2,), (1,)),
+                ),
+                ((Ask("count", 3),),),
+            ),
+            World(
+                0,
+                (NodePlan(1, 8192, 0.2), NodePlan(1, 8192), NodePlan(1, 8192, 2.0)),
+                (Fault("fill disk", 32, 5, lasting_s=10.0),),
+                segment_bytes=4096,
+            ),
+            (
+                ("spark.dynamicAllocation.enabled", "true"),
+                ("spark.dynamicAllocation.executorIdleTimeout", "5ms"),
+                ("spark.dynamicAllocation.initialExecutors", "3"),
+                ("spark.dynamicAllocation.maxExecutors", "4"),
+                ("spark.dynamicAllocation.minExecutors", "0"),
+                ("spark.dynamicAllocation.schedulerBacklogTimeout", "1ms"),
+                *FOUR_FAILURES,
+            ),
+        ),
+    ),
 )

@@ -26,6 +26,11 @@ def a_node_leaves_while_its_tasks_run(self: Departures) -> None:
         self.turn.add(ReleaseNode(node))
 
 
+@mutation(Departures, "_stays_for", within=KEPT_ONLY)
+def a_node_leaves_with_outputs_that_can_not_be_made_alike(self: Departures, outputs: Any) -> bool:
+    return False
+
+
 is_needed = Room._is_needed
 
 

@@ -5,7 +5,8 @@ of 8 bytes, so that frames can be laid one after another. The payload is a pickl
 large buffers kept beside it, each aligned to 64 bytes from the start of the frame; or it is rows of
 numbers and texts as the row machine packs them: the length of their layout, the layout, and their
 words, in columns of narrower ints where that saves room; where there are texts, the length of the
-words before them, and the texts' heap behind.
+words before them, and the texts' heap behind. Rows that are bytes are records: the size of all of
+them and the records; or zero, their number, their sizes of four bytes each, and the records.
 """
 
 import pickle
@@ -22,7 +23,9 @@ from pyrite.blocks.pickling import (
     pickle_plain,
 )
 from pyrite.blocks.weight import WeighedRows
+from pyrite.machine.framerows import AnyFrame, rows_of
 from pyrite.machine.packed import BadLayout, PackedRows, widened
+from pyrite.machine.records import PackedRecords, packed_records
 
 Buffer: TypeAlias = bytes | memoryview
 
@@ -37,11 +40,13 @@ _FASTEST_GROWTH = 8
 _PICKLE = b"p"
 _PACKED = b"w"
 _NARROWED = b"n"
+_RECORDS = b"r"
 
 _HEADER = struct.Struct("<c3xIQ")
 _SEALED = struct.Struct("<cQ")
 _PICKLE_HEAD = struct.Struct("<QQ")
 _PACKED_HEAD = struct.Struct("<Q")
+_RECORDS_HEAD = struct.Struct("<QQ")
 _FRAME_ALIGNMENT = 8
 _BUFFER_ALIGNMENT = 64
 
@@ -54,7 +59,9 @@ class CorruptBlock(Exception):
 
 def encode(rows: list[Any]) -> list[Buffer]:
     """Encodes one frame, as buffers to write in sequence; the rows must not change until then."""
-    return _frame(pickle_plain(rows) or pickle_by_reference(rows) or pickle_by_value(rows))
+    return _encoded_records(rows) or _frame(
+        pickle_plain(rows) or pickle_by_reference(rows) or pickle_by_value(rows)
+    )
 
 
 def encode_packed(rows: PackedRows) -> list[Buffer]:
@@ -66,6 +73,22 @@ def encode_packed(rows: PackedRows) -> list[Buffer]:
     if not rows.has_text:
         return _seal(tag, [head, words])
     return _seal(tag, [head + _PACKED_HEAD.pack(len(words)), words, rows.heap])
+
+
+def encode_records(records: PackedRecords) -> list[Buffer]:
+    """Encodes packed records as one frame."""
+    if isinstance(records.sizes, int):
+        return _seal(_RECORDS, [_PACKED_HEAD.pack(records.sizes), records.data])
+    head = _RECORDS_HEAD.pack(0, len(records))
+    return _seal(_RECORDS, [head, records.sizes, records.data])
+
+
+def _encoded_records(rows: list[Any]) -> list[Buffer] | None:
+    """Encodes rows that are bytes as a frame; None for others."""
+    if len(rows) < FEWEST_PLAIN_ROWS or type(rows[0]) is not bytes:
+        return None
+    records = packed_records(rows)
+    return None if records is None else encode_records(records)
 
 
 def encode_all(rows: Iterable[Any]) -> list[Buffer]:
@@ -107,7 +130,7 @@ def decode(frame: memoryview | bytes | bytearray, writable: bool = False) -> lis
     end = _frame_end(view, 0)
     if end != len(view):
         raise CorruptBlock(f"a frame of {end} bytes lies in a block of {len(view)} bytes")
-    return _unpacked(_open_frame(view, writable))
+    return rows_of(_open_frame(view, writable))
 
 
 def split_frames(data: memoryview | bytes) -> Iterator[memoryview]:
@@ -131,15 +154,18 @@ def decode_frames(data: memoryview | bytes, writable: bool = False) -> Iterator[
 
     Large buffers are views into the data, or copies where they must be `writable`.
     """
-    return map(_unpacked, open_frames(data, writable))
+    return map(rows_of, open_frames(data, writable))
 
 
-def open_frames(
-    data: memoryview | bytes, writable: bool = False
-) -> Iterator[list[Any] | PackedRows]:
-    """As `decode_frames`, but packed rows stay packed, as views into the data."""
+def open_frames(data: memoryview | bytes, writable: bool = False) -> Iterator[AnyFrame]:
+    """As `decode_frames`, but packed rows and records stay packed, as views into the data."""
     for frame in split_frames(data):
         yield _open_frame(frame, writable)
+
+
+def open_frame(frame: memoryview) -> AnyFrame:
+    """As `decode`, but packed rows and records stay packed, as views into the frame."""
+    return _open_frame(frame, writable=False)
 
 
 def check_frames(data: memoryview | bytes) -> None:
@@ -203,7 +229,9 @@ class Encoder:
 
     def encode(self, rows: list[Any]) -> list[Buffer]:
         """Encodes one frame, like the function `encode`."""
-        return _frame(self._pickle_plain(rows) or self._pickle_with_memo(rows))
+        return _encoded_records(rows) or _frame(
+            self._pickle_plain(rows) or self._pickle_with_memo(rows)
+        )
 
     def encode_many(self, rows: list[Any]) -> list[Buffer]:
         """Encodes one frame for all rows if they are plain, else several, since large memos are
@@ -212,7 +240,8 @@ class Encoder:
             return _frame(plain)
         buffers: list[Buffer] = []
         for start in range(0, len(rows), MOST_ROWS):
-            buffers += _frame(self._pickle_with_memo(rows[start : start + MOST_ROWS]))
+            some = rows[start : start + MOST_ROWS]
+            buffers += _encoded_records(some) or _frame(self._pickle_with_memo(some))
         return buffers
 
     def _pickle_plain(self, rows: list[Any]) -> Pickled | None:
@@ -275,14 +304,16 @@ def _check_frame(view: memoryview) -> int:
     payload = view[_HEADER.size : _HEADER.size + size]
     if crc32(payload, crc32(_SEALED.pack(tag, size))) != checksum:
         raise CorruptBlock(f"wrong checksum over {size} bytes: they changed since written")
-    if tag not in (_PICKLE, _PACKED, _NARROWED):
+    if tag not in (_PICKLE, _PACKED, _NARROWED, _RECORDS):
         raise CorruptBlock(f"unknown frame tag {tag!r}: written by another version of Pyrite?")
     return int(size)
 
 
-def _open_frame(view: memoryview, writable: bool) -> list[Any] | PackedRows:
+def _open_frame(view: memoryview, writable: bool) -> AnyFrame:
     size = _check_frame(view)
     tag = bytes(view[:1])
+    if tag == _RECORDS:
+        return _load_records(view[_HEADER.size : _HEADER.size + size])
     if tag in (_PACKED, _NARROWED):
         return _load_packed(view[_HEADER.size : _HEADER.size + size], tag == _NARROWED)
     return _load_pickle(view, size, writable)
@@ -309,8 +340,20 @@ def _load_packed(payload: memoryview, is_narrowed: bool) -> PackedRows:
         raise CorruptBlock(f"a frame of packed rows can't be read: {error}") from error
 
 
-def _unpacked(rows: list[Any] | PackedRows) -> list[Any]:
-    return rows.rows() if isinstance(rows, PackedRows) else rows
+def _load_records(payload: memoryview) -> PackedRecords:
+    try:
+        (size,) = _PACKED_HEAD.unpack_from(payload)
+        records = PackedRecords(size, payload[_PACKED_HEAD.size :])
+        if not size:
+            _, count = _RECORDS_HEAD.unpack_from(payload)
+            sizes = payload[_RECORDS_HEAD.size : _RECORDS_HEAD.size + 4 * count]
+            if len(sizes) != 4 * count:
+                raise BadLayout(f"{len(sizes)} bytes have no {count} sizes")
+            records = PackedRecords(sizes, payload[_RECORDS_HEAD.size + 4 * count :])
+        records.check()
+        return records
+    except (struct.error, BadLayout) as error:
+        raise CorruptBlock(f"a frame of records can't be read: {error}") from error
 
 
 def _load_pickle(view: memoryview, size: int, writable: bool) -> list[Any]:

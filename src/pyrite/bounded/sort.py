@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 
 from pyrite.bounded.space import Space
 from pyrite.bounded.spill import SpillReader, SpillWriter
-from pyrite.machine.chain import OFF, Tracing
+from pyrite.machine.chain import OFF, Chain, Tracing
+from pyrite.machine.framerows import FrameRows, rows_of
+from pyrite.machine.records import PackedRecords
 
 T = TypeVar("T")
 
@@ -22,7 +24,29 @@ _NATIVE_BYTES = 48
 # A small key and its place in a list.
 _KEY_BYTES = 48
 # While runs are merged, each has one batch in memory.
-_RUNS_PER_MERGE = 64
+RUNS_PER_MERGE = 64
+
+
+def sort_chain(
+    chained: Chain, key: Callable[[Any], Any] | None, reverse: bool, space: Space, tracing: Tracing
+) -> Iterator[Any]:
+    """Returns the chain's results in order, as `sort_rows` does; records as they are packed."""
+    rows = chained.rows
+    if chained.steps or not isinstance(rows, FrameRows) or not tracing.is_usable():
+        return sort_rows(chained.run(), key, reverse, space, tracing)
+    frames = rows.rest_with_records()
+    first = next(frames, [])
+    frames = chain((first,), frames)
+    if isinstance(first, PackedRecords):
+        from pyrite.machine.recordkeys import span_of
+
+        span = span_of(key)
+        if span is not None:
+            from pyrite.bounded.recordsort import sort_records
+
+            return sort_records(frames, key, span, reverse, space)
+    plain = chain.from_iterable(map(rows_of, frames))
+    return sort_rows(plain, key, reverse, space, tracing)
 
 
 def sort_rows(
@@ -119,16 +143,16 @@ class _Runs:
         if not self._count:
             return iter(last)
         reader = self._writer.finish()
-        while self._count > _RUNS_PER_MERGE:
+        while self._count > RUNS_PER_MERGE:
             reader = self._merge_pass(reader)
         return self._merge([*self._read(reader, range(self._count)), iter(last)])
 
     def _merge_pass(self, reader: SpillReader) -> SpillReader:
         # Merge adjacent runs only, so that equal rows keep their order.
         writer = SpillWriter(self._space)
-        starts = range(0, self._count, _RUNS_PER_MERGE)
+        starts = range(0, self._count, RUNS_PER_MERGE)
         for merged, start in enumerate(starts):
-            stop = min(start + _RUNS_PER_MERGE, self._count)
+            stop = min(start + RUNS_PER_MERGE, self._count)
             rows = self._merge(self._read(reader, range(start, stop)))
             writer.write_all(merged, rows, self._batch_rows)
         self._count = len(starts)

@@ -5,10 +5,11 @@ import weakref
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
-from pyrite.blocks.codec import Encoder, decode, frame_size
+from pyrite.blocks.codec import Buffer, Encoder, decode, frame_size, open_frame
 from pyrite.bounded.large import encode_rows
 from pyrite.bounded.space import Space
 from pyrite.errors import ClusterError
+from pyrite.machine.framerows import AnyFrame
 from pyrite.probe import probe
 
 
@@ -50,6 +51,11 @@ class SpillReader:
         for offset, length in self._frames.get(bucket, ()):
             yield decode(_read_at(self._file.fd, offset, length))
 
+    def frames(self, bucket: Hashable) -> Iterator[AnyFrame]:
+        """Returns the same, where packed ones stay packed."""
+        for offset, length in self._frames.get(bucket, ()):
+            yield open_frame(_read_at(self._file.fd, offset, length))
+
 
 class SpillWriter:
     """Appends batches of rows, by bucket, to one new spill file."""
@@ -63,7 +69,10 @@ class SpillWriter:
 
     def write(self, bucket: Hashable, rows: list[Any]) -> None:
         """Appends one batch to a bucket."""
-        buffers = encode_rows(self._encoder.encode, rows, self._space)
+        self.write_frame(bucket, encode_rows(self._encoder.encode, rows, self._space))
+
+    def write_frame(self, bucket: Hashable, buffers: list[Buffer]) -> None:
+        """Appends one batch that is encoded already."""
         length = frame_size(buffers)
         try:
             if self._file is None:

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from pyrite.io.codecs import InputStream
 from pyrite.io.splits import Split
+from pyrite.machine.records import RecordRows
 from pyrite.metrics import COUNTS
 
 READ_BYTES: Final = 128 * 1024
 
 
-def read_records(split: Split, record_length: int) -> Iterator[bytes]:
-    """The records of a split, which was cut between records."""
-    return chain.from_iterable(_batches(split, record_length))
+def record_rows(splits: Sequence[Split], record_length: int) -> RecordRows:
+    """The records of splits, which were cut between records."""
+    return RecordRows(partial(_blocks, splits, record_length), record_length, READ_BYTES)
 
 
-def _batches(split: Split, record_length: int) -> Iterator[list[bytes]]:
-    batch_bytes = max(1, READ_BYTES // record_length) * record_length
-    with InputStream(split.path, decompress=False) as stream:
-        stream.seek(split.start)
-        left = split.length
-        while left:
-            data = read_exactly(stream, min(batch_bytes, left))
-            if len(data) % record_length or not data:
-                raise split.changed()
-            left -= len(data)
-            COUNTS.rows_read += len(data) // record_length
-            yield [data[i : i + record_length] for i in range(0, len(data), record_length)]
+def _blocks(splits: Sequence[Split], record_length: int, block_bytes: int) -> Iterator[bytes]:
+    """The bytes of whole records, of about so many bytes at a time."""
+    most = max(1, block_bytes // record_length) * record_length
+    for split in splits:
+        with InputStream(split.path, decompress=False) as stream:
+            stream.seek(split.start)
+            left = split.length
+            while left:
+                data = read_exactly(stream, min(most, left))
+                if len(data) % record_length or not data:
+                    raise split.changed()
+                left -= len(data)
+                COUNTS.rows_read += len(data) // record_length
+                yield data
 
 
 def read_exactly(stream: InputStream, size: int) -> bytes:

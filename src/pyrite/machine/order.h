@@ -129,6 +129,12 @@ static Place *radix_sorted(Place *places, Place *spare, size_t count) {
     return places;
 }
 
+static int compare_bytes(const char *left, Py_ssize_t left_size, const char *right,
+                         Py_ssize_t right_size) {
+    int found = memcmp(left, right, left_size < right_size ? left_size : right_size);
+    return found ? found : (left_size > right_size) - (left_size < right_size);
+}
+
 /* Compares keys with the same prefix. */
 static int compare_whole(const void *one, const void *other, void *context) {
     const Order *order = context;
@@ -139,26 +145,28 @@ static int compare_whole(const void *one, const void *other, void *context) {
     if (a->size > sizeof a->prefix || b->size > sizeof b->prefix) {
         bytes_of_key(order->kind, PyList_GetItem(order->keys, a->index), &left, &left_size);
         bytes_of_key(order->kind, PyList_GetItem(order->keys, b->index), &right, &right_size);
-        found = memcmp(left, right, left_size < right_size ? left_size : right_size);
-        if (!found) found = (left_size > right_size) - (left_size < right_size);
+        found = compare_bytes(left, left_size, right, right_size);
     }
     if (found) return order->is_reversed ? -found : found;
     return (a->index > b->index) - (a->index < b->index);
 }
 
-static int is_in_order(Order *order, const Place *places, size_t count) {
+/* Compares places with the same prefix, in some context. */
+typedef int (*Compare)(const void *, const void *, void *);
+
+static int is_in_order(const Place *places, size_t count, Compare compare, void *context) {
     size_t n = 1;
-    while (n < count && compare_whole(&places[n - 1], &places[n], order) < 0) n++;
+    while (n < count && compare(&places[n - 1], &places[n], context) < 0) n++;
     return n == count;
 }
 
-static void settle_ties(Order *order, Place *places, size_t count) {
+static void settle_ties(Place *places, size_t count, Compare compare, void *context) {
     for (size_t start = 0, end; start < count; start = end) {
         end = start + 1;
         while (end < count && places[end].prefix == places[start].prefix) end++;
         /* Equal keys are in order already. */
-        if (!is_in_order(order, places + start, end - start))
-            qsort_r(places + start, end - start, sizeof *places, compare_whole, order);
+        if (!is_in_order(places + start, end - start, compare, context))
+            qsort_r(places + start, end - start, sizeof *places, compare, context);
     }
 }
 
@@ -172,7 +180,7 @@ static Place *ordered(Order *order, Place *places, size_t count) {
         places[n].index = (uint32_t)n;
     }
     Place *sorted = radix_sorted(places, places + count, count);
-    if (is_long) settle_ties(order, sorted, count);
+    if (is_long) settle_ties(sorted, count, compare_whole, order);
     return sorted;
 }
 

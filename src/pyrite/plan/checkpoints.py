@@ -7,7 +7,7 @@ of RDDs that cuts all such paths is a minimum cut of the graph in which each RDD
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 R = TypeVar("R")
@@ -86,12 +86,17 @@ def cut(
     return chosen
 
 
-def edge(costs: Mapping[R, Cost], parents: Mapping[R, Sequence[R]], bound_s: float) -> list[R]:
+def edge(
+    costs: Mapping[R, Cost],
+    parents: Mapping[R, Sequence[R]],
+    bound_s: float,
+    used: Collection[R] = (),
+) -> list[R]:
     """The paper's baseline: where a path is too long, checkpoints all RDDs that nothing was made of
-    yet, or the last kept ones before them."""
+    yet, or the last kept ones before them. Something that is written was made of `used` ones."""
     if longest_path_s(costs, parents) <= bound_s + SLACK:
         return []
-    have_child = {parent for rdd in costs for parent in parents.get(rdd, ())}
+    have_child = {parent for rdd in costs for parent in parents.get(rdd, ())}.union(used)
     pending = [rdd for rdd in costs if rdd not in have_child]
     seen = set(pending)
     chosen: set[R] = set()
@@ -135,9 +140,10 @@ def measure(costs: Mapping[R, Cost], parents: Mapping[R, Sequence[R]]) -> Paths:
     return Paths(before, behind)
 
 
-def ancestors_first(costs: Mapping[R, Cost], parents: Mapping[R, Sequence[R]]) -> Iterator[R]:
+def ancestors_first(ends: Iterable[R], parents: Mapping[R, Sequence[R]]) -> Iterator[R]:
+    """Returns these and all that they are computed from, each once."""
     seen: set[R] = set()
-    for start in costs:
+    for start in ends:
         pending = [(start, False)]
         while pending:
             rdd, is_done = pending.pop()

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyrite.bounded.aggregate import Aggregator, count_values
 from pyrite.bounded.group import popped
-from pyrite.bounded.sort import first_rows, sort_rows
+from pyrite.bounded.sort import first_rows, sort_chain
 from pyrite.bounded.traced import combine_chain, group_chain
 from pyrite.machine.chain import named_step, verdict_on
 from pyrite.rdd.dependency import UnionIndex
@@ -138,7 +138,7 @@ class SortLocally(Op):
         self.reverse = reverse
 
     def compute(self, index: int, inputs: list[Input], env: Env) -> Iterator[Any]:
-        return sort_rows(inputs[0].rows(), self.key, self.reverse, env.space, env.tracing)
+        return sort_chain(inputs[0].chain(), self.key, self.reverse, env.space, env.tracing)
 
     def merge(self, pieces: list[Iterator[Any]], env: Env) -> Iterator[Any]:
         # Rows that compare equal stay in the order of the pieces.
@@ -205,7 +205,9 @@ class Zip(Op):
         try:
             yield from zip(left.rows(), right.rows(), strict=True)
         except ValueError as error:
-            if "zip()" not in str(error):
+            # A function of the user's may call zip, too.
+            is_own = error.__traceback__ is not None and error.__traceback__.tb_next is None
+            if not is_own or "zip()" not in str(error):
                 raise
             raise ValueError(
                 "Can not deserialize PairRDD with different number of items in batches: "

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice
 from typing import Any, NamedTuple
 
+from pyrite.machine.records import RecordRows
 from pyrite.place.predict import Sample
 from pyrite.rdd.sampling import partition_random
 
@@ -42,6 +43,14 @@ def draw_keys(
     draw = partition_random(SEED, index).random
     keys: list[tuple[float, Any]] = []
     seen = 0
+    if isinstance(rows, RecordRows):
+        # Only those that are drawn are cut from their block.
+        for block in rows.blocks(FEWEST_ROWS * rows.size):
+            limit = min(fraction, wanted / max(seen, 1))
+            drawn_records = _drawn_records(block, rows.size, draw, limit)
+            keys += [(drawn, key(record)) for drawn, record in drawn_records]
+            seen += len(block) // rows.size
+        return DrawnKeys(seen, keys)
     while True:
         limit = min(fraction, wanted / max(seen, 1))
         counter = count()
@@ -51,6 +60,16 @@ def draw_keys(
         if number == 0:
             return DrawnKeys(seen, keys)
         seen += number
+
+
+def _drawn_records(
+    block: bytes, size: int, draw: Callable[[], float], limit: float
+) -> list[tuple[float, bytes]]:
+    return [
+        (drawn, block[start : start + size])
+        for start in range(0, len(block), size)
+        if (drawn := draw()) < limit
+    ]
 
 
 def choose_keys(parts: Sequence[DrawnKeys], wanted: float) -> list[Any]:

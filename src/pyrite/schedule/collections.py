@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pyrite.ids import ExecutorId, NamespaceId, NodeId, Partition, RddId
 from pyrite.place.collectionreport import CollectionReport, GroupReport
-from pyrite.place.colocate import RddCollection, divide_executors, holders
+from pyrite.place.colocate import RddCollection, divide_executors, executors_with, holders
 from pyrite.place.grouptree import GroupTree
 from pyrite.plan.stages import StageSpec
 from pyrite.probe import probe
@@ -94,8 +94,24 @@ class Collections:
         """Records where partitions that nobody holds start in fact."""
         collection = self.get(stage.namespace)
         if collection is not None:
-            known = [index for index in partitions if index in collection.homes]
-            self._start(collection, dict.fromkeys(known, executor))
+            found = [
+                index
+                for index in partitions
+                if index in collection.homes
+                and not self._reads_ceded(collection, stage, index, executor)
+            ]
+            self._start(collection, dict.fromkeys(found, executor))
+
+    def _reads_ceded(
+        self, collection: RddCollection, stage: StageSpec, index: int, executor: ExecutorId
+    ) -> bool:
+        """Whether a task runs where it does for old rows only, of a partition that a split took
+        from the executor: nothing starts there."""
+        if executor not in collection.ceded.get(index, ()):
+            return False
+        kept = self.kept.ids()
+        looked_up = stage.shape.kept_partitions(index, kept, self.kept.is_there)
+        return any(executor in executors_with(each, self) for each in looked_up)
 
     def _start(self, collection: RddCollection, homes: Mapping[int, ExecutorId]) -> None:
         starts: dict[ExecutorId, list[int]] = {}

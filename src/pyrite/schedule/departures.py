@@ -24,7 +24,7 @@ class Departures:
 
     Their executors are forgotten as they become free. Then kept blocks move (`Room`), and each map
     output gets a replica that takes its place. What can't move is lost with the node, as if it had
-    died.
+    died; but for outputs that can't be made again alike the node waits until nobody needs them.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Departures:
         """Lets replicas take the place of outputs on the node, and orders those that lack.
 
         Returns how many outputs in each segment can't be copied, and go with the node; None while
-        others wait to be copied.
+        others wait to be copied, or to be needed no longer.
         """
         hopeless: Counter[str] = Counter()
         waits = False
@@ -104,6 +104,9 @@ class Departures:
                     self.storage.release(outputs.lose(index))
                 elif outputs.is_copyable(index, MOST_TRIES):
                     left.append(index)
+                elif self._stays_for(outputs):
+                    probe("a node waits for what can't be made alike")
+                    waits = True
                 elif (ref := outputs.refs[index]) is not None:
                     probe("an output can't leave its node")
                     hopeless[ref.segment] += 1
@@ -111,6 +114,11 @@ class Departures:
                 waits = True
                 self.replication.evacuate(outputs, node, left)
         return None if waits else hopeless
+
+    def _stays_for(self, outputs: ShuffleOutputs) -> bool:
+        """Whether a node keeps outputs that can't be copied: their loss would end jobs, and nothing
+        makes the node go before."""
+        return outputs.is_unique
 
     def _drop_leaving_replica(self, outputs: ShuffleOutputs, index: int) -> None:
         """Drops a replica on a node that leaves too, and may be gone before the output's own."""

@@ -193,7 +193,9 @@ class Jobs:
             self.turn.now_s,
             self.queue.pool(run.pool).load,
         )
-        if not partitions:
+        if partitions:
+            self.bound.started(run.spec)
+        else:
             self.finish(run)
 
     @property

@@ -70,6 +70,12 @@ class ShuffleOutputs:
         """Whether a recomputed output has the same rows for each reducer."""
         return self.replayable and not self.together
 
+    @property
+    def is_unique(self) -> bool:
+        """Whether losing an output ends the jobs that read it: reducers may have read others, and
+        it would be distributed differently."""
+        return self.was_read and not self.replayable
+
     def to_come_share(self) -> float:
         """Estimates the fraction of the shuffle that is still to be written to memory, from the
         maps that are done."""
@@ -172,7 +178,7 @@ class ShuffleOutputs:
         self.epoch += 1
         self.listed_again = True
         self._snapshot = None
-        if self.was_read and not self.replayable:
+        if self.is_unique:
             probe("an output is lost that can't be made alike")
             self.torn = True
         return blocks

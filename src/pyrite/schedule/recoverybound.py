@@ -1,7 +1,7 @@
 """The bound on recovery: which kept RDDs are checkpointed so that no loss of a node takes longer.
 
-Stark, III-D. The graph has the kept RDDs, with what was measured of them, and the shuffles between
-them: map outputs die with their node unless they have replicas.
+Stark, III-D. The lineage has the kept RDDs, with what was measured of them, and the shuffles
+between them: map outputs die with their node unless they have replicas.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from math import ceil
 from typing import NamedTuple
 
 from pyrite.ids import NodeId, RddId, ShuffleId
-from pyrite.plan.checkpoints import Cost, choose, edge, longest_path_s
+from pyrite.plan.checkpoints import Cost
 from pyrite.plan.program import ShuffleInput
+from pyrite.plan.recoveries import Lineage, choose_within, ends_within
 from pyrite.plan.stages import StageSpec
 from pyrite.probe import probe
 from pyrite.schedule import events as ev
+from pyrite.schedule.collections import Collections
 from pyrite.schedule.commands import WriteCheckpoints
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.outputs import Outputs
@@ -37,13 +39,20 @@ class RecoveryBound:
     """Watches how long lost partitions would take to recover, and orders checkpoints."""
 
     def __init__(
-        self, turn: Turn, rules: Rules, fleet: Fleet, storage: Storage, outputs: Outputs
+        self,
+        turn: Turn,
+        rules: Rules,
+        fleet: Fleet,
+        storage: Storage,
+        outputs: Outputs,
+        collections: Collections,
     ) -> None:
         self.turn = turn
         self.rules = rules
         self.fleet = fleet
         self.storage = storage
         self.outputs = outputs
+        self.collections = collections
         # How long one task takes, at most, for an RDD or for a map output.
         self._delays_s: dict[Step, float] = {}
         # What each is computed from, as far as it is kept or comes through a shuffle.
@@ -85,86 +94,110 @@ class RecoveryBound:
 
     # Decisions
 
+    def started(self, stage: StageSpec) -> None:
+        """Checks all recoveries when a stage starts: its tasks read RDDs whose recoveries are
+        within the bound each, and may not be together."""
+        if self.rules.recovery_bound_s:
+            self._trace(stage)
+            self.check_recoveries()
+
     def materialised(self, stage: StageSpec) -> None:
         """Checks all recoveries after a stage has ended."""
         if self.rules.recovery_bound_s:
             self._trace(stage)
-            self.check_paths()
+            self.check_recoveries()
 
     def settle(self) -> None:
         """Checks all recoveries after executors have come or gone, which share the rounds."""
         if self.rules.recovery_bound_s and self._fleet_changes != self.fleet.changes:
             self._fleet_changes = self.fleet.changes
-            self.check_paths()
+            self.check_recoveries()
 
-    def check_paths(self) -> None:
+    def check_recoveries(self) -> None:
         """Orders checkpoints where a recovery would take too long."""
-        costs, parents = self.graph()
-        longest_s = longest_path_s(costs, parents)
+        lineage = self.lineage()
         bound_s = self.rules.recovery_bound_s
-        if longest_s <= bound_s:
+        if not lineage.late(bound_s):
             return
         if self.rules.recovery_algorithm == "EDGE":
-            chosen = edge(costs, parents, bound_s)
+            used = {each for found in self._parents.values() for each in found}
+            chosen = ends_within(lineage, bound_s, used)
         else:
-            chosen = choose(costs, parents, bound_s, self.rules.recovery_relax)
+            chosen = choose_within(lineage, bound_s, self.rules.recovery_relax)
         rdds = tuple(step for step in chosen if not isinstance(step, MapOutputs))
         if rdds:
             probe("a recovery would take too long")
             self._writing.update(dict.fromkeys(rdds))
-            total = sum(costs[rdd].bytes or 0 for rdd in rdds)
-            self.turn.add(WriteCheckpoints(rdds, longest_s, bound_s, total))
+            total = sum(lineage.costs[rdd].bytes or 0 for rdd in rdds)
+            self.turn.add(WriteCheckpoints(rdds, lineage.longest_s(), bound_s, total))
 
-    def graph(self) -> tuple[dict[Step, Cost], dict[Step, tuple[Step, ...]]]:
+    def lineage(self) -> Lineage[Step]:
         """Returns what would have to be computed again, and from what; neither what is written, nor
         what is being written."""
         costs: dict[Step, Cost] = {}
         parents: dict[Step, tuple[Step, ...]] = {}
+        maps: dict[Step, int] = {}
         safe = self._written.keys() | self._writing.keys()
-        kept = [rdd for rdd in self.storage.kept.ids() if rdd in self._parents]
-        pending: list[Step] = [rdd for rdd in sorted(kept) if rdd not in safe]
+        persisted = self.storage.persisted
+        known = [rdd for rdd in sorted(persisted) if rdd in self._parents]
+        pending: list[Step] = [rdd for rdd in known if rdd not in safe]
         while pending:
             step = pending.pop()
             if step not in costs:
-                costs[step] = self._cost(step)
+                if isinstance(step, MapOutputs):
+                    maps[step], costs[step] = self._cost_of_maps(step)
+                else:
+                    costs[step] = self._cost(step)
                 found = self._parents.get(step, ())
                 parents[step] = tuple(each for each in found if each not in safe)
                 pending.extend(parents[step])
-        return dict(sorted(costs.items(), key=order)), parents
+        ordered = dict(sorted(costs.items(), key=order))
+        return Lineage(ordered, parents, persisted, maps, self._left())
 
-    def _cost(self, step: Step) -> Cost:
-        delay_s = self._delays_s.get(step, 0.0)
-        if isinstance(step, MapOutputs):
-            return Cost(delay_s * self._rounds(self._outputs_on(step.shuffle)), None)
-        sizes = self.storage.kept.sizes_by_index(step)
-        delay_s *= self._rounds(self._partitions_on(step))
-        is_able = bool(sizes) and step not in self._refused
+    def _cost(self, rdd: RddId) -> Cost:
+        lost = self._lost(self._partitions_on(rdd))
+        delay_s = self._delays_s.get(rdd, 0.0) * self._rounds(rdd, lost)
+        sizes = self.storage.kept.sizes_by_index(rdd)
+        is_able = bool(sizes) and rdd not in self._refused
         return Cost(delay_s, sum(sizes.values()) if is_able else None)
 
-    def _rounds(self, nodes: Iterable[NodeId]) -> int:
-        """Returns how many rounds of tasks the loss of the fullest node takes on the executors that
-        are left."""
-        lost: dict[NodeId, int] = {}
-        for node in nodes:
-            lost[node] = lost.get(node, 0) + 1
-        if not lost:
-            return 1
-        fullest = max(lost, key=lost.__getitem__)
-        left = len(self.fleet) - self.fleet.counts.get(fullest, 0)
-        return ceil(lost[fullest] / max(1, left))
+    def _cost_of_maps(self, maps: MapOutputs) -> tuple[int, Cost]:
+        lost = len(self._lost(self._outputs_on(maps.shuffle)))
+        rounds = ceil(lost / self._left())
+        return lost, Cost(self._delays_s.get(maps, 0.0) * max(1, rounds), None)
 
-    def _partitions_on(self, rdd: RddId) -> Iterator[NodeId]:
+    def _rounds(self, rdd: RddId, lost: list[int]) -> int:
+        """Returns how many partitions one executor computes again, one after the other, of those
+        that are lost: partitions of a group stay together."""
+        rounds = max(1, ceil(len(lost) / self._left()))
+        collection = self.collections.of_rdd(rdd)
+        if collection is not None:
+            rounds = max(rounds, max(map(len, collection.groups(lost).values()), default=0))
+        return rounds
+
+    def _lost(self, places: Iterable[tuple[int, NodeId]]) -> list[int]:
+        """Returns what goes with the fullest node."""
+        lost: dict[NodeId, list[int]] = {}
+        for index, node in places:
+            lost.setdefault(node, []).append(index)
+        return max(lost.values(), key=len, default=[])
+
+    def _left(self) -> int:
+        """Returns how many executors are left when the largest node is lost."""
+        return max(1, len(self.fleet) - max(self.fleet.counts.values(), default=0))
+
+    def _partitions_on(self, rdd: RddId) -> Iterator[tuple[int, NodeId]]:
         kept = self.storage.kept
-        for _, executors in kept.live_of(rdd):
+        for index, executors in kept.live_of(rdd):
             executor = self.fleet.get(executors[0])
             if executor is not None:
-                yield executor.node
-        for _, refs in kept.blocks_of(rdd):
-            yield refs[0].node
+                yield index, executor.node
+        for index, refs in kept.blocks_of(rdd):
+            yield index, refs[0].node
 
-    def _outputs_on(self, shuffle: ShuffleId) -> Iterator[NodeId]:
+    def _outputs_on(self, shuffle: ShuffleId) -> Iterator[tuple[int, NodeId]]:
         outputs = self.outputs.get(shuffle)
-        return iter(()) if outputs is None else (ref.node for ref in outputs.blocks())
+        return iter(()) if outputs is None else enumerate(ref.node for ref in outputs.blocks())
 
     # Lineage
 

@@ -171,9 +171,10 @@ class Replication:
 
     def renew(self, outputs: ShuffleOutputs) -> None:
         """Requests replicas for outputs that have none, after a loss or a new node."""
+        # Those of a node that leaves are tried again too.
+        outputs.failed_copies.clear()
         if self.rules.output_copies < 2:
             return
-        outputs.failed_copies.clear()
         under_way = [each for each in self._orders.values() if each.shuffle == outputs.shuffle]
         in_flight = {ref for each in under_way for ref in each.refs}
         waiting = {

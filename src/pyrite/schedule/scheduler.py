@@ -77,7 +77,9 @@ class Scheduler:
         self.stages = Stages(self.outputs)
         self.collections = Collections(turn, rules, self.fleet, self.storage)
         self.replicas = Replicas(turn, rules, self.fleet, self.storage, self.collections)
-        self.bound = RecoveryBound(turn, rules, self.fleet, self.storage, self.outputs)
+        self.bound = RecoveryBound(
+            turn, rules, self.fleet, self.storage, self.outputs, self.collections
+        )
         self.queue: StageQueue[StageRun] = StageQueue(rules.fair, rules.shares)
         self.attempts = Attempts(turn, rules)
         self.speculation = Speculation(turn, rules, self.stages, self.queue)
@@ -123,6 +125,7 @@ class Scheduler:
             self.fleet,
             self.stages,
             self.storage,
+            self.ranges,
             self.replicas,
             self.eviction,
             self.flush,
@@ -214,6 +217,7 @@ class Scheduler:
             self.queue,
             self.outputs,
             self.storage,
+            self.ranges,
             self.bound,
             self.room,
             self.attempts,

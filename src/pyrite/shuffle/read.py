@@ -14,8 +14,7 @@ from pyrite.blocks.stretches import map_stretch
 from pyrite.blocks.together import PartsTogether
 from pyrite.ids import BlockRef, ShuffleId
 from pyrite.machine.chain import Chain
-from pyrite.machine.framerows import FrameRows, rows_of
-from pyrite.machine.packed import PackedRows
+from pyrite.machine.framerows import AnyFrame, Frame, FrameRows, rows_of, without_records
 from pyrite.metrics import COUNTS
 from pyrite.probe import probe
 from pyrite.rdd.fuse import run_steps
@@ -65,13 +64,16 @@ class ShuffleRows:
         return chain.from_iterable(self.batches())
 
     def batches(self) -> Iterator[list[Any]]:
-        return map(rows_of, self.frames())
+        return map(rows_of, self._frames())
 
     def chain(self) -> Chain:
-        return Chain(FrameRows(self.frames()), [], run_steps, alone=True)
+        return Chain(FrameRows(self._frames()), [], run_steps, alone=True)
 
-    def frames(self) -> Iterator[list[Any] | PackedRows]:
+    def frames(self) -> Iterator[Frame]:
         """The batches, of which some may still be packed."""
+        return map(without_records, self._frames())
+
+    def _frames(self) -> Iterator[AnyFrame]:
         prefetched = self._open_prefetched()
         maps = range(len(self.outputs)) if self.maps is None else self.maps
         others = [self.outputs[index] for index in maps if index not in prefetched]
@@ -89,7 +91,7 @@ class ShuffleRows:
                         found = next(self.reader.parts([ref], self.part))
                 self._count(ref, found, is_whole)
                 # Reducers may modify arrays in place, as they may with PySpark.
-                batches: Iterator[list[Any] | PackedRows] = iter(())
+                batches: Iterator[AnyFrame] = iter(())
                 if isinstance(found, memoryview):
                     batches = open_frames(found, writable=True)
                 elif found is not None:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from pyrite.blocks.codec import Encoder, changeable_bytes, detached, encode_packed, frame_size
+from pyrite.blocks.codec import (
+    Buffer,
+    Encoder,
+    changeable_bytes,
+    detached,
+    encode_packed,
+    encode_records,
+    frame_size,
+)
 from pyrite.blocks.parts import pack_header
 from pyrite.blocks.segments import write_all
 from pyrite.blocks.writer import SegmentWriter
@@ -15,9 +23,10 @@ from pyrite.bounded.space import Space
 from pyrite.bounded.spill import SpillFailed, SpillFile
 from pyrite.ids import BlockRef
 from pyrite.machine.packed import PackedRows, Undealt
+from pyrite.machine.records import PackedRecords
 from pyrite.metrics import COUNTS
 from pyrite.probe import probe
-from pyrite.rdd.partitioner import Router
+from pyrite.rdd.partitioner import Router, Routing
 
 # A reducer decodes the packed rows of one deal and one map at a time.
 _DEALT_ROWS = 65_536
@@ -25,10 +34,14 @@ _DEALT_ROWS = 65_536
 
 @runtime_checkable
 class Dealable(Protocol):
-    """Rows that can be packed by the part that the hash of their key gives; what can't be is
+    """Rows that can be packed by their part, as routers of one kind deal them; what can't be is
     routed between them, row by row."""
 
-    def deal(self, parts: int, most_rows: int) -> Iterator[list[PackedRows] | Undealt]: ...
+    dealt_by: Routing
+
+    def deal(
+        self, parts: int, most_rows: int
+    ) -> Iterator[Sequence[PackedRows | PackedRecords] | Undealt]: ...
 
 
 class FrameSpill:
@@ -79,7 +92,7 @@ class MapOutput:
         space.relieve_by(self.relieve)
 
     def add(self, rows: Iterator[Any], router: Router) -> None:
-        if isinstance(rows, Dealable) and router.kind == "hash":
+        if isinstance(rows, Dealable) and router.kind == rows.dealt_by:
             self.add_dealt(rows, router)
             return
         self._add_rows(rows, router)
@@ -110,7 +123,7 @@ class MapOutput:
             for frames, packed in zip(self.frames, dealt, strict=True):
                 if len(packed):
                     COUNTS.rows_written += len(packed)
-                    frames.extend(encode_packed(packed))
+                    frames.extend(_encoded(packed))
             if self.space.over():
                 self.space.relieved()
 
@@ -173,6 +186,10 @@ class MapOutput:
         for frames in self.frames:
             buffers.extend(frames)
         return self.writer.write(buffers, len(header) + sum(sizes)), sizes
+
+
+def _encoded(packed: PackedRows | PackedRecords) -> list[Buffer]:
+    return encode_packed(packed) if isinstance(packed, PackedRows) else encode_records(packed)
 
 
 def write_map_output(

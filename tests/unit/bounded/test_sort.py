@@ -52,7 +52,7 @@ def test_nothing_is_written_while_rows_fit(tmp_path: Path) -> None:
 def test_more_runs_than_may_be_merged_at_once_are_merged_in_passes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reverse: bool
 ) -> None:
-    monkeypatch.setattr(sort, "_RUNS_PER_MERGE", 3)
+    monkeypatch.setattr(sort, "RUNS_PER_MERGE", 3)
     rows = [(key, index) for index, key in enumerate(Random(2).choices(range(20), k=200))]
     space = tight_space(tmp_path, chance=1.0)
     result = list(sort_rows(rows, itemgetter(0), reverse, space))

@@ -9,7 +9,7 @@ import pytest
 
 from pyrite.io import records
 from pyrite.io.errors import InputChanged
-from pyrite.io.records import read_records
+from pyrite.io.records import record_rows
 from pyrite.io.splits import Split, record_splits, whole_file_splits
 from pyrite.io.whole import read_binary, read_text
 
@@ -55,8 +55,8 @@ def test_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_bytes: in
     path.write_bytes(bytes(range(40)))
     ((split,),) = record_splits(str(path), 4)
     expected = [bytes(range(i, i + 4)) for i in range(0, 40, 4)]
-    assert list(read_records(split, 4)) == expected
-    assert list(read_records(Split(str(path), 8, 12), 4)) == expected[2:5]
+    assert list(record_rows([split], 4)) == expected
+    assert list(record_rows([Split(str(path), 8, 12)], 4)) == expected[2:5]
 
 
 def test_a_file_that_shrank_is_named(tmp_path: Path) -> None:
@@ -65,4 +65,4 @@ def test_a_file_that_shrank_is_named(tmp_path: Path) -> None:
     ((split,),) = record_splits(str(path), 4)
     path.write_bytes(bytes(10))
     with pytest.raises(InputChanged, match=r"file:.*/rec had 40 bytes .* and has 10 now"):
-        list(read_records(split, 4))
+        list(record_rows([split], 4))

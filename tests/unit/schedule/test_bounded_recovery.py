@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from conversation import Talk, map_stage, of_type, result_stage
 
-from pyrite.ids import ExecutorId, NodeId, Partition, RddId, ShuffleId
+from pyrite.ids import ExecutorId, NamespaceId, NodeId, Partition, RddId, ShuffleId
 from pyrite.plan.program import NarrowInput, PlanStep, Shape
 from pyrite.plan.stages import StageSpec
 from pyrite.rdd.dependency import SAME
@@ -24,6 +24,14 @@ def chain(id: int, rdds: list[int], partitions: int = 2) -> StageSpec:
     return replace(result_stage(id, partitions), shape=Shape(steps))
 
 
+def joined(id: int, rdds: list[int], last: int) -> StageSpec:
+    """A stage of one RDD that is made of others, which are sources."""
+    steps = [PlanStep(RddId(rdd), (), 2) for rdd in rdds]
+    inputs = tuple(NarrowInput(place, SAME) for place in range(len(rdds)))
+    steps.append(PlanStep(RddId(last), inputs, 2))
+    return replace(result_stage(id, 2), shape=Shape(steps))
+
+
 class Lineages(Talk):
     """Two nodes of one executor each."""
 
@@ -33,9 +41,12 @@ class Lineages(Talk):
         self.tell(ev.ExecutorJoined(ExecutorId(1), NodeId("node-1")))
         self.job = 0
 
-    def keep(self, stage: StageSpec, rdd: int, delay_s: float, size: int = 100) -> list[do.Command]:
+    def keep(
+        self, stage: StageSpec, rdd: int, delay_s: float, size: int = 100, persist: bool = True
+    ) -> list[do.Command]:
         """Runs a job that computes and keeps an RDD."""
-        self.tell(ev.RddPersisted(RddId(rdd)))
+        if persist:
+            self.tell(ev.RddPersisted(RddId(rdd)))
         log = len(self.log)
         self.submit(stage, id=self.job)
         self.job += 1
@@ -78,6 +89,37 @@ def test_unkept_rdds_between_count_for_their_child() -> None:
     assert talk.scheduler.bound._parents[RddId(2)] == (RddId(1),)
 
 
+def test_branches_that_one_task_computes_are_added_up() -> None:
+    talk = Lineages(recovery_relax=1.0)
+    talk.keep(chain(0, [1]), 1, 6.0, size=500)
+    talk.keep(chain(1, [2]), 2, 4.0, size=100)
+    [order] = talk.keep(joined(2, [1, 2], 3), 3, 3.0, size=300)
+    assert order == do.WriteCheckpoints((RddId(2),), 13.0, 10.0, 200)
+
+
+def test_a_stage_that_reads_several_rdds_is_checked_when_it_starts() -> None:
+    """Each is within the bound; a task that lost both would take longer."""
+    talk = Lineages(recovery_relax=1.0)
+    talk.keep(chain(0, [1]), 1, 6.0)
+    talk.keep(chain(1, [2]), 2, 6.0, size=50)
+    talk.tell(ev.RddPersisted(RddId(3)))
+    [order] = of_type(talk.submit(joined(2, [1, 2], 3), id=2), do.WriteCheckpoints)
+    assert order == do.WriteCheckpoints((RddId(2),), 12.0, 10.0, 100)
+
+
+def test_partitions_of_a_group_are_computed_again_by_one_task() -> None:
+    """All four are one group, and so at one executor: another one computes them again."""
+    talk = Lineages(bound_s=10.0)
+    space = NamespaceId(0)
+    talk.tell(ev.NamespaceMade(space, "hours", 4, 1))
+    for number in (2, 3, 4, 5):
+        talk.tell(ev.NodeJoined(NodeId(f"node-{number}"), 1 << 30))
+        talk.tell(ev.ExecutorJoined(ExecutorId(number), NodeId(f"node-{number}")))
+    talk.tell(ev.RddPersisted(RddId(1), space))
+    [order] = talk.keep(replace(chain(0, [1], 4), namespace=space), 1, 3.0, persist=False)
+    assert order.longest_s == 12.0
+
+
 def test_paths_go_through_shuffles_unless_these_have_copies() -> None:
     for copies in (1, 2):
         talk = Lineages(output_copies=copies)
@@ -109,7 +151,7 @@ def test_what_is_forgotten_stays_while_others_are_made_of_it() -> None:
     talk.keep(chain(0, [1]), 1, 6.0)
     talk.keep(chain(1, [1, 2]), 2, 3.0)
     talk.tell(ev.RddForgotten(RddId(1)))
-    costs, _ = talk.scheduler.bound.graph()
+    costs = talk.scheduler.bound.lineage().costs
     assert costs[RddId(1)] == (6.0, None) and costs[RddId(2)] == (3.0, 200)
     talk.tell(ev.RddForgotten(RddId(2)))
     assert not talk.scheduler.bound._parents and not talk.scheduler.bound._delays_s

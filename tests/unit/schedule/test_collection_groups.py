@@ -217,6 +217,32 @@ def test_a_split_leaves_one_executor_the_heavier_half_and_computes_nothing_again
     assert len(set(talk.finish().values())) == 2
 
 
+def test_a_query_of_old_rows_takes_back_nothing_that_a_split_ceded() -> None:
+    rule = CollectionRule(most_group_bytes=300, least_group_bytes=0, report=False)
+    talk = Cluster(partitions=4, groups=1, collections=rule, locality_wait_s=10.0)
+    for id in (4, 1):
+        talk.persist(id)
+        talk.submit(member(id, 4), id=id)
+        [old] = talk.finish(id, size=50).values()
+    talk.tell(ev.RddReported(RddId(10)))
+    assert talk.groups() == [(0, 2), (2, 4)]
+    talk.persist(2)
+    talk.submit(member(2, 4), id=2)
+    loading = {each.partitions: (a, each.executor) for a, each in talk.running.items()}
+    new = loading[2, 3][1]
+    assert loading[0, 1][1] == old != new
+    # The executor of the old rows is free before the other half is loaded.
+    kept = tuple(ev.Stored(Partition(RddId(20), each), (), 100) for each in (0, 1))
+    talk.succeed(loading[0, 1][0], kept=ev.KeptNews(kept))
+    answer = talk.submit(member(1, 4), id=5, partitions=(2, 3))
+    assert launched(answer) == [(1, 2, old)]
+    assert of_type(answer, do.PartitionsStarted) == []
+    talk.finish(2)
+    talk.persist(3)
+    talk.submit(member(3, 4), id=3)
+    assert talk.finish(3) == {(0, 1): old, (2, 3): new}
+
+
 def test_a_namespace_without_groups_never_splits() -> None:
     rule = CollectionRule(most_group_bytes=1, least_group_bytes=0)
     talk = Cluster(partitions=4, groups=4, extendable=False, collections=rule)

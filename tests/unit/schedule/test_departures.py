@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from conversation import map_stage, of_type, result_stage
 from threenodes import NODES, Nodes
 
-from pyrite.ids import BlockRef
+from pyrite.ids import BlockRef, NodeId, ShuffleId
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 
@@ -39,6 +41,51 @@ def test_a_node_waits_for_results_beside_outputs_that_can_not_be_copied() -> Non
     talk.finish(attempt)
     assert do.ReleaseNode(where) not in talk.log
     assert do.ReleaseNode(where) in talk.tell(ev.BlocksReleased((result,)))
+
+
+def refuse(talk: Nodes, copies: list[do.FetchParts]) -> list[do.Command]:
+    """Lets copies fail, and whatever is tried then; returns all that was answered."""
+    answers: list[do.Command] = []
+    while copies:
+        found = talk.tell(ev.PartsNotFetched(copies.pop(0).fetch, "no room"))
+        copies += of_type(found, do.FetchParts)
+        answers += found
+    return answers
+
+
+def leave_with_an_output(talk: Nodes, replayable: bool) -> tuple[NodeId, list[do.Command]]:
+    """A reducer reads an output that has no room elsewhere, and whose node is asked to leave."""
+    maps = replace(map_stage(0, 1), replayable=replayable)
+    talk.submit(result_stage(1, 2, maps))
+    where = NODES[next(iter(talk.running.values())).executor]
+    talk.make(10, 10)
+    reducer = next(a for a, each in talk.running.items() if NODES[each.executor] != where)
+    for attempt in [a for a in talk.running if a != reducer]:
+        talk.finish(attempt)
+    answer = talk.tell(ev.NodeLeaves(where))
+    return where, answer + refuse(talk, of_type(answer, do.FetchParts))
+
+
+def test_a_node_stays_for_outputs_that_can_neither_be_copied_nor_made_alike() -> None:
+    talk = Nodes(prefetch=False)
+    where, answer = leave_with_an_output(talk, replayable=False)
+    assert do.ReleaseNode(where) not in answer
+    talk.finish()
+    assert talk.ended() == {0: None}
+    assert do.ReleaseNode(where) in talk.tell(ev.ShuffleForgotten(ShuffleId(0)))
+
+
+def test_they_are_copied_when_a_node_joins_that_has_room() -> None:
+    talk = Nodes(prefetch=False)
+    where, _ = leave_with_an_output(talk, replayable=False)
+    copies = of_type(talk.tell(ev.NodeJoined(NodeId("node-3"), 1 << 30)), do.FetchParts)
+    assert [each.node for each in copies] != [] and do.ReleaseNode(where) in talk.arrive(*copies)
+
+
+def test_a_node_leaves_with_outputs_that_are_made_again_alike() -> None:
+    talk = Nodes(prefetch=False)
+    where, answer = leave_with_an_output(talk, replayable=True)
+    assert do.ReleaseNode(where) in answer
 
 
 def test_a_barrier_fails_when_a_node_has_left_that_it_needs() -> None:

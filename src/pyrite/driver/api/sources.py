@@ -155,12 +155,12 @@ class SourceMethods:
 
     def binaryRecords(self, path: str | PathLike[str], recordLength: int) -> RDD[bytes]:
         """Records of a fixed length."""
-        from pyrite.io.records import read_records
+        from pyrite.io.records import record_rows
         from pyrite.io.splits import record_splits
 
         find = partial(record_splits, record_length=recordLength)
-        read = partial(read_records, record_length=recordLength)
-        return self._files("binaryRecords", path, find, EachSplit(read))
+        read = partial(record_rows, record_length=recordLength)
+        return self._files("binaryRecords", path, find, read)
 
     def pickleFile(self, name: str | PathLike[str], minPartitions: int | None = None) -> RDD[Any]:
         """Rows that `saveAsPickleFile` wrote."""
