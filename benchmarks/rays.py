@@ -1,4 +1,4 @@
-"""The suite ray: Pyrite on Ray beside Ray Data, Ray tasks by hand and local-cluster."""
+"""The suite ray: Pyrite on Ray beside Ray Data, Ray tasks by hand and local-cluster; deaths."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import os
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks.deaths import Deaths
 from benchmarks.ray_cases import Sizes
 from benchmarks.targets import Target
 
@@ -33,6 +36,25 @@ cluster.shutdown()
 """
 
 
+@contextmanager
+def two_nodes(environment: Mapping[str, str]) -> Iterator[str]:
+    """A Ray of two nodes on loopback, by its address."""
+    cluster = subprocess.Popen(
+        [sys.executable, "-c", CLUSTER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        text=True,
+    )
+    assert cluster.stdin is not None and cluster.stdout is not None
+    try:
+        yield next(each for each in cluster.stdout if each.startswith("address")).split()[1]
+    finally:
+        cluster.stdin.close()
+        cluster.wait()
+
+
 class Rays:
     """Runs all workloads on each engine by turns; they must agree."""
 
@@ -42,30 +64,23 @@ class Rays:
         self.names: list[str] = []
         self.seconds: dict[tuple[str, str], list[float]] = {}
         self.answers: dict[str, set[str]] = {}
+        self.deaths: Deaths | None = None
         self.is_well = True
 
     def run(self, name: str) -> None:
-        self.names.append(name)
+        if name == "deaths":
+            self.deaths = Deaths()
+        else:
+            self.names.append(name)
 
     def _run_all(self) -> None:
         environment = {**os.environ, **QUIET, "PYTHONPATH": str(ROOT)}
-        cluster = subprocess.Popen(
-            [sys.executable, "-c", CLUSTER],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-            text=True,
-        )
-        assert cluster.stdin is not None and cluster.stdout is not None
-        address = next(each for each in cluster.stdout if each.startswith("address")).split()[1]
-        try:
+        with two_nodes(environment) as address:
             for _ in range(self.repeat):
-                for engine in ENGINES:
+                for engine in ENGINES if self.names else ():
                     self._run_engine(engine, address, environment)
-        finally:
-            cluster.stdin.close()
-            cluster.wait()
+                if self.deaths is not None:
+                    self.deaths.run(address, environment)
 
     def _run_engine(self, engine: str, address: str, environment: dict[str, str]) -> None:
         command = [sys.executable, "-m", "benchmarks.ray_run", engine, self.scale, address]
@@ -85,13 +100,19 @@ class Rays:
     def markdown(self, command: str) -> str:
         self._run_all()
         lines = ["# On Ray", "", f"`{command}`, {os.cpu_count()} cores, medians in seconds", ""]
-        lines += ["| workload | " + " | ".join(ENGINES) + " |", "|---" * 5 + "|"]
+        if self.names:
+            lines += ["| workload | " + " | ".join(ENGINES) + " |", "|---" * 5 + "|"]
         for name in self.names:
             cells = [self._median(name, engine) for engine in ENGINES]
             texts = ["" if cell is None else f"{cell:.3f}" for cell in cells]
             lines.append(f"| {name} | " + " | ".join(texts) + " |")
+        targets = self._targets()
+        if self.deaths is not None:
+            lines += self.deaths.lines()
+            targets += self.deaths.targets()
+            self.is_well = self.is_well and self.deaths.is_well
         lines += ["", "What the suite must show, and whether it did:", ""]
-        lines += [f"- {target}" for target in self._targets()]
+        lines += [f"- {target}" for target in targets]
         odd = [name for name, answers in self.answers.items() if len(answers) > 1]
         if odd:
             self.is_well = False

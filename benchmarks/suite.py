@@ -74,6 +74,7 @@ SUITES = {
         "tiny_jobs",
         "many_tasks",
         "broadcast",
+        "deaths",
     ],
     "story": [
         "empty_tasks",

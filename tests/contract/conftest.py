@@ -1,6 +1,6 @@
 """Contexts: a shared one, and own ones for tests that change it.
 
-Their executors are real processes; tests marked `every_adapter` run on a simulated cluster too.
+Tests run on every adapter, but for those that masters.py names.
 """
 
 import sys
@@ -13,6 +13,7 @@ sys.path.append(str(Path(__file__).parent))
 
 from adapters import ADAPTERS, make_context
 from marks import Marks
+from masters import fewer
 
 from pyrite import SparkContext
 
@@ -23,22 +24,14 @@ Start = Callable[..., SparkContext]
 PATIENT = {"spark.locality.wait": "60s"}
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    for name, meaning in (
-        ("every_adapter", "runs on every cluster adapter"),
-        (
-            "local_only",
-            "needs real executors: looks at processes, files or real time, or names its master",
-        ),
-    ):
-        config.addinivalue_line("markers", f"{name}: {meaning}")
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    test = metafunc.definition
-    wanted = test.get_closest_marker("every_adapter") and not test.get_closest_marker("local_only")
-    if wanted and "adapter" in metafunc.fixturenames:
-        metafunc.parametrize("adapter", ADAPTERS, indirect=True, scope="module")
+    name = metafunc.definition.nodeid.rpartition("/")[2].replace(".py", "", 1)
+    found, uses_adapter = fewer(name), "adapter" in metafunc.fixturenames
+    if found is None and not uses_adapter:
+        raise pytest.UsageError(f"{name} uses no adapter's context: say why in masters.py")
+    if uses_adapter and (found is None or not found.own):
+        masters = ADAPTERS if found is None else found.masters
+        metafunc.parametrize("adapter", masters, indirect=True, scope="module")
 
 
 @pytest.fixture(scope="module")

@@ -47,12 +47,18 @@ def why_not() -> str:
 class Machine:
     """A node of Ray's in namespaces of its own."""
 
-    def __init__(self, address: str, log: Path, head: Machine | None = None, cpus: int = 1) -> None:
+    def __init__(
+        self,
+        address: str,
+        log: Path,
+        head: Machine | None = None,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.address = address
         self.log = log
         ray = [str(Path(sys.executable).with_name("ray")), "start", "--block"]
         command = [
-            *(sys.executable, *ray, "--node-ip-address", address, "--num-cpus", str(cpus)),
+            *(sys.executable, *ray, "--node-ip-address", address, "--num-cpus", "1"),
             *("--object-store-memory", str(80 << 20), "--include-log-monitor", "false"),
             *("--min-worker-port", "0", "--max-worker-port", "0"),
         ]
@@ -73,7 +79,7 @@ class Machine:
         with log.open("wb") as output:
             self.process = subprocess.Popen(
                 [*spaces, sys.executable, MACHINE, json.dumps(options)],
-                env=variables(),
+                env=variables(environment),
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=output,

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
 from marks import Marks
 
 from pyrite import SparkContext
@@ -33,7 +32,6 @@ def is_complete():
 """
 
 
-@pytest.mark.local_only
 def test_a_module_is_loaded_to_its_end(start: Start, marks: Marks, tmp_path: Path) -> None:
     package = tmp_path / "slow_package"
     package.mkdir()
@@ -63,7 +61,6 @@ def test_a_module_is_loaded_to_its_end(start: Start, marks: Marks, tmp_path: Pat
     assert sc.parallelize([1], 1).map(lambda _: os.getpid()).collect() == before
 
 
-@pytest.mark.local_only
 def test_a_cancel_within_a_destructor_is_not_lost(start: Start, marks: Marks) -> None:
     sc = start("local[1]", pyrite__cancel__grace="60s")
     pid = sc.parallelize([1], 1).map(lambda _: os.getpid()).collect()

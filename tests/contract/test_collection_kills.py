@@ -19,8 +19,6 @@ from test_deaths import executor_pids
 from pyrite import RDD, ExtendablePartitioner, HashPartitioner, SparkContext, StorageLevel
 from pyrite.schedule.commands import GroupsResized, MoveSegment, WriteCheckpoints
 
-pytestmark = pytest.mark.local_only
-
 Start = Callable[..., SparkContext]
 Victim = Callable[[SparkContext], int]
 KEYS = 64

@@ -21,8 +21,6 @@ from pyrite.errors import TaskFailed, UserError
 from pyrite.schedule.commands import LaunchTask
 from pyrite.settings import BadSetting
 
-pytestmark = pytest.mark.every_adapter
-
 Start = Callable[..., SparkContext]
 RANGES = StaticRangePartitioner([100, 200, 300, 400, 500, 600, 700])
 # Groups stay as they are.
@@ -160,7 +158,6 @@ def test_bounds_that_would_never_settle_are_refused(start: Start) -> None:
         start(pyrite__collections__maxGroupBytes="10m", pyrite__collections__minGroupBytes="6m")
 
 
-@pytest.mark.local_only
 def test_what_an_executor_loses_is_computed_again(start: Start, marks: Marks) -> None:
     import os
     import signal

@@ -193,7 +193,6 @@ def stopped(shared_context: Any) -> tuple[SparkContext, Any]:
     return sc, rdd
 
 
-@pytest.mark.every_adapter
 class TestStop:
     @pytest.mark.parametrize("use", USES)
     def test_use_afterwards(self, stopped: tuple[SparkContext, Any], use: str) -> None:
@@ -209,7 +208,6 @@ class TestStop:
         assert "appName=contract" in repr(sc)
         assert sc.statusTracker().getActiveJobsIds() == []
 
-    @pytest.mark.local_only
     def test_during_a_job(self, start: Start, marks: Marks) -> None:
         sc = start()
 
@@ -234,7 +232,6 @@ class TestStop:
         assert [type(each) for each in outcome] == [ContextStopped]
         assert not any(map(os.path.exists, folders))
 
-    @pytest.mark.local_only
     def test_while_many_threads_start_jobs_and_broadcasts(self, start: Start) -> None:
         sc = start()
         begun = threading.Barrier(5)

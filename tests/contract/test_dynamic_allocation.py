@@ -78,8 +78,9 @@ def test_what_a_node_holds_is_not_lost_with_it(start: Start, marks: Marks) -> No
     assert computed.value == 1000 and sc.memory().hits.recomputed == 0
 
 
-def test_nodes_with_kept_partitions_stay(start: Start) -> None:
-    sc = start(MASTER, **ALLOCATED | {f"{PREFIX}initialExecutors": 3})
+@pytest.mark.parametrize("name", [f"{PREFIX}initialExecutors", "spark__executor__instances"])
+def test_nodes_with_kept_partitions_stay(start: Start, name: str) -> None:
+    sc = start(MASTER, **ALLOCATED | {name: 3})
     wait_until(lambda: len(sc._engine.scheduler.fleet) == 3, "three executors")
     kept = sc.range(300, numSlices=3).persist()
     assert kept.sum() == sum(range(300))

@@ -17,7 +17,7 @@ pytestmark = [
 ]
 
 PROGRAM = """
-import ssl, sys
+import os, signal, ssl, sys
 from operator import add
 from pyrite import SparkConf, SparkContext, SparkFiles
 conf = SparkConf(False).setMaster({master!r}).set("spark.executor.memory", "256m")
@@ -33,6 +33,10 @@ def look(x):
     with open(SparkFiles.get("words.txt")) as file:
         return file.read(), len(table.value)
 assert sc.range(4, numSlices=4).map(look).collect() == [("hello", 100000)] * 4
+# The driver's block server is another process then, at the same address.
+os.kill(sc._engine.cluster.driver.storage.server.process.pid, signal.SIGKILL)
+other = sc.broadcast(list(range(200000)))
+assert sc.range(4, numSlices=4).map(lambda x: len(other.value)).collect() == [200000] * 4
 large = sc.range(4, numSlices=4).map(lambda x: bytes([x]) * (3 << 20)).collect()
 assert large == [bytes([x]) * (3 << 20) for x in range(4)]
 sc.stop()

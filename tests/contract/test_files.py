@@ -13,8 +13,6 @@ from pyrite import SparkContext, SparkFiles
 from pyrite.errors import TaskFailed
 from pyrite.sql import SparkSession
 
-pytestmark = pytest.mark.every_adapter
-
 LINES = [f"line {number:06}" for number in range(1000)]
 HADOOP = "org.apache.hadoop.io.compress."
 

@@ -505,7 +505,6 @@ class TestExclusion:
         assert "a bad disk" in str(caught.value) or "log" in str(caught.value)
 
 
-@pytest.mark.every_adapter
 class TestOnlyWhatIsNeeded:
     @pytest.fixture
     def rdd(self, sc: SparkContext, marks: Marks) -> Any:
@@ -587,7 +586,6 @@ class TestOnlyWhatIsNeeded:
         assert stages_run(sc, placed.reduceByKey(max, 4).count) == 1
 
 
-@pytest.mark.every_adapter
 class TestFlags:
     def test_local_properties_reach_the_task(self, sc: SparkContext) -> None:
         sc.setLocalProperty("who", "me")
@@ -623,7 +621,6 @@ class TestFlags:
         assert TaskContext.get() is None
         assert sc.parallelize(range(3), 3).map(describe).collect() == [(0, 0), (1, 0), (2, 0)]
 
-    @pytest.mark.local_only
     def test_attempt_numbers_count_up(self, start: Start) -> None:
         sc = start("local[1,3]")
 
@@ -637,7 +634,6 @@ class TestFlags:
         assert sc.parallelize([1], 1).map(third).collect() == [2]
 
 
-@pytest.mark.every_adapter
 class TestBarrier:
     def test_all_gather(self, sc: SparkContext) -> None:
         def meet(rows: Any) -> Iterator[list[str]]:
@@ -657,7 +653,6 @@ class TestBarrier:
         with pytest.raises(StageAborted, match=r"3 tasks .* 2 executors"):
             rdd.collect()
 
-    @pytest.mark.local_only
     def test_a_death_starts_all_tasks_again(self, sc: SparkContext, marks: Marks) -> None:
         import os
 
@@ -734,7 +729,6 @@ class TestStatus:
         assert stage is not None
         assert (stage.numActiveTasks, stage.numCompletedTasks, stage.numFailedTasks) == (0, 1, 1)
 
-    @pytest.mark.every_adapter
     def test_unknown_ids(self, sc: SparkContext) -> None:
         tracker = sc.statusTracker()
         assert tracker.getJobInfo(10**9) is None
@@ -742,7 +736,6 @@ class TestStatus:
         assert tracker.getJobIdsForGroup("nobody") == []
 
 
-@pytest.mark.every_adapter
 def test_tasks_do_not_share_what_a_function_captures(sc: SparkContext) -> None:
     seen: list[int] = []
 

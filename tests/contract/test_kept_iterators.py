@@ -35,7 +35,6 @@ def read(row: Any) -> Any:
     return key, list(value) if isinstance(value, map) else value
 
 
-@pytest.mark.every_adapter
 class TestIterators:
     @pytest.mark.parametrize("level", LEVELS)
     def test_groups_of_iterators_are_full_whenever_they_are_read(
@@ -88,7 +87,6 @@ class TestIterators:
         assert sc.parallelize([1], 1).map(lambda x: (x, [x])).cache().collect() == [(1, [1])]
 
 
-@pytest.mark.every_adapter
 class TestSharing:
     def test_what_a_row_holds_twice_stays_one(self, sc: SparkContext) -> None:
         grid = sc.parallelize([0], 1).map(lambda _: [[0] * 2] * 2).first()

@@ -13,8 +13,6 @@ from pyrite import RDD, SparkContext, StorageLevel
 from pyrite.errors import BroadcastDestroyed, TaskFailed
 from pyrite.execute.closures import NotSerializable
 
-pytestmark = pytest.mark.every_adapter
-
 # Far above the size from which buffers are kept out of the pickle.
 VALUES = 100_000
 

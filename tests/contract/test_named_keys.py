@@ -10,8 +10,6 @@ import pytest
 from pyrite import SparkContext
 from pyrite.errors import TaskFailed
 
-pytestmark = pytest.mark.every_adapter
-
 ROWS = [1, "a", 2.0, None, b"x", (1,), [1], {}, set(), len]
 
 

@@ -16,8 +16,6 @@ from pyrite import SparkContext, StorageLevel
 from pyrite.errors import ContextStopped, TaskFailed, UserError
 from pyrite.execute.closures import NotSerializable
 
-pytestmark = pytest.mark.every_adapter
-
 Start = Callable[..., SparkContext]
 
 
@@ -212,7 +210,6 @@ def test_an_iterator_of_a_stopped_context_does_not_go_on_in_another(start: Start
     assert new.parallelize([1, 2], 2).sum() == 3
 
 
-@pytest.mark.local_only
 def test_a_fork_refuses_what_its_parent_had(start: Start) -> None:
     parent = Kept(start(), "old")
     read, write = os.pipe()

@@ -28,7 +28,6 @@ def square(x: int) -> int:
     return x * x
 
 
-@pytest.mark.every_adapter
 def test_calls_of_all_partitions_are_added_up(
     start: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:

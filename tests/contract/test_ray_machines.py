@@ -150,8 +150,9 @@ class Rack:
         up = [each.is_up for each in self.machines.values()]
         wait_until(lambda: all(is_up() for is_up in up), "Ray's nodes", RAY_S)
 
-    def add(self, address: str) -> None:
-        self.machines[address] = Machine(address, self.folder / address, self.machines[HEAD])
+    def add(self, address: str, **environment: str) -> None:
+        log = self.folder / address
+        self.machines[address] = Machine(address, log, self.machines[HEAD], environment)
 
     def end(self) -> None:
         for machine in self.machines.values():
@@ -308,6 +309,16 @@ def test_a_machine_goes_and_another_comes(driver: Driver, rack: Rack) -> None:
     rack.add("127.0.0.5")
     driver.wait_for(HEAD, OTHERS[0], "127.0.0.5")
     assert driver.ask("counts") == EXPECTED
+
+
+def test_a_machine_of_another_version_is_named(driver: Driver, rack: Rack) -> None:
+    there = driver.wait_for(*(set(rack.machines)))
+    rack.add("127.0.0.6", PYTHONPATH=str(Path(__file__).with_name("otherversion")))
+    said = r"node-\d \(host 127\.0\.0\.6\) has Python 3\.\d+, Pyrite 0\.0\.9, .*and the driver has"
+    wait_until(lambda: re.search(said, driver.said()), "what is said of its version", RAY_S)
+    assert driver.ask("counts") == EXPECTED
+    rack.machines.pop("127.0.0.6").end()
+    driver.wait_for(*there)
 
 
 def test_nothing_is_left_of_a_driver_that_was_killed(driver: Driver, rack: Rack) -> None:

@@ -16,8 +16,6 @@ from pyrite.schedule.commands import WriteCheckpoints
 from pyrite.schedule.events import CheckpointEnded
 from pyrite.settings import BadSetting
 
-pytestmark = pytest.mark.every_adapter
-
 Start = Callable[..., SparkContext]
 
 
@@ -139,7 +137,6 @@ def test_short_lineages_are_not(start: Start, tmp_path: Path) -> None:
     assert not orders.told and not any(rdd.isCheckpointed() for rdd in made)
 
 
-@pytest.mark.local_only
 def test_the_delay_of_an_rdd_is_its_own(start: Start, tmp_path: Path) -> None:
     sc = start("local[2]", spark__checkpoint__dir=tmp_path, pyrite__recovery__bound="1h")
 
@@ -167,7 +164,6 @@ def test_a_bound_needs_a_folder(start: Start, tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.local_only
 def test_no_job_waits_for_a_write(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

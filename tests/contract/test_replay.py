@@ -20,7 +20,7 @@ from pyrite.story.model import RunModel
 from pyrite.story.read import StoryReader
 
 # Each case starts several Pythons, and the machine may be busy.
-pytestmark = [pytest.mark.local_only, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 ROWS = 40_000
 SOME = 4_000

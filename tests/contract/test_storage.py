@@ -68,7 +68,6 @@ def segments_in(folder: str) -> list[str]:
     return [name for name in os.listdir(folder) if is_segment(name.encode())]
 
 
-@pytest.mark.every_adapter
 class TestLevels:
     @pytest.mark.parametrize("level", LEVELS)
     def test_same_rows_without_computing_again(
@@ -87,7 +86,6 @@ class TestLevels:
         assert rdd.sum() == rdd.sum() == sum(range(100))
         assert marks.counts() == {str(i): 1 for i in range(4)}
 
-    @pytest.mark.local_only
     @pytest.mark.parametrize("level", LEVELS)
     def test_unpersist_computes_again_and_frees(
         self, start: Start, marks: Marks, level: str
@@ -120,7 +118,6 @@ class TestLevels:
         with pytest.raises(PyriteError, match="unpersist"):
             rdd.persist(StorageLevel.DISK_ONLY)
 
-    @pytest.mark.local_only
     def test_replicas_survive_a_death(self, sc: SparkContext, marks: Marks) -> None:
         for name in ("MEMORY_ONLY_2", "MEMORY_AND_DISK_2", "DISK_ONLY", "OFF_HEAP"):
             marks.clear()
@@ -346,9 +343,7 @@ def sorted_facts(rows: Any) -> Iterator[tuple[int, bool, int, int]]:
     yield count, is_sorted, first, last
 
 
-@pytest.mark.every_adapter
 class TestCheckpoints:
-    @pytest.mark.local_only
     def test_cut_the_lineage_and_are_read(
         self, sc: SparkContext, marks: Marks, tmp_path: Path
     ) -> None:
@@ -376,7 +371,6 @@ class TestCheckpoints:
         assert rdd.isCheckpointed()
         assert marks.counts() == {str(i): 1 for i in range(4)}
 
-    @pytest.mark.local_only
     def test_are_written_in_the_background(
         self, sc: SparkContext, marks: Marks, tmp_path: Path
     ) -> None:
@@ -416,7 +410,6 @@ class TestCheckpoints:
         with pytest.raises(PyriteError, match="setCheckpointDir"):
             sc.parallelize([1]).checkpoint()
 
-    @pytest.mark.local_only
     def test_local_ones_cut_the_lineage_and_survive_deaths(
         self, sc: SparkContext, marks: Marks
     ) -> None:

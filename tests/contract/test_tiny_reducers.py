@@ -13,8 +13,6 @@ from pyrite import RDD, SparkContext, TaskContext
 from pyrite.errors import TaskFailed
 from pyrite.schedule.commands import LaunchTask, ReducersGrouped
 
-pytestmark = pytest.mark.every_adapter
-
 Start = Callable[..., SparkContext]
 PARTITIONS = 200
 MODES = [{}, {"pyrite.shuffle.tiny": "0"}]
@@ -156,7 +154,6 @@ def test_an_error_names_the_partition_that_raised(start: Start) -> None:
     assert told[0] == told[1] and "partition 150 of 200 failed once" in told[0]
 
 
-@pytest.mark.local_only
 def test_an_executor_that_dies_with_several_is_held_against_one(start: Start) -> None:
     sc = start()
     groups = Groups(sc)

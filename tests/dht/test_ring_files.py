@@ -326,6 +326,35 @@ def test_the_commands(ring: RealRing, fs: Any, folder: str, tmp_path: Path) -> N
     assert status["underReplicated"] == 0
 
 
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        ("fs du dht://five/none", "there is no /none"),
+        ("fs fsck dht://five/none", "there is no /none"),
+        ("fs cat dht://five/", "/ is a folder, not a file"),
+        ("ring start other --dir /proc/none", "name a folder of yours"),
+        ("ring start other --dir {0} --listen 192.0.2.1:0", "name an address of this machine"),
+    ],
+)
+def test_a_command_says_in_one_line_what_is_wrong(
+    ring: RealRing, tmp_path: Path, args: str, says: str
+) -> None:
+    words = args.format(tmp_path / "member").split()
+    done = subprocess.run(
+        [sys.executable, "-m", "pyrite", *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"pyrite {words[0]}: ") and says in done.stderr
+
+
+def test_fsck_looks_at_a_single_file(fs: Any, folder: str) -> None:
+    fs.pipe_file(f"{folder}/one", BIG)
+    fs.pipe_file(f"{folder}/one more", BIG)
+    command = [sys.executable, "-m", "pyrite", "fs", "fsck", f"dht://five{folder}/one"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "1 names, 16 blocks, 0 bad copies\n"
+
+
 def test_a_command_says_what_is_missing_and_ends_with_its_reader(
     ring: RealRing, fs: Any, folder: str, tmp_path: Path
 ) -> None:

@@ -116,6 +116,41 @@ def test_what_is_unknown_has_near_names(sc: SparkContext) -> None:
         sc.untag("zzzzz")
 
 
+def test_broadcasts_count_as_tasks_see_them(sc: SparkContext) -> None:
+    def doubled(start: int, then: int) -> list[int]:
+        known = sc.broadcast([start])
+        known.value[0] = then
+        rows = sc.parallelize([1, 2], 1).map(lambda row: row * known.value[0])
+        return rows.tag("by broadcast").collect()
+
+    assert doubled(2, 7) == [2, 4]
+    assert doubled(7, 7) == [7, 14]
+    assert doubled(2, 2) == [2, 4]
+
+
+class Scale:
+    """What a test's functions read."""
+
+    by = 1
+
+
+def test_classes_count_as_they_were_pickled(sc: SparkContext) -> None:
+    # As a class of a program itself: pickled by value.
+    Scale.__module__ = "__main__"
+
+    def scaled(first: int, then: int) -> list[int]:
+        Scale.by = first
+        kept = sc.parallelize([1, 2], 1).map(lambda row: row * Scale.by).persist()
+        kept.count()
+        Scale.by = then
+        rows = kept.map(lambda row: row + Scale.by).tag("by class").collect()
+        assert Scale.by == then, "the program's own class stays as it is"
+        return rows
+
+    first = scaled(5, 100)
+    assert scaled(6, 100) != first
+
+
 def test_tags_are_listed_and_removed(sc: SparkContext) -> None:
     sc.parallelize(range(100), 2).tag("a/b ?#%")
     [tag] = [each for each in sc.tags() if each.name == "a/b ?#%"]

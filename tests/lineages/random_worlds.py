@@ -7,6 +7,9 @@ from random import Random
 
 from pyrite.cluster.sim.world import Fault, NodePlan, World, random_fault
 
+# How long nodes are cut off; they are given up after 0.05, 0.5 or 5.
+LASTING_S = (0.02, 0.08, 0.3, 2.0, 8.0)
+
 
 def random_world(dice: Random, seed: int) -> World:
     """A small cluster of any shape, with or without faults."""
@@ -85,6 +88,17 @@ def draining(world: World) -> World:
         for _ in range(number)
     ]
     return world._replace(faults=tuple(sorted((*world.faults, *drains))))
+
+
+def parting(world: World) -> World:
+    """The same cluster, some of whose nodes lose the driver for a while, by its seed."""
+    dice = Random(f"cuts {world.seed}")
+    number = dice.choice((0, 0, 0, 1, 3))
+    cuts = [
+        Fault("cut node", dice.randrange(100), dice.randrange(100), 0.0, dice.choice(LASTING_S))
+        for _ in range(number)
+    ]
+    return world._replace(faults=tuple(sorted((*world.faults, *cuts))))
 
 
 def world_json(world: World) -> str:

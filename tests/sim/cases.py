@@ -11,7 +11,7 @@ from lineage import Ask, Program, Step, evaluate, plain_step, suits
 from lineage_operators import OPERATORS
 from program_text import text as program_text
 from random_programs import random_program
-from random_worlds import crowded, draining, random_world, restarting, spread
+from random_worlds import crowded, draining, parting, random_world, restarting, spread
 
 from pyrite.cluster.sim.world import World
 
@@ -90,7 +90,7 @@ def random_case(seed: int) -> Case:
     settings |= settings_of_collections(seed)
     program = with_collections(seed, program)
     settings |= settings_of_allocation(seed, world, program.slots)
-    world = with_late_nodes(draining(restarting(world)))
+    world = with_late_nodes(parting(draining(restarting(world))))
     return Case(program, world, tuple(sorted(settings.items())), cancel_all)
 
 

@@ -26,6 +26,7 @@ LOSSES = {
     "flap node": 4,
     "hang node": 1,
     "lose node": 1,
+    "cut node": 1,
     "corrupt block": 1,
     "delete segment": 1,
     "truncate segment": 1,

@@ -10,6 +10,7 @@ from typing import Any
 import allocation_mutations
 import collection_mutations
 import copy_mutations
+import fencing_mutations
 import leaving_mutations
 import prefetch_mutations
 from mutating import KEPT_ONLY, MUTATIONS, Mutation, mutation, switched_on
@@ -45,6 +46,7 @@ __all__ = [
     "allocation_mutations",
     "collection_mutations",
     "copy_mutations",
+    "fencing_mutations",
     "leaving_mutations",
     "prefetch_mutations",
     "switched_on",

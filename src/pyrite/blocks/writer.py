@@ -46,6 +46,8 @@ class Want(NamedTuple):
     is_copy: bool = False
     # Whether it is for a block of an input file.
     cached: bool = False
+    # That block's key, if it belongs on the key's node.
+    key: int | None = None
 
 
 # Returns the node that stores the segment, or None where no pool has room.
@@ -165,6 +167,18 @@ class SegmentWriter:
         finally:
             os.close(fd)
         return BlockRef(self.folders.node, want.segment, 0, size, "memory"), view
+
+    def write_input(self, key: int, data: memoryview) -> BlockRef | None:
+        """Writes a block that later tasks read as input into the pool of its key's node; None where
+        there is no room."""
+        want = Want(self._new_name(), len(data), False, cached=True, key=key)
+        try:
+            place = self.lease(want)
+            return None if place is None else self.write_granted(want, place, [data])
+        except (OSError, ClusterError):
+            # The other node may be lost. The driver frees what was not reported.
+            probe("a written block can't stay in memory")
+            return None
 
     def _room_for(self, rdd: RddId, size: int, to_disk: bool, is_copy: bool) -> OpenSegment | None:
         """Returns a shared segment if the partition is small, else one of its own."""

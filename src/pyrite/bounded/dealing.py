@@ -23,7 +23,7 @@ from pyrite.machine.program import build
 from pyrite.machine.sinks import Patience
 
 _ROWS_PER_BATCH = 4096
-# Rows at a time until it is known how many pairs a row has.
+# Rows at a time until it is known how many pairs a row has, and how large they are.
 _FIRST_ROWS = 64
 # What does not fit into the log cuts the packed rows of all parts: more often, the interpreter goes
 # on alone.
@@ -42,19 +42,17 @@ def deal_behind(
     chain: Chain, space: Space, first: list[Any], row: list[Any], sending: Sending
 ) -> Iterator[Any]:
     """The chain's pairs: `first` were made already, of the rows up to `row`."""
-    feed, sink = Feed(chain.rows), LogSink()
-    refusal = ""
+    feed, sink, patience = Feed(chain.rows), LogSink(), Patience(chain)
+    every, refusal = chain.tracing.give_back_every, ""
     try:
-        program = build(
-            feed.source(row), chain.steps, sink, chain.alone, chain.tracing.give_back_every
-        )
+        program = build(feed.source(row), chain.steps, sink, chain.alone, every, patience.captures)
     except NotTraced as refused:
         refusal = str(refused)
     chain.say(sending.name, refusal)
     if refusal:
         # Not above: the user's exceptions would have been raised while this one was handled.
         return sending.rows(chained(drained(first), chain.over(feed.rest())), space)
-    return DealtPairs(chain, feed, program, sink, space, first, sending)
+    return DealtPairs(chain, feed, program, patience, sink, space, first, sending)
 
 
 class DealtPairs:
@@ -65,6 +63,7 @@ class DealtPairs:
         chain: Chain,
         feed: Feed,
         program: Program,
+        patience: Patience,
         sink: LogSink,
         space: Space,
         first: list[Any],
@@ -74,6 +73,7 @@ class DealtPairs:
         self.chain = chain
         self.feed = feed
         self.program = program
+        self.patience = patience
         self.layout = sink.layout
         self.space = space
         self._first = first
@@ -81,6 +81,7 @@ class DealtPairs:
         self.log: Table = sink.table
         self._rows: Iterator[Any] | None = None
         self._undealt = 0
+        self._most_bytes = space.chunk_bytes
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -112,7 +113,7 @@ class DealtPairs:
 
     def _logs(self, most_rows: int) -> Iterator[Undealt | None]:
         """Fills the log; None says that it is to be taken."""
-        patience = Patience(self.chain)
+        patience = self.patience
         yield from self._absorb(iter(self._first))
         self._first = []
         step = min(_FIRST_ROWS, most_rows)
@@ -124,18 +125,23 @@ class DealtPairs:
                 return
             patience.count(run.rows, run.end == End.GIVEN_BACK)
             made = len(self.log) - before
-            if len(self.log) * 2 >= most_rows:
+            fitting = min(most_rows, self._fitting_pairs())
+            if len(self.log) * 2 >= fitting:
                 yield None
             if run.end == End.DONE:
                 # A row may have many pairs: no more rows than the log shall have of them.
-                left = most_rows - len(self.log)
-                step = max(1, min(left * run.rows // max(made, 1), step * 8, most_rows))
+                left = (fitting - len(self.log)) * run.rows // max(made, 1)
+                step = max(1, min(left, step * 8))
                 continue
             if run.end == End.FULL:
                 yield None
             yield from self._absorb(islice(self.chain.over(run.given_back), run.emitted, None))
         yield None
         yield Undealt(self.sending.rows(self.chain.over(self.feed.rest()), self.space))
+
+    def _fitting_pairs(self) -> int:
+        """How many pairs like those in the log take no more memory than it may."""
+        return self._most_bytes * max(len(self.log), 1) // self.log.nbytes
 
     def _absorb(self, pairs: Iterator[Any]) -> Iterator[Undealt | None]:
         """Adds pairs that the interpreter made; others than the log's wait for their turn."""

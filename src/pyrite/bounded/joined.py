@@ -31,19 +31,21 @@ _DEALT_ROWS = 65_536
 
 
 class Looking(NamedTuple):
-    """Which side of a join is looked up in, by which step for the other one's rows, and what stands
-    for values that it does not have."""
+    """Which side of a join is looked up in, by which step for the other one's rows, what stands for
+    values that it does not have, and how many of a key's values are asked for."""
 
     side: int
     step: str
     missing: tuple[Any, ...]
+    most: int | None = None
 
 
 LOOKING: dict[Join, Looking] = {
     join: Looking(1, "join", ()),
     left_outer_join: Looking(1, "leftOuterJoin", NOTHING),
     right_outer_join: Looking(0, "rightOuterJoin", NOTHING),
-    subtract_by_key: Looking(1, "subtractByKey", ()),
+    # Whether there is one: the values of a key may be many, and are not kept for long.
+    subtract_by_key: Looking(1, "subtractByKey", (), 1),
 }
 
 
@@ -56,7 +58,7 @@ def join_chains(how: Join, left: Chain, right: Chain, space: Space) -> Iterator[
     other = chains[1 - looking.side]
     side = gather(_frames(chains[looking.side], space), space)
     if isinstance(side, Side) and closed([side], space):
-        lookup = Lookup(side.groups, side.layout, looking.missing)
+        lookup = Lookup(side.groups, side.layout, looking.missing, looking.most)
         steps = [*other.steps, (looking.step, lookup)]
         return ChainRows(other.behind(other.rows, steps, other.alone))
     held: Batches = side.batches() if isinstance(side, Side) else side

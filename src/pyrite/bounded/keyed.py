@@ -18,17 +18,19 @@ from pyrite.bounded.aggregate import (
 from pyrite.bounded.space import Space
 from pyrite.machine._rows import Program, Table
 from pyrite.machine.bytecode import NotTraced
+from pyrite.machine.captures import Captures
 from pyrite.machine.chain import Chain
 from pyrite.machine.feed import End, Feed
 from pyrite.machine.framerows import FrameRows, rows_of
 from pyrite.machine.packed import PackedRows
-from pyrite.machine.program import Packed, build
+from pyrite.machine.program import Packed, Source, build
 from pyrite.machine.sinks import Patience
 from pyrite.machine.tablesink import TableSink
 from pyrite.machine.values import shape_of
 
 Rows = Iterator[tuple[Any, Any]]
 _ROWS_PER_BATCH = 4096
+_BYTES_PER_BATCH = 1 << 20
 # What a record takes as Python's objects, by its size in a table.
 _OBJECTS_PER_WORD = 8
 
@@ -39,7 +41,10 @@ class TableRows(FrameRows):
     def __init__(self, table: Table, layout: str) -> None:
         self.table = table
         self.row_layout = layout
-        super().__init__(dealt for (dealt,) in self.deal(1, _ROWS_PER_BATCH))
+        # Keys may be long texts.
+        fitting = _BYTES_PER_BATCH * len(table) // table.nbytes
+        most_rows = max(1, min(fitting, _ROWS_PER_BATCH))
+        super().__init__(dealt for (dealt,) in self.deal(1, most_rows))
 
     def deal(self, parts: int, most_rows: int) -> Iterator[list[PackedRows]]:
         """The rows by part, packed, as `portable_hash` deals them; so many rows at a time."""
@@ -76,15 +81,19 @@ class TableCombining:
         find, put, layout = self.table.find, self.table.put, self.sink.layout
         key_type = str if layout[1] == "s" else int
         for key, value in values:
-            if type(key) is key_type:
-                found = find(layout, key)
-                combiner = self.sink.merge(found[1], value) if found else self.sink.create(value)
-                if put(layout, (key, combiner)):
-                    continue
-            self.become_plain()
-            # Once more from the value: the key's combiner may be on disk now.
-            self.plain.fold(self.plain.combined, ((key, value),))
-            return
+            if type(key) is not key_type:
+                self.become_plain()
+                self.plain.fold(self.plain.combined, ((key, value),))
+                return
+            found = find(layout, key)
+            combiner = self.sink.merge(found[1], value) if found else self.sink.create(value)
+            if not put(layout, (key, combiner)):
+                self.become_plain()
+                if found and not self.plain.combined:
+                    # The key's combiner is on disk now: once more from the value.
+                    combiner = self.sink.create(value)
+                self.plain.combined[key] = combiner
+                return
 
     def become_plain(self) -> None:
         """Moves the combiners into a dict, or to disk if they would not fit into memory."""
@@ -118,13 +127,13 @@ def combine_behind(
     chain: Chain, aggregator: Aggregator[Any, Any], plain: Combining, row: list[Any]
 ) -> Rows:
     """Adds the chain's rows behind the first ones, of which `row` is the last."""
-    feed = Feed(chain.rows)
+    feed, patience = Feed(chain.rows), Patience(chain)
     sink = TableSink(aggregator.create, aggregator.merge_value)
     tabled = TableCombining(sink, plain, plain.space)
     refusal = ""
     try:
         every = chain.tracing.give_back_every
-        program = build(feed.source(row), chain.steps, sink, chain.alone, every)
+        program = build(feed.source(row), chain.steps, sink, chain.alone, every, patience.captures)
         if not tabled.take_over():
             raise NotTraced("combiners of several types")
     except NotTraced as refused:
@@ -133,11 +142,12 @@ def combine_behind(
     if refusal:
         # Not above: the user's exceptions would have been raised while this one was handled.
         return plain.run(chain.over(feed.rest()))
-    return _run(chain, feed, program, tabled)
+    return _run(chain, feed, program, patience, tabled)
 
 
-def _run(chain: Chain, feed: Feed, program: Program, tabled: TableCombining) -> Rows:
-    patience = Patience(chain)
+def _run(
+    chain: Chain, feed: Feed, program: Program, patience: Patience, tabled: TableCombining
+) -> Rows:
     while patience.is_left():
         run = feed.advance(program, tabled.space.stride_rows)
         is_full = run.end == End.FULL
@@ -180,7 +190,8 @@ class FrameMerging:
         self.layout = layout
         self.tabled = tabled
         self.give_back_every = give_back_every
-        self.packed = build(Packed(layout), [], tabled.sink, True, give_back_every)
+        self.captures = Captures()
+        self.packed = self._program(Packed(layout))
         if tabled.sink.layout != layout:
             raise NotTraced("rows that are not combiners by key")
         self.objects: Program | None = None
@@ -207,7 +218,7 @@ class FrameMerging:
             if end == End.DONE:
                 continue
             at += 1
-            self.tabled.absorb(iter(frame.part(at - 1, at).rows()))
+            self._absorb(iter(frame.part(at - 1, at).rows()))
             if self.tabled.is_plain:
                 return iter(frame.part(at, count).rows())
         return iter(())
@@ -222,18 +233,26 @@ class FrameMerging:
             if end == End.EXHAUSTED:
                 return rows
             if end != End.DONE:
-                self.tabled.absorb(iter((row,)))
+                self._absorb(iter((row,)))
                 if self.tabled.is_plain:
                     return rows
-        self.tabled.absorb(rows)
+        self._absorb(rows)
         return rows
 
     def _object_program(self, batch: list[Any]) -> Program | None:
         if self.objects is None and batch:
             with contextlib.suppress(NotTraced):
-                shape = shape_of(batch[0])
-                self.objects = build(shape, [], self.tabled.sink, True, self.give_back_every)
+                self.objects = self._program(shape_of(batch[0]))
         return self.objects
+
+    def _program(self, source: Source) -> Program:
+        return build(source, [], self.tabled.sink, True, self.give_back_every, self.captures)
+
+    def _absorb(self, rows: Rows) -> None:
+        """Merges rows as Python does, which may change what the programs captured."""
+        self.tabled.absorb(rows)
+        if not self.tabled.is_plain and not self.captures.are_unchanged():
+            self.tabled.become_plain()
 
 
 def _same(value: Any) -> Any:

@@ -38,7 +38,7 @@ def combine_chain(chain: Chain, aggregator: Aggregator[Any, Any], space: Space) 
     plain = Combining(value_fold(aggregator), aggregator.merge_combiners, space)
     if not chain.tracing.is_usable():
         return plain.run(chain.run())
-    weighed = space.weighed(chain.over(islice(chain.rows, chain.tracing.plain_rows - 1)))
+    weighed = space.weighed(chain.first_results())
     while some := weighed.take(space.stride_rows):
         plain.fold(plain.combined, some)
         if space.over():
@@ -89,7 +89,7 @@ def send_chain(chain: Chain, space: Space) -> Iterator[Any]:
 
 def deal_chain(chain: Chain, space: Space, sending: Sending) -> Iterator[Any]:
     """The chain's results, which can be dealt out where they are packed."""
-    weighed = space.weighed(chain.over(islice(chain.rows, chain.tracing.plain_rows - 1)))
+    weighed = space.weighed(chain.first_results())
     first: list[Any] = []
     while some := weighed.take(space.stride_rows):
         first += some

@@ -18,6 +18,8 @@ from pyrite.machine.sinks import layout_of_object
 
 Frames = Iterator[Frame]
 _ROWS_PER_BATCH = 4096
+# Texts may be long, and memory is short where they are made objects.
+_TEXTS_PER_BATCH = 8
 
 
 class Side(NamedTuple):
@@ -28,8 +30,9 @@ class Side(NamedTuple):
 
     def batches(self) -> Iterator[list[Any]]:
         """The pairs as they came."""
-        for start in range(0, self.groups.values, _ROWS_PER_BATCH):
-            yield self.groups.rows(self.layout[2:-1], start, start + _ROWS_PER_BATCH)
+        size = _TEXTS_PER_BATCH if "s" in self.layout else _ROWS_PER_BATCH
+        for start in range(0, self.groups.values, size):
+            yield self.groups.rows(self.layout[2:-1], start, start + size)
 
 
 def gather(frames: Frames, space: Space) -> Side | Iterator[list[Any]]:
@@ -43,7 +46,7 @@ def gather(frames: Frames, space: Space) -> Side | Iterator[list[Any]]:
     side, taken = Side(layout, Groups(layout)), 0
     for frame in frames:
         done = _add(side, frame)
-        taken += done
+        taken += done + _bytes_of(frame) * MOST_ROWS_PER_STRIDE // space.chunk_bytes
         if done < len(frame):
             rest = part_of(frame, done, len(frame))
             return chained(side.batches(), map(rows_of, chained((rest,), frames)))
@@ -62,9 +65,13 @@ def _add(side: Side, frame: Frame) -> int:
     return side.groups.add(side.layout, frame.words, frame.heap)
 
 
+def _bytes_of(frame: Frame) -> int:
+    return len(frame.words) + len(frame.heap) if isinstance(frame, PackedRows) else 0
+
+
 def _layout_of(frame: Frame) -> str:
-    """The layout of pairs whose keys are ints or text, and whose values are numbers; empty for
-    other rows."""
+    """The layout of pairs whose keys are ints or text, and whose values are numbers and texts;
+    empty for other rows."""
     if isinstance(frame, PackedRows):
         layout = frame.layout
     else:
@@ -73,7 +80,7 @@ def _layout_of(frame: Frame) -> str:
         except NotTraced:
             return ""
     is_keyed = layout[:2] in ("(i", "(s") and words_of(layout) > 1
-    return layout if is_keyed and not set("s[") & set(layout[2:]) else ""
+    return layout if is_keyed and "[" not in layout else ""
 
 
 def _layout_of_pair(row: Any) -> str:
@@ -108,4 +115,5 @@ def group_packed(frames: Frames, space: Space) -> Iterator[tuple[Any, Values[Any
 def rows_of_sides(sides: list[Side]) -> GroupRows:
     """The keys of closed sides with their values."""
     groups = CoGroups(tuple(each.groups for each in sides))
-    return GroupRows(groups, tuple(each.layout for each in sides))
+    values = sum(each.groups.values for each in sides)
+    return GroupRows(groups, tuple(each.layout for each in sides), values)

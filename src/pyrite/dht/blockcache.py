@@ -18,6 +18,9 @@ class BlockCache(Protocol):
     def fill(self, key: int, length: int, read: Callable[[memoryview], None]) -> memoryview | None:
         """Has a block read into memory, if there is room."""
 
+    def keep(self, key: int, data: memoryview) -> None:
+        """Leaves a block that was written in the memory of its key's node, if there is room."""
+
     def lose(self, key: int) -> None:
         """What `find` gave is not the block."""
 
@@ -25,7 +28,7 @@ class BlockCache(Protocol):
         """Whether a chunk was checked already, which it is from now on."""
 
 
-# Set while a task runs that has blocks of its own.
+# Set while a task runs.
 current: BlockCache | None = None
 
 

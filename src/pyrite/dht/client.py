@@ -109,7 +109,7 @@ class DhtClient:
                 pieces.append((block, low - at, target[low - start : high - start]))
             at += block.length
         if blockcache.current is not None:
-            pieces = [each for each in pieces if not self._read_cached(*each)]
+            pieces = [each for each in pieces if not self._copy_held(*each)]
         if len(pieces) == 1:
             self._read_piece(*pieces[0])
         else:
@@ -117,6 +117,17 @@ class DhtClient:
             for done in [self._pool.submit(self._read_piece, *piece) for piece in pieces]:
                 done.result()
         return result
+
+    def held(self, file: FileMeta, start: int, end: int) -> memoryview | None:
+        """Bytes of one block that the running task has in its node's memory, without a copy."""
+        if blockcache.current is None:
+            return None
+        at = 0
+        for block in file.blocks:
+            if at <= start < end <= at + block.length:
+                return self._held(block, start - at, end - start)
+            at += block.length
+        return None
 
     def drop(self, blocks: Sequence[FileBlock]) -> None:
         """Removes blocks that no file has, as far as their holders answer."""
@@ -209,23 +220,27 @@ class DhtClient:
         self._check_fork()
         return list(self._asking.map(attempt, members))
 
-    def _read_cached(self, block: FileBlock, offset: int, target: memoryview) -> bool:
-        """Reads a stretch of the running task's block from its node's memory, where the whole block
-        stays; returns False if it can't be there."""
+    def _copy_held(self, block: FileBlock, offset: int, target: memoryview) -> bool:
+        found = self._held(block, offset, len(target))
+        if found is None:
+            return False
+        target[:] = found
+        return True
+
+    def _held(self, block: FileBlock, offset: int, length: int) -> memoryview | None:
+        """A stretch of the running task's block in its node's memory, where the whole block stays;
+        None if it can't be there."""
         cache, key = blockcache.current, key_of(block.name)
         if cache is None or not cache.wants(key):
-            return False
+            return None
         found = cache.find(key)
-        if found is not None and not self._is_good(cache, key, block, found, offset, len(target)):
+        if found is not None and not self._is_good(cache, key, block, found, offset, length):
             logging.getLogger(__name__).warning("block %s is spoilt in memory", block.name)
             cache.lose(key)
             found = None
         if found is None:
             found = cache.fill(key, block.length, partial(self._read_piece, block, 0))
-        if found is None:
-            return False
-        target[:] = found[offset : offset + len(target)]
-        return True
+        return None if found is None else found[offset : offset + length]
 
     @staticmethod
     def _is_good(

@@ -39,8 +39,17 @@ def start_member(chosen: argparse.Namespace) -> int:
         host, port = parsed_address(chosen.listen)
     except ValueError:
         raise UserError(f"--listen {chosen.listen}: write HOST:PORT, such as 127.0.0.1:0") from None
-    folder = MemberFolder(Path(chosen.dir))
-    listener = socket.create_server((host, port), backlog=BACKLOG)
+    try:
+        folder = MemberFolder(Path(chosen.dir))
+    except OSError as error:
+        raise UserError(f"--dir {chosen.dir}: {error.strerror}: name a folder of yours") from None
+    try:
+        listener = socket.create_server((host, port), backlog=BACKLOG)
+    except OSError as error:
+        raise UserError(
+            f"--listen {chosen.listen}: {error.strerror}: name an address of this machine, "
+            "and a port that is free (0 finds one)"
+        ) from None
     address = f"{host}:{listener.getsockname()[1]}"
     ring, is_first = enter_ring(chosen.name, address, chosen.block)
     server = RingServer(folder, address, ring.secret)

@@ -11,8 +11,10 @@ from typing import Any
 
 from fsspec.spec import AbstractBufferedFile
 
+from pyrite.dht import blockcache
 from pyrite.dht.client import DhtClient, fresh_id
 from pyrite.ring.errors import RingUnavailable
+from pyrite.ring.keys import block_name, key_of
 from pyrite.ring.names import FileBlock, FileMeta
 from pyrite.ring.operations import DEAD_WRITER_S, Operations
 
@@ -44,6 +46,7 @@ class RingBufferedFile(AbstractBufferedFile):
             raise ValueError(f"a file has 1, 2 or 3 copies, not {copies}")
         # The ring's own number needs no word.
         self._copies: int | None = copies if copies != 3 else None
+        self._is_kept = options.pop("keep", False)
         self._id = fresh_id()
         self._began_s = time.monotonic()
         self._blocks: list[FileBlock] = []
@@ -75,6 +78,17 @@ class RingBufferedFile(AbstractBufferedFile):
 
     def __del__(self) -> None:
         """A file that nobody closed was not meant to be seen: as if its writer had died."""
+
+    def read(self, length: int = -1) -> bytes:
+        """As of any file; from this node's memory without the buffers in between."""
+        if length > 0 and self.file is not None and self.mode == "rb" and not self.closed:
+            end = min(self.file.size, self.loc + length)
+            found = self.client.held(self.file, self.loc, end)
+            if found is not None:
+                self.loc = end
+                return bytes(found)
+        data: bytes = super().read(length)
+        return data
 
     def _fetch_range(self, start: int, end: int) -> bytes:
         assert self.file is not None
@@ -143,6 +157,9 @@ class RingBufferedFile(AbstractBufferedFile):
         self._under_way.append(
             self.client.submit(self.client.put, data, self._id, index, self._copies)
         )
+        # Tasks find a partition by the key of its first block.
+        if self._is_kept and index == 0 and blockcache.current is not None:
+            blockcache.current.keep(key_of(block_name(self._id, 0, self._copies)), data)
 
     def _settle(self, left: int) -> None:
         """Waits until so many blocks are under way; without room for one, none is kept."""

@@ -40,6 +40,8 @@ def run_fs(chosen: argparse.Namespace) -> int:
     except FileNotFoundError as error:
         # The ring's own have the path alone, those of local files a number and words as well.
         raise UserError(f"there is no {error.filename or error}") from None
+    except IsADirectoryError as error:
+        raise UserError(f"{error.filename or error} is a folder, not a file") from None
     except OSError as error:
         raise UserError(str(error)) from None
 
@@ -150,6 +152,7 @@ def _stat(chosen: argparse.Namespace) -> int:
 
 def _du(chosen: argparse.Namespace) -> int:
     storage, path = _located(chosen.path)
+    storage.info(path)
     found = storage.find(path, detail=True)
     print(f"{sum(entry['size'] for entry in found.values())}\t{len(found)} files\t{path}")
     return 0
@@ -159,8 +162,10 @@ def _fsck(chosen: argparse.Namespace) -> int:
     """Reads every copy of every block; a member that finds its own spoilt gets it from others."""
     storage, path = _located(chosen.path)
     client = storage.client
-    prefix = path.rstrip("/") + "/"
-    records, is_confirmed = client.run(lambda names: names.client.list(prefix))
+    storage.info(path)
+    records, is_confirmed = client.run(lambda names: names.client.list(path.rstrip("/")))
+    below = path.rstrip("/") + "/"
+    records = {each: found for each, found in records.items() if f"{each}/".startswith(below)}
     if chosen.repair:
         for record in records.values():
             client.run(partial(Operations.tidy, record=record))

@@ -1,4 +1,5 @@
-"""Blocks of a ring that the running task reads, in its node's pool (EclipseMR, iCache)."""
+"""Blocks of a ring in the nodes' pools: those that the running task reads (EclipseMR, iCache), and
+those that it writes for others to read (oCache)."""
 
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ class InputCache:
         self._checked: set[tuple[int, int]] = set()
         self._refused: set[int] = set()
         self._report: list[tuple[int, BlockRef, bool]] = []
+        self._written: list[tuple[int, BlockRef, bool]] = []
 
     def start_task(self, known: Sequence[Known]) -> None:
         self._refs = dict(known)
@@ -31,9 +33,11 @@ class InputCache:
         self._checked.clear()
         self._refused.clear()
 
-    def take_report(self) -> list[tuple[int, tuple[object, ...], bool]]:
-        """Returns what was stored, and what was lost, since the last report."""
-        report, self._report = self._report, []
+    def take_report(self, has_succeeded: bool) -> list[tuple[int, tuple[object, ...], bool]]:
+        """Returns what was stored, and what was lost, since the last report. What a failed task has
+        written is not told, and the driver frees it."""
+        report = [*self._report, *(self._written if has_succeeded else ())]
+        self._report, self._written = [], []
         self._views.clear()
         return [(key, tuple(ref), is_lost) for key, ref, is_lost in report]
 
@@ -68,6 +72,11 @@ class InputCache:
         self._report.append((key, ref, False))
         self._views[key] = view.toreadonly()
         return self._views[key]
+
+    def keep(self, key: int, data: memoryview) -> None:
+        ref = self.writer.write_input(key, data)
+        if ref is not None:
+            self._written.append((key, ref, False))
 
     def lose(self, key: int) -> None:
         ref = self._refs.get(key)

@@ -218,11 +218,10 @@ class Worker:
             # The signal may have arrived before the task.
             self.interrupt(self.cancelled())
             self.together = stage.parts_together(task.partitions)
-            if task.cached:
-                self.inputs.start_task(
-                    [(key, None if ref is None else BlockRef(*ref)) for key, ref in task.cached]
-                )
-                blockcache.use(self.inputs)
+            self.inputs.start_task(
+                [(key, None if ref is None else BlockRef(*ref)) for key, ref in task.cached]
+            )
+            blockcache.use(self.inputs)
             made = [self._make(task, stage, place) for place in range(len(task.partitions))]
             answer: tuple[Any, ...] = ("ok", task.attempt, made)
             self.running = None
@@ -256,7 +255,7 @@ class Worker:
     def _answer(self, answer: tuple[Any, ...]) -> None:
         self.writer.end_task()
         self.requests.give_up()
-        inputs = self.inputs.take_report()
+        inputs = self.inputs.take_report(answer[0] == "ok")
         measured = tuple(self.meter.stop())
         for copied in self.copies.take_made():
             self.channel.send(("copied", *copied))
@@ -412,7 +411,7 @@ class UnsendableResult(TypeError):
 
 
 def unsendable(result: Any, batch: list[Any], reason: Exception) -> UnsendableResult:
-    of = "rows include" if isinstance(result, Streamed) else "result is"
+    of = "rows include values" if isinstance(result, Streamed) else "result is"
     kinds = ", ".join(sorted({type(each).__name__ for each in batch}))
     return UnsendableResult(
         f"the task's {of} of type {kinds} and can't be sent to the driver ({summary(reason)}): "

@@ -18,6 +18,7 @@ from pyrite.forecast.play import Outcome, simulate
 from pyrite.forecast.storymodel import RecordedRun, read_story
 from pyrite.forecast.workload import scaled
 from pyrite.memory import bytes_text
+from pyrite.schedule.scheduler import Scheduler
 
 # Failures are random: the median of several runs is shown.
 RUNS_WITH_FAILURES = 5
@@ -87,6 +88,7 @@ def simulate_size(
             kinds,
             model,
             failures=failures,
+            scheduler=Scheduler(recorded.rules),
             seed=chosen.seed + number,
             give_up_s=patience_s,
         )
@@ -107,7 +109,8 @@ def point(size: Size) -> Point:
 def introduction(chosen: argparse.Namespace, recorded: RecordedRun, model: CostModel) -> str:
     """Summarises the story, and how well the model reproduces it."""
     workload = recorded.workload
-    same = simulate(workload, [NodeKind(recorded.executors, latency_s=0.0)], model)
+    kind = NodeKind(recorded.executors, latency_s=0.0)
+    same = simulate(workload, [kind], model, scheduler=Scheduler(recorded.rules))
     plural = "" if recorded.executors == 1 else "s"
     return (
         f"{os.path.basename(chosen.story)}: {len(workload.jobs)} jobs, "

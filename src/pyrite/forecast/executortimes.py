@@ -46,3 +46,5 @@ class Ran:
     cpu_s: float
     output_bytes: float
     missing: list[Partition]
+    # What it read of files.
+    input_bytes: float

@@ -8,14 +8,15 @@ another cluster. A node is assumed to have as many cores as executors.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
+from pyrite.conf import SparkConf
 from pyrite.forecast.costs import CostModel
 from pyrite.forecast.executortimes import ExecutorTimes, Launched, Ran
+from pyrite.forecast.submitted import SubmittedJob, ordered
 from pyrite.forecast.workload import (
     DriverEvent,
-    JobModel,
     KeptModel,
     Reads,
     StageModel,
@@ -32,8 +33,11 @@ from pyrite.schedule.events import (
     RddReported,
     ShuffleForgotten,
 )
+from pyrite.schedule.lafsettings import read_laf
+from pyrite.schedule.rules import Rules
+from pyrite.settings import Settings
 from pyrite.story import records as rec
-from pyrite.story.format import BadStory
+from pyrite.story.format import BadStory, StoryHeader
 from pyrite.story.model import RunModel
 from pyrite.story.parts import ExecutorState, JobState
 from pyrite.story.read import StoryReader
@@ -55,38 +59,36 @@ COLLECTION_EVENTS: dict[str, Callable[[Fields], DriverEvent]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class SubmittedJob:
-    """A job that ended, the partitions that it computed, and what was persisted before it."""
-
-    id: int
-    stage: int
-    at_s: float
-    ended_s: float
-    partitions: tuple[int, ...]
-    before: tuple[DriverEvent, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class RecordedRun:
     """A workload, and the executors and duration of the run it was learnt from."""
 
     workload: Workload
     executors: int
     seconds: float
+    # How the run's tasks went by keys, and how much input stayed in memory.
+    rules: Rules
 
 
 def read_story(path: str | os.PathLike[str], model: CostModel) -> RecordedRun:
     """Reads the workload of a story file; the model gives the engine's share of the times."""
     learner = Learner(model)
-    follow(learner, path)
-    return learner.recorded_run(str(path))
+    header = follow(learner, path)
+    settings = Settings(SparkConf(False).setAll(list(header.settings.items())))
+    return replace(learner.recorded_run(str(path)), rules=rules_of(settings))
 
 
-def follow(learner: Learner, path: str | os.PathLike[str]) -> None:
+def rules_of(settings: Settings) -> Rules:
+    """The scheduler's rules for input that lies on a ring; all else is as it is by default."""
+    cache_bytes = settings.bytes("pyrite.ring.cache")
+    return Rules(laf=read_laf(settings), input_cache_bytes=cache_bytes)
+
+
+def follow(learner: Learner, path: str | os.PathLike[str]) -> StoryHeader:
     """Passes all records of a story to the learner, as far as it has been written."""
     with StoryReader(path) as reader:
         for record in reader.records():
             learner.read(record)
+        return reader.header
 
 
 class Learner:
@@ -242,6 +244,7 @@ class Learner:
         engine_s = model.task_s() + model.decode_s(launched.read_bytes)
         cpu_s = max(0.0, work_s - engine_s - model.write_s(sum(outputs))) / len(outputs)
         attempt = launched.attempt
+        input_bytes = end.read_bytes / len(outputs)
         made = zip(attempt.partitions, outputs, launched.missing, strict=True)
         for index, output, missing in made:
             key = attempt.stage, index
@@ -251,7 +254,7 @@ class Learner:
             own_s = cpu_s + self.pieces_s.pop(key, 0.0)
             # The first attempt, which computes kept rows, says more than one that finds them.
             if key not in self.ran:
-                self.ran[key] = Ran(own_s, output, missing)
+                self.ran[key] = Ran(own_s, output, missing, input_bytes)
 
     def _read_kept(self, kept: rec.PartitionsKept, launched: Launched) -> None:
         for each in kept.stored:
@@ -284,7 +287,7 @@ class Learner:
         # The first job may have been submitted before the first executor joined.
         began_s = max(min(job.at_s for job in jobs), self.first_executor_s)
         seconds = max(job.ended_s for job in jobs) - began_s
-        return RecordedRun(workload, max(1, self.most_executors), seconds)
+        return RecordedRun(workload, max(1, self.most_executors), seconds, Rules())
 
     def _submitted(self) -> list[SubmittedJob]:
         """The jobs that succeeded."""
@@ -320,12 +323,16 @@ class Learner:
 
     def _stage(self, id: int, making: dict[Partition, float]) -> StageModel:
         made = self.run.stages[id]
-        cpu_s, output_bytes = [], []
+        cpu_s, output_bytes, input_bytes = [], [], []
         for index in range(made.partitions):
             ran = self.ran.get((id, index))
             own_s = 0.0 if ran is None else ran.cpu_s - sum(making[each] for each in ran.missing)
             cpu_s.append(max(0.0, own_s))
             output_bytes.append(0.0 if ran is None else ran.output_bytes)
+            input_bytes.append(0.0 if ran is None else ran.input_bytes)
+        shape = self.shapes[id]
+        # Without keys, what reading took is in the task's own work.
+        keys = [shape.key(index) for index in range(made.partitions)] if shape.has_keys else []
         return StageModel(
             id,
             cpu_s,
@@ -333,7 +340,9 @@ class Learner:
             tuple(made.parents),
             made.writes,
             output_bytes,
-            steps=tuple(self.shapes[id].steps),
+            input_bytes=input_bytes if keys else (),
+            input_keys=keys,
+            steps=tuple(shape.steps),
             namespace=made.namespace,
         )
 
@@ -370,25 +379,6 @@ class Learner:
                 f"{len(self.run.jobs) - len(jobs)} jobs that failed or did not end are left out"
             )
         return tuple(notes)
-
-
-def ordered(jobs: list[SubmittedJob]) -> Iterator[JobModel]:
-    """Orders each job after those that had ended when it was submitted, with the gap between."""
-    began_s = min(job.at_s for job in jobs)
-    for job in jobs:
-        ended = [each for each in jobs if each.ended_s <= job.at_s and each is not job]
-        # A job that ended before another of these began is an indirect predecessor.
-        latest_s = max((each.at_s for each in ended), default=0.0)
-        after = [each for each in ended if each.ended_s > latest_s]
-        since_s = max((each.ended_s for each in after), default=began_s)
-        yield JobModel(
-            job.id,
-            job.stage,
-            job.partitions,
-            tuple(each.id for each in after),
-            job.at_s - since_s,
-            job.before,
-        )
 
 
 def namespace_of(told: rec.RddKept) -> NamespaceId | None:

@@ -112,9 +112,9 @@ class TaskRun:
         is_remote = cluster.network.sent_bytes > sent_before
         decoded += shuffled
         decoded += self._spill(decoded, parts)
-        if self.stage.input_keys:
+        if self.stage.input_keys and self.stage.input_keys[self._partition] is not None:
             is_remote = self._read_block(parts) or is_remote
-        elif self.stage.input_bytes:
+        elif self.stage.input_bytes and not self.stage.input_keys:
             node = self.executor.node
             size = self.stage.input_bytes[self._partition]
             parts.append((node.disk, node.disk_read_s(size)))
@@ -125,6 +125,7 @@ class TaskRun:
         whether it comes from another node."""
         cluster, node = self.cluster, self.executor.node
         key = self.stage.input_keys[self._partition]
+        assert key is not None
         size = self.stage.input_bytes[self._partition]
         refs = (ref for each, ref in self.command.cached if each == key and ref is not None)
         ref = next((each for each in refs if cluster.is_alive(each)), None)

@@ -47,7 +47,7 @@ class StageModel:
     input_bytes: Sequence[float] = ()
     # The keys of the blocks that tasks read, where their input lies on a ring of the nodes;
     # without keys it is on the disk of whoever runs the task.
-    input_keys: Sequence[int] = ()
+    input_keys: Sequence[int | None] = ()
     steps: tuple[PlanStep, ...] = ()
     barrier: bool = False
     # The collection whose partitions it computes.
@@ -211,6 +211,7 @@ def scaled_stage(stage: StageModel, factor: int) -> StageModel:
                 for each in step.inputs
             ),
             step.partitions * factor,
+            keys=step.keys * factor,
         )
         for step in stage.steps
     ]

@@ -88,7 +88,8 @@ class LocalStorage:
 
     def version(self, path: str) -> str | None:
         facts = os.stat(path)
-        return f"{facts.st_size} {facts.st_mtime_ns} {facts.st_ino}"
+        # The time of a change of the inode too: programs that unpack or copy files set the other.
+        return f"{facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns} {facts.st_ino}"
 
     def address(self, path: str) -> str:
         return path

@@ -79,10 +79,13 @@ static int check_code(const Program *program) {
         uint32_t target = x.b | (uint32_t)x.c << 16;
         int is_jump = x.op == JUMP || x.op == JUMP_IF || x.op == JUMP_UNLESS;
         int is_keyed = is_of_table(x.op), is_insert = is_inserting(x.op);
-        int is_immediate = x.op == ITEM || x.op == STRIP || x.op == IS_ALL;
+        int is_immediate = x.op == ITEM || x.op == STRIP || x.op == IS_ALL ||
+                           x.op == SHOW_FLOAT || x.op == VECTOR_NEW;
         int span = x.op == LOAD || x.op == STORE ? x.c : 1;
         if (is_insert && program->table) span = program->table->width - 1;
         is_sound = (!is_keyed || suits_table(program->table, x.op)) && suits_lookup(program, x.op);
+        is_sound = is_sound && (x.op != VECTOR_ADD || x.b + x.c <= registers) &&
+                   (x.op != VECTOR_NEW || (x.c && x.c <= MOST_WORDS));
         is_sound = is_sound && x.op < OPERATION_COUNT && x.a + span <= registers &&
                    (!is_keyed || (program->table && span < program->table->width)) &&
                    (is_jump ? target < (uint32_t)count
@@ -146,6 +149,7 @@ static void program_dealloc(PyObject *self) {
     free(program->code);
     free(program->registers);
     arena_free(&program->row);
+    arena_free(&program->found_texts);
     arena_free(&program->constants);
     Py_XDECREF((PyObject *)program->table);
     Py_XDECREF(program->groups);
@@ -298,7 +302,7 @@ static PyObject *program_packed(PyObject *self, PyObject *args) {
 }
 
 /* Puts a key and its vectors into the first registers. */
-static void load_groups(const Program *program, const CoGroups *all, Py_ssize_t at, Text *key,
+static void load_groups(Program *program, const CoGroups *all, Py_ssize_t at, Text *key,
                         Vector *vectors) {
     Reg *registers = program->registers;
     int64_t entry;
@@ -311,7 +315,7 @@ static void load_groups(const Program *program, const CoGroups *all, Py_ssize_t 
     }
     for (int side = 0; side < all->count; side++) {
         Lookup lookup = lookup_of(all->sides[side]);
-        vectors[side] = lookup_at(&lookup, entry_of_side(all, at, side));
+        vectors[side] = lookup_at(&lookup, entry_of_side(all, at, side), &program->row);
         registers[1 + side].v = &vectors[side];
     }
 }
@@ -455,9 +459,44 @@ static PyObject *check_texts(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* set_order(items): a list of texts, or of ints, as a set gives them; None for other items. */
+static PyObject *set_order(PyObject *module, PyObject *list) {
+    Arena arena = {0};
+    PyObject *made = NULL;
+    if (!PyList_Check(list)) return PyErr_Format(PyExc_TypeError, "items are in a list");
+    Py_ssize_t count = PyList_Size(list), done = 0;
+    int are_texts = count && PyUnicode_CheckExact(PyList_GetItem(list, 0));
+    Texts *texts = texts_new(&arena, count + 1);
+    Vector *ints = vector_new(&arena, 1);
+    for (; texts && ints && done < count; done++) {
+        Text text;
+        Reg word;
+        PyObject *item = PyList_GetItem(list, done);
+        if (are_texts ? !PyUnicode_CheckExact(item) || !utf8_of(item, &text)
+                      : !unbox_int(item, &word.i))
+            break;
+        if (!(are_texts ? texts_add(&arena, texts, &text) : vector_add(ints, &word))) break;
+    }
+    if (done == count && are_texts) {
+        const Texts *ordered = texts_set(&arena, texts);
+        if (ordered) made = PyList_New(ordered->count);
+        for (int64_t n = 0; made && n < ordered->count; n++) {
+            const Text *text = &ordered->items[n];
+            PyList_SetItem(made, n, PyUnicode_DecodeUTF8(text->bytes, text->size, NULL));
+        }
+    } else if (done == count) {
+        const Vector *ordered = ints_set(&arena, ints);
+        if (ordered) made = boxed_vector("i", *ordered);
+    }
+    arena_free(&arena);
+    if (made || PyErr_Occurred()) return made;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"check_texts", check_texts, METH_VARARGS, "Raises ValueError where a text is none."},
     {"deal_ranges", deal_ranges, METH_VARARGS, "Adds rows to the buckets of their ranges."},
+    {"set_order", set_order, METH_O, "Texts or ints as a set gives them, or None."},
     {"narrow", narrow, METH_VARARGS, "Packed rows in less room, or None."},
     {"sorted_rows", sorted_rows, METH_VARARGS, "Rows in the order of their keys, or None."},
     {"widen", widen, METH_VARARGS, "The words of rows that were narrowed."},

@@ -32,6 +32,8 @@ class Instruction(NamedTuple):
     target: int = -1
 
 
+# Of a value in an f-string: {value!r}
+_CONVERSIONS = ("", "s", "r", "a")
 COMPARISONS = frozenset({"<", "<=", "==", "!=", ">", ">="})
 OPERATORS = frozenset({"+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>"})
 
@@ -57,9 +59,12 @@ _WITH_NUMBER = {
     "BUILD_SLICE": "slice",
     "SWAP": "swap",
     "COPY": "copy",
+    "BUILD_SET": "set",
+    "BUILD_STRING": "text",
     "LIST_APPEND": "append",
+    "SET_ADD": "append",
     "LIST_EXTEND": "extend",
-    "CALL": "call",
+    "CALL_KW": "call_named",
     "SET_FUNCTION_ATTRIBUTE": "function_attribute",
 }
 _BARE = {
@@ -74,6 +79,24 @@ _BARE = {
     "END_FOR": "end_for",
     "BINARY_SUBSCR": "subscript",
     "YIELD_VALUE": "yield",
+}
+# What is refused, in the words of those who wrote it.
+_REFUSED = {
+    "BUILD_MAP": "a dict",
+    "BUILD_CONST_KEY_MAP": "a dict",
+    "MAP_ADD": "a dict",
+    "SET_UPDATE": "a set of constants",
+    "CALL_FUNCTION_EX": "a call with *arguments or **keywords",
+    "UNPACK_EX": "a starred variable",
+    "RAISE_VARARGS": "raise",
+    "LOAD_ASSERTION_ERROR": "assert",
+    "IMPORT_NAME": "an import",
+    "STORE_SUBSCR": "an assignment to an item",
+    "DELETE_SUBSCR": "a deletion",
+    "STORE_ATTR": "an assignment to an attribute",
+    "STORE_GLOBAL": "an assignment to a global variable",
+    "BEFORE_WITH": "with",
+    "LIST_TO_TUPLE": "a starred tuple",
 }
 _PAIRS = {
     "LOAD_FAST_LOAD_FAST": ("local", "local"),
@@ -99,6 +122,8 @@ class _Reader:
         self.made: list[Instruction] = []
         self.places: dict[int, int] = {}
         self.jumps: list[tuple[int, int]] = []
+        # Whether the names of a call's last arguments were told: since 3.13 they are on the stack.
+        self.has_names = False
 
     def read(self) -> list[Instruction]:
         handlers = _handler_offsets(self.code)
@@ -149,6 +174,20 @@ class _Reader:
         """Adds an instruction whose form differs between versions."""
         name, number, shown = instruction.opname, instruction.arg, instruction.argrepr
         match name:
+            case "KW_NAMES":
+                assert number is not None
+                self._put("constant", self.code.co_consts[number])
+                self.has_names = True
+            case "CALL":
+                self._put("call_named" if self.has_names else "call", number)
+                self.has_names = False
+            case "FORMAT_VALUE":
+                assert number is not None
+                self._put("format", (_CONVERSIONS[number & 3], bool(number & 4)))
+            case "CONVERT_VALUE":
+                self._put("convert", _CONVERSIONS[number or 0])
+            case "FORMAT_SIMPLE" | "FORMAT_WITH_SPEC":
+                self._put("format", ("", name == "FORMAT_WITH_SPEC"))
             case "BINARY_OP":
                 self._put("binary", _operator(shown))
             case "COMPARE_OP":
@@ -177,7 +216,7 @@ class _Reader:
             case "MAKE_FUNCTION":
                 self._put("make_function", number if VERSION < (3, 13) else 0)
             case _:
-                raise NotTraced(f"the instruction {name}")
+                raise NotTraced(_REFUSED.get(name, f"the instruction {name}"))
 
     def _global(self, instruction: dis.Instruction) -> None:
         has_null = "NULL" in instruction.argrepr

@@ -6,8 +6,8 @@ import builtins
 import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pyrite.machine.arithmetic import Arithmetic, require_shared_library
 from pyrite.machine.bytecode import NotTraced
@@ -22,12 +22,16 @@ from pyrite.machine.values import (
     Number,
     Once,
     RowList,
+    Sequenced,
     Texts,
     Value,
     Vector,
     is_text,
     layout_of,
 )
+
+if TYPE_CHECKING:
+    from pyrite.machine.collecting import Collecting
 
 MOST_ITEMS = 256
 
@@ -53,6 +57,11 @@ _COMPARED: dict[Any, str] = {
 # None of them has a say in isinstance.
 _PLAIN_TYPES = (int, float, bool, str, bytes, tuple, list, dict, set, complex)
 _METHOD: Any = type(str.split)
+# What may be named in a call.
+_KEYWORDS: dict[Any, frozenset[str]] = {
+    builtins.sorted: frozenset({"reverse"}),
+    builtins.sum: frozenset({"start"}),
+}
 _MATH: dict[Any, str] = {math.exp: "EXP", math.sqrt: "SQRT", math.log: "LOG"}
 
 
@@ -81,10 +90,12 @@ class Calls:
         self,
         arithmetic: Arithmetic,
         loops: Loops,
+        collecting: Collecting,
         call: Callable[[Value, Sequence[Value]], Value],
     ) -> None:
         self.arithmetic = arithmetic
         self.loops = loops
+        self.collecting = collecting
         # Calls any function, traced ones among them.
         self.call = call
         self.known: dict[Any, Callable[..., Value]] = {
@@ -99,6 +110,9 @@ class Calls:
             builtins.sum: self.sum,
             builtins.list: self.list,
             builtins.tuple: self.tuple,
+            builtins.sorted: collecting.sorted,
+            builtins.set: collecting.set,
+            builtins.frozenset: collecting.set,
             builtins.zip: self.zip,
             builtins.map: self.map,
             builtins.enumerate: self.enumerate,
@@ -108,9 +122,16 @@ class Calls:
             math.fabs: self.fabs,
         }
 
-    def native(self, function: Any, arguments: Sequence[Value]) -> Value:
+    def native(
+        self, function: Any, arguments: Sequence[Value], keywords: Mapping[str, Value]
+    ) -> Value:
         """The result of a function that is written in C."""
+        if type(function) is _METHOD and function.__objclass__ is str and arguments:
+            texts = self.arithmetic.texts
+            return texts.call(function.__name__, arguments[0], arguments[1:], keywords)
         try:
+            if not keywords.keys() <= _KEYWORDS.get(function, frozenset()):
+                raise NotTraced(f"keyword arguments of {_named(function)}")
             if function in _OPERATORS and len(arguments) == 2:
                 return self.arithmetic.binary(_OPERATORS[function], *arguments)
             if function in _COMPARED and len(arguments) == 2:
@@ -120,12 +141,10 @@ class Calls:
             known = self.known.get(function)
         except TypeError as error:
             raise NotTraced("a call of a value that can't be hashed") from error
-        if type(function) is _METHOD and function.__objclass__ is str and arguments:
-            return self.arithmetic.texts.call(function.__name__, arguments[0], arguments[1:])
         if known is None:
             raise NotTraced(f"a call of {_named(function)}")
         try:
-            return known(*arguments)
+            return known(*arguments, **keywords)
         except TypeError as error:
             raise NotTraced(f"{len(arguments)} arguments for {_named(function)}") from error
 
@@ -216,9 +235,8 @@ class Calls:
         return code.compute("COMPENSATED", "f", total, compensation)
 
     def list(self, values: Value) -> Value:
-        if isinstance(values, Texts | Vector):
-            # Nobody can change the list, so a copy of it is the same.
-            return values
+        if isinstance(values, Sequenced | LoopItems):
+            return self.collecting.list(values)
         return Items(items_of(values), True)
 
     def tuple(self, values: Value) -> Value:

@@ -8,12 +8,15 @@ from itertools import islice
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, Literal, TypeAlias
 
+from pyrite.machine.grouprows import GroupRows
+
 Step: TypeAlias = tuple[str, Any]
 # EAGER and DOUBTING are for tests: from the first row on, and giving back every third row.
 Mode: TypeAlias = Literal["TRUE", "FALSE", "EAGER", "DOUBTING"]
 
-# Tracing takes a millisecond or two, which few rows are not worth.
+# Tracing takes a millisecond or two, which few rows, and few results, are not worth.
 PLAIN_ROWS = 2000
+_ROWS_AT_A_TIME = 64
 _DOUBTED = 3
 # Steps that find the values of a row's key in the other side of a join; they have a Lookup in place
 # of a function.
@@ -84,12 +87,24 @@ class Chain:
 
         It is empty if there are no more rows: nothing is worth tracing then.
         """
-        for value in self.over(islice(self.rows, self.tracing.plain_rows - 1)):
+        for value in self.first_results():
             absorb(value)
         row = list(islice(self.rows, 1))
         for value in self.over(iter(row)):
             absorb(value)
         return row
+
+    def first_results(self) -> Iterator[Any]:
+        """The results of the first rows but the last of them, by the interpreter; of fewer rows
+        where each has many, or groups many values."""
+        weight = self.rows.values_each if isinstance(self.rows, GroupRows) else 1
+        left, made = (self.tracing.plain_rows - 1) // weight, 0
+        while left > 0 and made <= self.tracing.plain_rows:
+            some = min(left, _ROWS_AT_A_TIME)
+            left -= some
+            for value in self.over(islice(self.rows, some)):
+                made += 1
+                yield value
 
     def behind(self, rows: Iterator[Any], steps: list[Step], alone: bool) -> Chain:
         """Steps over other rows, run as these are."""

@@ -110,7 +110,7 @@ static PyObject *side_list(const CoGroups *all, Py_ssize_t at, int side, PyObjec
     const Groups *groups = all->sides[side];
     if (!name || !are_closed(groups, name)) return NULL;
     Lookup lookup = lookup_of(groups);
-    return boxed_vector(name, lookup_at(&lookup, entry_of_side(all, at, side)));
+    return boxed_vector(name, lookup_at(&lookup, entry_of_side(all, at, side), NULL));
 }
 
 /* The list of the only side, or a tuple of all sides' lists. */

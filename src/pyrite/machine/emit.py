@@ -7,7 +7,7 @@ import struct
 
 from pyrite.machine import _rows
 from pyrite.machine.bytecode import NotTraced
-from pyrite.machine.values import KINDS, Kind, Known, Number, Text, Value
+from pyrite.machine.values import KINDS, Kind, Known, Number, Text, Value, leaves_of
 
 OPERATIONS = {name: number for number, name in enumerate(_rows.OPERATIONS.split())}
 
@@ -22,7 +22,7 @@ _UNBOXING = frozenset({"ITEM", "INT", "FLOAT", "BOOL"})
 # Operations whose first operand is read before it is written.
 _CHANGING = frozenset(
     {"LIST", "ADD_COMPENSATED", "SLICE_TEXT", "STRIP_OF", "REPLACE", "SPLIT", "SPLIT_AT"}
-) | {"TEXTS_SLICE"}
+) | {"TEXTS_SLICE", "TEXTS_ADD", "VECTOR_SLICE", "VECTOR_SORTED"}
 
 
 class Label:
@@ -53,8 +53,10 @@ class Line:
                 return {self.b}
             case "AHEAD":
                 return {self.a, self.b}
-            case "STORE" | "INSERT" | "INSERT_BY_TEXT":
+            case "STORE" | "INSERT" | "INSERT_BY_TEXT" | "APPEND" | "APPEND_BY_TEXT":
                 return {self.b, *range(self.a, self.a + self.c)}
+            case "VECTOR_ADD":
+                return {self.a, *range(self.b, self.b + self.c)}
             case name if name in _CHANGING:
                 return {self.a, self.b, self.c}
             case _:
@@ -186,6 +188,24 @@ def _packed(line: Line, places: dict[Label, int]) -> bytes:
         target = places[b]
         b, c = target & 0xFFFF, target >> 16
     return struct.pack("=4H", OPERATIONS[line.name], line.a, b, c)
+
+
+def store(code: Code, value: Value, first: int) -> None:
+    """Emits moves of a value's numbers and texts into consecutive registers, which may be among
+    its own."""
+    leaves = leaves_of(value)
+    targets = range(first, first + len(leaves))
+    moved = []
+    for leaf, target in zip(leaves, targets, strict=True):
+        register = code.register(leaf)
+        if register in targets and register != target:
+            copied = code.new()
+            code.emit("MOVE", copied, register)
+            register = copied
+        moved.append((target, register))
+    for target, register in moved:
+        if register != target:
+            code.emit("MOVE", target, register)
 
 
 def kind_of(value: Value) -> Kind | None:

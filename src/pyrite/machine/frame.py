@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +14,7 @@ from pyrite.machine.emit import Label, Line, kind_of
 from pyrite.machine.gathering import Gathering
 from pyrite.machine.sequences import slice_of, subscript, unpacked
 from pyrite.machine.values import (
+    NEW_SET,
     NULL,
     UNSET,
     Cell,
@@ -179,6 +181,24 @@ class Frame:
                 stack.append(arithmetic.as_bool(stack.pop()))
             case "call":
                 self._call(argument, stack)
+            case "call_named":
+                names = [
+                    str(each.value) for each in items_of(stack.pop()) if isinstance(each, Known)
+                ]
+                self._call(argument, stack, names)
+            case "convert":
+                stack.append(arithmetic.texts.converted(stack.pop(), argument))
+            case "format":
+                conversion, has_spec = argument
+                spec = stack.pop() if has_spec else Known("")
+                value = arithmetic.texts.converted(stack.pop(), conversion)
+                stack.append(arithmetic.texts.formatted(value, spec))
+            case "text":
+                parts = _popped(stack, argument)
+                stack.append(functools.reduce(arithmetic.texts.joined, parts))
+            case "set":
+                items = _popped(stack, argument)
+                stack.append(self.tracer.collecting.set(Items(items)) if items else NEW_SET)
             case "make_function" | "function_attribute":
                 self._make_function(here, stack)
             case "tuple" | "list":
@@ -189,7 +209,7 @@ class Frame:
             case "slice" | "subscript":
                 self._subscript(here, stack)
             case "iterate":
-                stack.append(_iterator(stack.pop()))
+                stack.append(self._iterator(stack.pop()))
             case "append" | "extend":
                 self._append(here, stack)
             case _:
@@ -203,14 +223,16 @@ class Frame:
             return Items([self._constant(each) for each in value])
         return Known(value)
 
-    def _call(self, count: int, stack: list[Value]) -> None:
+    def _call(self, count: int, stack: list[Value], names: Sequence[str] = ()) -> None:
+        """Calls a function; the last arguments have these names."""
         arguments = _popped(stack, count)
+        keywords = dict(zip(names, _popped(arguments, len(names)), strict=True))
         second, first = stack.pop(), stack.pop()
         if first is NULL or second is NULL:
             function = second if first is NULL else first
         else:
             function, arguments = first, [second, *arguments]
-        stack.append(self.tracer.call(function, arguments))
+        stack.append(self.tracer.call(function, arguments, keywords))
 
     def _make_function(self, here: Instruction, stack: list[Value]) -> None:
         """Makes an inner function, with its cells and without defaults."""
@@ -229,6 +251,15 @@ class Frame:
                 cells[name] = cell
         stack.append(Function(code, cells, self.globals))
 
+    def _iterator(self, value: Value) -> Iterator:
+        if isinstance(value, LoopItems) and not value.is_once:
+            value = self.tracer.collecting.gathered(value)
+        if isinstance(value, Sequenced):
+            return Iterator(value)
+        if isinstance(value, Iterator):
+            return value
+        return Iterator(items_of(value), is_lazy=is_lazy(value))
+
     def _subscript(self, here: Instruction, stack: list[Value]) -> None:
         if here.op == "slice":
             stack.append(slice_of(_popped(stack, here.argument)))
@@ -242,6 +273,8 @@ class Frame:
         target = stack[-here.argument]
         if isinstance(target, GatheredItems) and here.op == "append":
             self._gathering.take(target, added, self._meetings)
+        elif here.op == "extend" and _is_empty_list(target) and isinstance(added, Sequenced):
+            stack[-here.argument] = self.tracer.collecting.list(added)
         elif isinstance(target, Items) and target.is_list:
             more = items_of(added) if here.op == "extend" else (storable(added),)
             stack[-here.argument] = Items((*target.items, *more), True)
@@ -267,6 +300,8 @@ class Frame:
             stack.pop()
             if loop.is_once:
                 self._yielding = loop
+            elif stack[-1] is NEW_SET:
+                stack[-1] = self.tracer.collecting.set(loop)
             else:
                 stack[-1] = loop
             return self._behind(target)
@@ -289,7 +324,7 @@ class Frame:
             is_open = self._gathering.is_open or self._meetings
             if is_open or self._yielded or self._yielding is not None:
                 raise NotTraced("a generator with several loops")
-        elif len(stack) < 2 or not _is_empty_list(stack[-2]):
+        elif len(stack) < 2 or not (stack[-2] is NEW_SET or _is_empty_list(stack[-2])):
             raise NotTraced("a loop that is no comprehension, over values of a row")
         gathered = GatheredItems(len(self._meetings), place, Label())
         lines, self.code.lines = self.code.lines, []
@@ -413,14 +448,6 @@ def _readable(name: str, value: Value | None) -> Value:
     if value is None or value is UNSET:
         raise NotTraced(f"{name}, which may not be assigned")
     return value
-
-
-def _iterator(value: Value) -> Iterator:
-    if isinstance(value, Sequenced):
-        return Iterator(value)
-    if isinstance(value, Iterator):
-        return value
-    return Iterator(items_of(value), is_lazy=is_lazy(value))
 
 
 def _is_empty_list(value: Value) -> bool:

@@ -12,16 +12,23 @@ from pyrite.resultiterable import ResultIterable
 if TYPE_CHECKING:
     from pyrite.machine._rows import CoGroups
 
-_KEYS_PER_BATCH = 1024
+# Objects that exist at a time: beside the vectors, they may be most of the memory.
+_VALUES_PER_BATCH = 16_384
+_MOST_KEYS_PER_BATCH = 1024
 
 
 class GroupRows:
     """Rows of a key and its values, or its values in each side; the rest of them can be had as
     vectors."""
 
-    def __init__(self, groups: CoGroups, layouts: tuple[str, ...]) -> None:
-        """`layouts` are those of the packed rows that were grouped, by side."""
+    def __init__(self, groups: CoGroups, layouts: tuple[str, ...], values: int) -> None:
+        """`layouts` are those of the packed rows that were grouped, by side; `values` is how many
+        there were."""
         self.groups = groups
+        # How many values a key has, as a rule.
+        self.values_each = max(1, values // max(1, len(groups)))
+        fitting = _VALUES_PER_BATCH // self.values_each
+        self._keys_per_batch = max(1, min(fitting, _MOST_KEYS_PER_BATCH))
         self.layouts = layouts
         self._values = tuple(layout[2:-1] for layout in layouts)
         self._batch: Iterator[Any] = iter(())
@@ -35,7 +42,7 @@ class GroupRows:
 
     def _batches(self) -> Iterator[Iterator[Any]]:
         while self._next < len(self.groups):
-            stop = min(self._next + _KEYS_PER_BATCH, len(self.groups))
+            stop = min(self._next + self._keys_per_batch, len(self.groups))
             self._batch = iter(self.rows(self._next, stop))
             self._next = stop
             yield self._batch

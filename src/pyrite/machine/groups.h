@@ -21,6 +21,7 @@ typedef struct {
     Reg *reserved; /* room for them */
     size_t used, room, reserved_bytes;
     int width; /* of a value */
+    TextPlaces texts; /* in a row; they lie in the table's heap */
 } Groups;
 
 static PyTypeObject *groups_type;
@@ -44,15 +45,24 @@ static void groups_free_values(Groups *groups) {
     groups->values = NULL;
 }
 
+/* Whether rows of a checked layout can be added. */
+static int suits_groups(const Groups *groups, const char *layout, int words) {
+    char key = groups->table->is_by_text ? 's' : 'i';
+    if (words == groups->width + 1 && layout[0] == '(' && layout[1] == key &&
+        has_texts_at(layout, 0, &groups->texts) && groups->values)
+        return 1;
+    PyErr_SetString(PyExc_ValueError, "rows of another layout");
+    return 0;
+}
+
 /* Groups(layout): of packed rows with this layout, whose first item is the key. */
 static PyObject *groups_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     const char *layout;
     if (!PyArg_ParseTuple(args, "s:Groups", &layout)) return NULL;
     int words = layout_words(layout);
     if (words < 0) return NULL;
-    if (words < 2 || layout[0] != '(' || (layout[1] != 'i' && layout[1] != 's') ||
-        strchr(layout + 2, 's')) {
-        PyErr_SetString(PyExc_ValueError, "the layout has no key, or values of text");
+    if (words < 2 || layout[0] != '(' || (layout[1] != 'i' && layout[1] != 's')) {
+        PyErr_SetString(PyExc_ValueError, "the layout has no key");
         return NULL;
     }
     PyObject *table = PyObject_CallFunction((PyObject *)table_type, "ii", 3, layout[1] == 's');
@@ -64,10 +74,12 @@ static PyObject *groups_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     }
     groups->table = (Table *)table;
     groups->width = words - 1;
+    groups->texts = text_places(layout, 0);
     groups->room = LEAST_VALUES;
     groups->owners = pages_new(groups->room * sizeof *groups->owners);
     groups->values = pages_new(values_bytes(groups));
-    if (groups->owners && groups->values) return (PyObject *)groups;
+    int has_heap = !groups->texts.count || heap_open(groups->table);
+    if (groups->owners && groups->values && has_heap) return (PyObject *)groups;
     Py_DECREF(groups);
     return PyErr_NoMemory();
 }
@@ -115,34 +127,54 @@ static int groups_put(Groups *groups, const Text *text, const Reg *row) {
     return 1;
 }
 
+/* Adds a packed row; 0 where there is no memory, or a text lies outside of the heap. */
+static int groups_add_row(Groups *groups, const Heap *heap, Reg *row) {
+    Text key, texts[MOST_WORDS];
+    int is_by_text = groups->table->is_by_text;
+    if (is_by_text && !text_at(heap, row->i, &key)) return 0;
+    for (int n = 0; n < groups->texts.count; n++) {
+        Reg *word = &row[groups->texts.places[n]];
+        if (!text_at(heap, word->i, &texts[n])) return 0;
+        word->t = &texts[n];
+    }
+    if (!keep_texts(groups->table, &groups->texts, row + 1)) return 0;
+    return groups_put(groups, is_by_text ? &key : NULL, row);
+}
+
 /* add(layout, words, heap): adds packed rows; how many of them there was memory for. */
 static PyObject *groups_add(PyObject *self, PyObject *args) {
     Groups *groups = (Groups *)self;
-    PackedRows rows;
+    Py_buffer words, heap;
     const char *layout;
-    if (!PyArg_ParseTuple(args, "sy*y*:add", &layout, &rows.words, &rows.heap)) return NULL;
+    if (!PyArg_ParseTuple(args, "sy*y*:add", &layout, &words, &heap)) return NULL;
     Py_ssize_t at = -1;
-    if (find_texts(&rows, layout)) {
-        int is_by_text = rows.text_count == 1 && rows.texts[0] == 0;
-        size_t size = rows.width * sizeof(Reg);
-        Py_ssize_t count = rows.words.len / (Py_ssize_t)size;
-        Heap heap = {rows.heap.buf, rows.heap.len};
-        if (rows.width != groups->width + 1 || is_by_text != groups->table->is_by_text ||
-            rows.text_count > 1 || !groups->values) {
-            PyErr_SetString(PyExc_ValueError, "rows of another layout");
-        } else {
-            for (at = 0; at < count; at++) {
-                Reg row[MOST_WORDS];
-                Text text;
-                memcpy(row, (const char *)rows.words.buf + at * size, size);
-                if (is_by_text && !text_at(&heap, row->i, &text)) break;
-                if (!groups_put(groups, is_by_text ? &text : NULL, row)) break;
-            }
+    int width = layout_words(layout);
+    if (width > 0 && suits_groups(groups, layout, width)) {
+        size_t size = width * sizeof(Reg);
+        const Heap texts = {heap.buf, heap.len};
+        for (at = 0; at < words.len / (Py_ssize_t)size; at++) {
+            Reg row[MOST_WORDS];
+            memcpy(row, (const char *)words.buf + at * size, size);
+            if (!groups_add_row(groups, &texts, row)) break;
         }
     }
-    PyBuffer_Release(&rows.words);
-    PyBuffer_Release(&rows.heap);
+    PyBuffer_Release(&words);
+    PyBuffer_Release(&heap);
     return at < 0 ? NULL : PyLong_FromSsize_t(at);
+}
+
+/* Adds a row of objects, whose words are borrowed from them. */
+static int groups_put_row(Groups *groups, Reg *row) {
+    Text key, texts[MOST_WORDS];
+    int is_by_text = groups->table->is_by_text;
+    if (is_by_text && !utf8_of(row->o, &key)) return 0;
+    for (int n = 0; n < groups->texts.count; n++) {
+        Reg *word = &row[groups->texts.places[n]];
+        if (!utf8_of(word->o, &texts[n])) return 0;
+        word->t = &texts[n];
+    }
+    if (!keep_texts(groups->table, &groups->texts, row + 1)) return 0;
+    return groups_put(groups, is_by_text ? &key : NULL, row);
 }
 
 /* put(layout, rows): adds rows of a list; how many were of the layout, and there was memory for. */
@@ -151,21 +183,14 @@ static PyObject *groups_add_rows(PyObject *self, PyObject *args) {
     const char *layout;
     PyObject *list;
     if (!PyArg_ParseTuple(args, "sO!:put", &layout, &PyList_Type, &list)) return NULL;
-    int words = layout_words(layout), is_by_text = groups->table->is_by_text;
-    if (words < 0) return NULL;
-    if (words != groups->width + 1 || layout[0] != '(' || !groups->values ||
-        layout[1] != (is_by_text ? 's' : 'i') || strchr(layout + 2, 's')) {
-        PyErr_SetString(PyExc_ValueError, "rows of another layout");
-        return NULL;
-    }
+    int words = layout_words(layout);
+    if (words < 0 || !suits_groups(groups, layout, words)) return NULL;
     Py_ssize_t at = 0;
     for (; at < PyList_Size(list); at++) {
         Reg row[MOST_WORDS], *end = row;
         const char *left = layout;
-        Text text = {NULL, 0, 0};
         if (!unboxed(PyList_GetItem(list, at), &left, &end)) break;
-        if (is_by_text && !utf8_of(row->o, &text)) break;
-        if (!groups_put(groups, is_by_text ? &text : NULL, row)) break;
+        if (!groups_put_row(groups, row)) break;
     }
     return PyLong_FromSsize_t(at);
 }
@@ -232,7 +257,7 @@ static PyObject *pair_with(const Groups *groups, int64_t entry, PyObject *value)
 static int has_values(const Groups *groups, const char *layout) {
     int words = layout_words(layout);
     if (words < 0) return 0;
-    if (words == groups->width && !strchr(layout, 's')) return 1;
+    if (words == groups->width && has_texts_at(layout, 1, &groups->texts)) return 1;
     PyErr_SetString(PyExc_ValueError, "no such values");
     return 0;
 }
@@ -245,8 +270,8 @@ static int are_closed(const Groups *groups, const char *layout) {
 
 /* The values of a vector, of a checked layout, in a list. */
 static PyObject *boxed_vector(const char *layout, Vector vector) {
-    const Heap none = {NULL, 0};
-    return unpack_words(layout, (int)vector.width, (const char *)vector.words, vector.count, &none);
+    return unpack_words(layout, (int)vector.width, (const char *)vector.words, vector.count,
+                        &vector.heap);
 }
 
 /* find(layout, key): the values of a key, which have this layout, or None. */
@@ -265,7 +290,7 @@ static PyObject *groups_find(PyObject *self, PyObject *args) {
     }
     if (entry < 0) Py_RETURN_NONE;
     Lookup lookup = lookup_of(groups);
-    return boxed_vector(layout, lookup_at(&lookup, entry));
+    return boxed_vector(layout, lookup_at(&lookup, entry, NULL));
 }
 
 /* keys(start, stop): some of the keys. */
@@ -298,12 +323,12 @@ static PyObject *groups_rows(PyObject *self, PyObject *args) {
         PyErr_SetString(PyExc_ValueError, "no such values, or groups that are closed");
         return NULL;
     }
-    const Heap none = {NULL, 0};
+    const Heap heap = table_heap(groups->table);
     PyObject *list = PyList_New(stop - start);
     for (Py_ssize_t n = start; list && n < stop; n++) {
         const char *at = layout;
         const Reg *words = groups->values + n * groups->width;
-        PyObject *pair = pair_with(groups, groups->owners[n], boxed(&at, &words, &none));
+        PyObject *pair = pair_with(groups, groups->owners[n], boxed(&at, &words, &heap));
         if (!pair) {
             Py_CLEAR(list);
         } else {

@@ -31,6 +31,27 @@ static int layout_words(const char *layout) {
     return -1;
 }
 
+/* Which words of a row are texts, its first word apart. */
+typedef struct {
+    int count;
+    uint8_t places[MOST_WORDS];
+} TextPlaces;
+
+/* The texts of a checked layout whose first word has this number in its row. */
+static TextPlaces text_places(const char *layout, int place) {
+    TextPlaces found = {0};
+    for (; *layout; layout++) {
+        if (*layout == 's' && place) found.places[found.count++] = (uint8_t)place;
+        place += strchr("ifbs", *layout) != NULL;
+    }
+    return found;
+}
+
+static int has_texts_at(const char *layout, int place, const TextPlaces *texts) {
+    TextPlaces found = text_places(layout, place);
+    return found.count == texts->count && !memcmp(found.places, texts->places, found.count);
+}
+
 static int layout_items(const char *at) {
     int items = 0, depth = 0;
     for (; depth || (*at != ')' && *at != ']'); at++) {

@@ -5,15 +5,14 @@ from __future__ import annotations
 from pyrite.machine._rows import Table
 from pyrite.machine.bytecode import NotTraced
 from pyrite.machine.calls import items_of
-from pyrite.machine.emit import kind_of
+from pyrite.machine.emit import kind_of, store
 from pyrite.machine.packed import MOST_WORDS, words_of
-from pyrite.machine.sinks import store
 from pyrite.machine.trace import Tracer
 from pyrite.machine.values import WORD_KINDS, Items, Value, is_text, layout_of
 
 
 class LogSink:
-    """Appends pairs whose keys are ints or text, and whose values are numbers."""
+    """Appends pairs whose keys are ints or text, and whose values are numbers and texts."""
 
     def __init__(self) -> None:
         self.table: Table | None = None
@@ -30,14 +29,14 @@ class LogSink:
         layout = layout_of(Items([key, held]))
         if self.layout not in ("", layout):
             raise NotTraced("values of several types")
-        if "s" in layout[2:] or sum(map(layout.count, WORD_KINDS)) > MOST_WORDS:
-            raise NotTraced("values with text, or large ones")
+        if sum(map(layout.count, WORD_KINDS)) > MOST_WORDS:
+            raise NotTraced("large values")
         if "[" in layout:
             # Who changes one list of a group must not find another changed, or the same unchanged.
             raise NotTraced("values that are lists")
         if self.table is None:
             self.layout = layout
-            self.table = Table(words_of(layout), layout[1] == "s", True)
+            self.table = Table(words_of(layout), layout[1] == "s", True, layout)
         code, width = tracer.code, words_of(layout)
         place, state = code.register(key), code.new(width)
         store(code, held, state)

@@ -13,12 +13,14 @@ typedef struct {
     int64_t width; /* of a value */
 } Lookup;
 
-/* The vector of an entry; an empty one for -1. */
-static inline Vector lookup_at(const Lookup *lookup, int64_t entry) {
-    if (entry < 0) return (Vector){0, lookup->vectors, lookup->width};
+/* The vector of an entry; an empty one for -1. Its texts come to lie in the arena. */
+static inline Vector lookup_at(const Lookup *lookup, int64_t entry, Arena *arena) {
+    Vector found = {0, lookup->vectors, lookup->width, table_heap(lookup->table), arena, NULL};
+    if (entry < 0) return found;
     const Reg *state = record_at(lookup->table, entry) + 1;
-    int64_t count = state[0].i, start = state[1].i - count;
-    return (Vector){count, lookup->vectors + start * lookup->width, lookup->width};
+    found.count = state[0].i;
+    found.words += (state[1].i - found.count) * lookup->width;
+    return found;
 }
 
 #endif

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pyrite.machine.arithmetic import Arithmetic
 from pyrite.machine.bytecode import NotTraced
 from pyrite.machine.emit import Code, Label, Line, kind_of
-from pyrite.machine.packed import words_of
 from pyrite.machine.total import COMPENSATES
 from pyrite.machine.values import (
     Known,
@@ -22,6 +21,7 @@ from pyrite.machine.values import (
     Value,
     Vector,
     is_text,
+    kinds_of,
     value_of_layout,
 )
 
@@ -79,7 +79,7 @@ class Loops:
 
     def item_registers(self, over: Sequenced) -> int:
         """The first of the registers that a round finds an item in."""
-        return self.code.new(words_of(over.layout) if isinstance(over, Vector) else 1)
+        return self.code.new(len(_words(over)))
 
     def item(self, over: Sequenced, register: int) -> Value:
         """The item that a round finds in a register, or in several."""
@@ -99,16 +99,19 @@ class Loops:
         index, length, more = code.new(), code.new(), code.new()
         head, behind, out = Label(), Label(), Label()
         count, at = _OPERATIONS[type(loop.over)]
-        words = words_of(loop.over.layout) if isinstance(loop.over, Vector) else 1
+        words = _words(loop.over)
         code.move(index, Known(0))
         code.emit(count, length, loop.over.register)
         code.lines.append(head)
         code.emit("LT_INT", more, index, length)
         code.emit("JUMP_UNLESS", more, out)
-        code.emit(at, loop.item_register, loop.over.register, index)
-        for number in range(1, words):
-            place = code.register(code.compute("ADD_INT", "i", Number("i", index), Known(number)))
-            code.emit(at, loop.item_register + number, loop.over.register, place)
+        for number, kind in enumerate(words):
+            place = index
+            if number:
+                added = code.compute("ADD_INT", "i", Number("i", index), Known(number))
+                place = added.register
+            name = "VECTOR_TEXT_AT" if kind == "s" else at
+            code.emit(name, loop.item_register + number, loop.over.register, place)
         if isinstance(loop.over, Texts):
             opened = (code.lines, len(code.lines), loop.over.register, index)
             self._open[loop.item_register] = opened
@@ -117,15 +120,15 @@ class Loops:
         self._open.pop(loop.item_register, None)
         self._busy -= written
         code.lines.append(behind)
-        code.emit("ADD_INT", index, index, code.register(Known(words)))
+        code.emit("ADD_INT", index, index, code.register(Known(len(words))))
         code.emit("JUMP", 0, head)
         code.lines.append(out)
 
     def _begun(self, loop: LoopItems) -> set[int]:
         """Notes that a loop's rounds are being emitted; returns the registers that they write."""
         written = {each.a for each in loop.code if isinstance(each, Line)}
-        words = words_of(loop.over.layout) if isinstance(loop.over, Vector) else 1
-        written.update(range(loop.item_register, loop.item_register + words))
+        behind = loop.item_register + len(_words(loop.over))
+        written.update(range(loop.item_register, behind))
         if written & self._busy:
             raise NotTraced("a list that is read in a loop over itself")
         self._busy |= written
@@ -226,6 +229,11 @@ class Loops:
         self.each(loop, choose)
         code.require(Number("i", is_any))
         return held
+
+
+def _words(over: Sequenced) -> str:
+    """The kinds of an item's words; a space for what is no word."""
+    return kinds_of(over.layout) if isinstance(over, Vector) else " "
 
 
 def relabelled(lines: list[Line | Label], given: dict[Label | None, Label]) -> list[Line | Label]:

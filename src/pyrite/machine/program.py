@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from pyrite.machine import _rows
 from pyrite.machine.bytecode import NotTraced
 from pyrite.machine.calls import items_of
+from pyrite.machine.captures import Captures
 from pyrite.machine.chain import LOOKUPS, PAIRING, Step
 from pyrite.machine.emit import Code, Label, kind_of
 from pyrite.machine.lookup import Lookup
@@ -67,13 +68,23 @@ Source = Shape | Counted | Packed | Lines | Vectored
 
 
 def build(
-    source: Source, steps: list[Step], sink: Sink, alone: bool, give_back_every: int = 0
+    source: Source,
+    steps: list[Step],
+    sink: Sink,
+    alone: bool,
+    give_back_every: int,
+    captures: Captures,
 ) -> _rows.Program:
-    """Traces the steps for rows of a source; raises NotTraced for what the machine does not run."""
+    """Traces the steps for rows of a source; raises NotTraced for what the machine does not run.
+
+    The program is right as long as the captures, which are noted, are unchanged.
+    """
     try:
-        return _Builder(source, steps, sink, alone).program(give_back_every)
+        return _Builder(source, steps, sink, alone, captures).program(give_back_every)
     except NotTraced:
         raise
+    except RecursionError as error:
+        raise NotTraced("calls and branches that lie too deep") from error
     except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
         # Code that no test has met: the interpreter runs it.
         # Its text may have values of the row in it, and is told in stories.
@@ -81,19 +92,24 @@ def build(
 
 
 class _Builder:
-    def __init__(self, source: Source, steps: list[Step], sink: Sink, alone: bool) -> None:
+    def __init__(
+        self, source: Source, steps: list[Step], sink: Sink, alone: bool, captures: Captures
+    ) -> None:
         words = 1 + len(source.layouts) if isinstance(source, Vectored) else 1
         if isinstance(source, Packed):
             words = sum(map(source.layout.count, WORD_KINDS))
         self.code = Code(words)
-        self.tracer = Tracer(self.code, alone)
+        self.tracer = Tracer(self.code, alone, captures)
         self.steps = steps
         self.sink = sink
         # Where one row has several results, a row that is given back says which have arrived.
         self.fans_out = any(kind in _FANNING for kind, _ in steps)
         self.groups: _rows.Groups | None = None
         self.end = Label()
+        self.has_results = False
         self._emit(self._row(source), 0, self.end)
+        if not self.has_results:
+            raise NotTraced("no row has a result")
         self.code.lines.append(self.end)
         self.code.emit("END")
 
@@ -121,6 +137,7 @@ class _Builder:
         """Emits the steps from a place on, and the sink behind them; what a filter drops goes to
         `skip`."""
         if place == len(self.steps):
+            self.has_results = True
             self.sink.emit(self.tracer, value)
             if self.fans_out:
                 self.code.emit("EMITTED")

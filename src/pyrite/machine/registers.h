@@ -24,7 +24,7 @@ typedef union {
     PyObject *o;    /* borrowed from the row */
     const Text *t;  /* lives as long as the row, or the program */
     const Texts *l; /* lives as long as the row */
-    const Vector *v;
+    Vector *v;      /* as long as the row, or the lookup */
 } Reg;
 
 _Static_assert(sizeof(Reg) == 8, "a word of a packed row is a register");
@@ -51,7 +51,10 @@ typedef struct {
     X(TEXT_TO_FLOAT) X(INT_TO_TEXT) X(SPLIT) X(SPLIT_AT) X(PARTITION) X(TEXTS_COUNT) X(TEXTS_AT)   \
     X(TEXTS_SLICE) X(TEXTS_HOLD) X(AHEAD) X(FIND) X(INSERT) X(FIND_BY_TEXT) X(INSERT_BY_TEXT) X(LOAD)       \
     X(STORE) X(APPEND) X(APPEND_BY_TEXT) X(VECTOR_COUNT) X(VECTOR_WORDS) X(VECTOR_AT)              \
-    X(VECTOR_SUM_INT) X(VECTOR_MIN_INT) X(VECTOR_MAX_INT) X(FIND_GROUP) X(FIND_GROUP_BY_TEXT)
+    X(VECTOR_SUM_INT) X(VECTOR_MIN_INT) X(VECTOR_MAX_INT) X(FIND_GROUP) X(FIND_GROUP_BY_TEXT)     \
+    X(VECTOR_TEXT) X(VECTOR_TEXT_AT) X(VECTOR_TEXTS) X(VECTOR_NEW) X(VECTOR_ADD) X(VECTOR_SORTED)  \
+    X(VECTOR_SET) X(VECTOR_SLICE) X(TEXTS_NEW) X(TEXTS_ADD) X(TEXTS_SORTED) X(TEXTS_SET)           \
+    X(FLOAT_TO_TEXT) X(BOOL_TO_TEXT) X(SHOW_FLOAT)
 
 enum Operation {
 #define X(name) name,

@@ -10,6 +10,8 @@
 
 #include "look.h"
 #include "lookup.h"
+#include "sets.h"
+#include "sorted.h"
 #include "split.h"
 
 #define EXACT_INTS (1ll << 53)
@@ -28,6 +30,7 @@ typedef struct {
     PyObject *groups; /* whose vectors are looked up, or NULL */
     Lookup lookup;
     Vector found; /* the last that was looked up */
+    Arena found_texts;
     int count, register_count;
     Py_ssize_t give_back_every, seen;
     int64_t turn_ends_ns; /* when other threads run next */
@@ -60,6 +63,13 @@ static inline int power(double base, double exponent, double *result) {
     if (!isnormal(made)) return 0;
     *result = negative ? -made : made;
     return 1;
+}
+
+/* The vector of an entry. Nothing is left of the last one's texts by then. */
+static inline Vector *look_up_entry(Program *program, int64_t entry) {
+    arena_reset(&program->found_texts);
+    program->found = lookup_at(&program->lookup, entry, &program->found_texts);
+    return &program->found;
 }
 
 /* Has a table prepare for the next texts of a list. */
@@ -111,7 +121,7 @@ static int run_row(Program *program, int64_t *emitted) {
 /* What is not made gives the row back; its register keeps what it was. */
 #define MADE(maker, target)                                                                        \
     do {                                                                                           \
-        const void *made = (maker);                                                                \
+        void *made = (void *)(maker);                                                              \
         GUARD(made);                                                                               \
         target = made;                                                                             \
     } while (0)
@@ -237,23 +247,42 @@ LABEL_EMITTED:
     OPERATION(VECTOR_COUNT, A.i = B.v->count)
     OPERATION(VECTOR_WORDS, A.i = B.v->count * B.v->width)
     OPERATION(VECTOR_AT, GUARD(C.i >= 0 && C.i < B.v->count * B.v->width); A = B.v->words[C.i])
+    OPERATION(VECTOR_TEXT, GUARD(C.i >= 0 && C.i < B.v->count * B.v->width);
+              MADE(vector_one_text(arena, B.v, C.i), A.t))
+    OPERATION(VECTOR_TEXT_AT, GUARD(C.i >= 0 && C.i < B.v->count * B.v->width);
+              MADE(vector_text(B.v, C.i), A.t))
+    OPERATION(VECTOR_TEXTS, MADE(vector_texts(arena, B.v), A.l))
+    OPERATION(VECTOR_NEW, MADE(vector_new(arena, x->c), A.v))
+    OPERATION(VECTOR_ADD, GUARD(A.v->width == x->c && vector_add(A.v, &B)))
+    OPERATION(VECTOR_SORTED, MADE(vector_sorted(arena, A.v, B.t, C.i != 0), A.v))
+    OPERATION(VECTOR_SET, MADE(ints_set(arena, B.v), A.v))
+    OPERATION(VECTOR_SLICE, MADE(vector_slice(arena, A.v, B.i, C.i), A.v))
+    OPERATION(TEXTS_NEW, MADE(texts_new(arena, FIRST_PIECES), A.l))
+    OPERATION(TEXTS_ADD, GUARD(texts_add(arena, (Texts *)A.l, B.t)))
+    OPERATION(TEXTS_SORTED, MADE(texts_sorted(arena, B.l, C.i != 0), A.l))
+    OPERATION(TEXTS_SET, MADE(texts_set(arena, B.l), A.l))
+    OPERATION(FLOAT_TO_TEXT, MADE(text_of_float(arena, B.d, 'r', 0), A.t))
+    OPERATION(SHOW_FLOAT, MADE(text_of_float(arena, B.d, 'f', x->c), A.t))
+    OPERATION(BOOL_TO_TEXT, MADE(text_of_bool(arena, B.i != 0), A.t))
     OPERATION(VECTOR_SUM_INT, GUARD(vector_sum(B.v, &A.i)))
     OPERATION(VECTOR_MIN_INT, GUARD(B.v->count); A.i = vector_least(B.v))
     OPERATION(VECTOR_MAX_INT, GUARD(B.v->count); A.i = vector_most(B.v))
 
-    OPERATION(FIND_GROUP, program->found = lookup_at(lookup, table_find(lookup->table, B.i));
-              A.v = &program->found)
+    OPERATION(FIND_GROUP, A.v = look_up_entry(program, table_find(lookup->table, B.i)))
     OPERATION(FIND_GROUP_BY_TEXT,
-              program->found = lookup_at(lookup, table_find_text(lookup->table, B.t));
-              A.v = &program->found)
+              A.v = look_up_entry(program, table_find_text(lookup->table, B.t)))
 
     OPERATION(FIND, A.i = table_find(table, B.i))
     OPERATION(FIND_BY_TEXT, A.i = table_find_text(table, B.t))
+LABEL_APPEND:
+    if (!log_append(table, NULL, B.i, &A)) return FULL;
+    NEXT;
 LABEL_APPEND_BY_TEXT:
+    if (!log_append(table, B.t, 0, &A)) return FULL;
+    NEXT;
 LABEL_INSERT_BY_TEXT:
     if (!table_insert_text(table, B.t, &A)) return FULL;
     NEXT;
-LABEL_APPEND:
 LABEL_INSERT:
     if (!table_insert(table, B.i, &A)) return FULL;
     NEXT;

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 from pyrite.machine._rows import Program, Table
 from pyrite.machine.bytecode import NotTraced
+from pyrite.machine.captures import Captures
 from pyrite.machine.chain import Chain
-from pyrite.machine.emit import Code, kind_of
+from pyrite.machine.emit import kind_of, store
 from pyrite.machine.feed import End, Feed
 from pyrite.machine.program import build
 from pyrite.machine.take import Count, Reducing
@@ -22,7 +23,6 @@ from pyrite.machine.values import (
     Known,
     Value,
     layout_of,
-    leaves_of,
     shape_of,
     storable,
     value_of_layout,
@@ -57,9 +57,11 @@ class ReducingSink(Protocol):
 
 
 class Patience:
-    """Says how long it is worth going on though rows come back."""
+    """Says how long a program can go on though rows come back: while it is worth it, and what it
+    captured is unchanged."""
 
     def __init__(self, chain: Chain) -> None:
+        self.captures = Captures()
         self._is_endless = bool(chain.tracing.give_back_every)
         self._rows = 0
         self._given_back = 0
@@ -69,25 +71,23 @@ class Patience:
         self._given_back += given_back
 
     def is_left(self) -> bool:
-        return self._is_endless or self._given_back * MOST_GIVEN_BACK <= self._rows + _FORGIVEN
+        is_worth = self._given_back * MOST_GIVEN_BACK <= self._rows + _FORGIVEN
+        return (is_worth or self._is_endless) and self.captures.are_unchanged()
 
 
 def drive(chain: Chain, sink: ReducingSink, row: list[Any]) -> Any:
     """Runs the rows behind the first ones into a sink: all that the machine can, and the others by
     the interpreter. `row` is the last that was run."""
-    feed = Feed(chain.rows)
-    refusal = ""
+    feed, patience = Feed(chain.rows), Patience(chain)
+    every, refusal = chain.tracing.give_back_every, ""
     try:
-        program = build(
-            feed.source(row), chain.steps, sink, chain.alone, chain.tracing.give_back_every
-        )
+        program = build(feed.source(row), chain.steps, sink, chain.alone, every, patience.captures)
     except NotTraced as refused:
         refusal = str(refused)
     chain.say(sink.name, refusal)
     if refusal:
         # Not above: the user's exceptions would have been raised while this one was handled.
         return sink.finish(chain.over(feed.rest()))
-    patience = Patience(chain)
     while patience.is_left() and sink.load(program):
         run = feed.advance(program, sys.maxsize)
         sink.save(program)
@@ -218,6 +218,8 @@ class StateSink:
             raise NotTraced("no state to begin with")
         if self._first < 0:
             self._layout = layout_of_object(self.state.value)
+            if "s" in self._layout:
+                raise NotTraced("a state with text")
             words = sum(map(self._layout.count, "ifb"))
             self._first = tracer.code.new(words)
             self.kept = set(range(self._first, self._first + words))
@@ -234,23 +236,6 @@ class StateSink:
         self.state.value = program.get(self._layout, self._first)
 
 
-def store(code: Code, value: Value, first: int) -> None:
-    """Emits moves of a value's numbers into consecutive registers, which may be among its own."""
-    leaves = leaves_of(value)
-    targets = range(first, first + len(leaves))
-    moved = []
-    for leaf, target in zip(leaves, targets, strict=True):
-        register = code.register(leaf)
-        if register in targets and register != target:
-            copied = code.new()
-            code.emit("MOVE", copied, register)
-            register = copied
-        moved.append((target, register))
-    for target, register in moved:
-        if register != target:
-            code.emit("MOVE", target, register)
-
-
 def layout_of_object(value: Any, depth: int = 0) -> str:
     """The layout of a state; a list in it has the length that it has now."""
     if type(value) in (tuple, list) and depth < 4 and value:
@@ -259,6 +244,6 @@ def layout_of_object(value: Any, depth: int = 0) -> str:
         inner = "".join(layout_of_object(each, depth + 1) for each in value)
         return f"[{inner}]" if type(value) is list else f"({inner})"
     shape = shape_of(value)
-    if not isinstance(shape, str) or shape == "s":
+    if not isinstance(shape, str):
         raise NotTraced("a state that is not made of numbers")
     return shape

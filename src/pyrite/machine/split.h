@@ -33,8 +33,7 @@ static inline int piece_add(Pieces *pieces, const char *begin, const char *end) 
 static inline const Texts *pieces_made(const Pieces *pieces) {
     Texts *made = arena_take(pieces->arena, sizeof *made);
     if (!made) return NULL;
-    made->count = pieces->count;
-    made->items = pieces->items;
+    *made = (Texts){pieces->count, pieces->items, pieces->room};
     return made;
 }
 
@@ -89,6 +88,7 @@ static inline const Texts *texts_slice(Arena *arena, const Texts *texts, int64_t
     if (!made) return NULL;
     made->count = start < stop ? stop - start : 0;
     made->items = made->count ? texts->items + start : texts->items;
+    made->room = made->count;
     return made;
 }
 
@@ -187,6 +187,25 @@ static inline const Text *text_of_int(Arena *arena, int64_t value) {
     } while (left /= 10);
     if (value < 0) *--at = '-';
     return text_made(arena, at, bytes + 24 - at);
+}
+
+/* str(value), or with so many decimals, by the interpreter's own function. */
+static const Text *text_of_float(Arena *arena, double value, char kind, int decimals) {
+    int flags = kind == 'r' ? Py_DTSF_ADD_DOT_0 : 0;
+    char *shown = PyOS_double_to_string(value, kind, decimals, flags, NULL);
+    if (!shown) {
+        PyErr_Clear();
+        return NULL;
+    }
+    size_t size = strlen(shown);
+    char *bytes = arena_take(arena, size);
+    if (bytes) memcpy(bytes, shown, size);
+    PyMem_Free(shown);
+    return bytes ? text_made(arena, bytes, size) : NULL;
+}
+
+static inline const Text *text_of_bool(Arena *arena, int value) {
+    return text_made(arena, value ? "True" : "False", value ? 4 : 5);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* A table from keys to records of registers, in the order in which keys were first seen. A key is an
    int64, or a text whose bytes lie in the table's heap. A log has no keys to look up: each record
-   stands for itself. */
+   stands for itself, and may have texts behind its key. */
 
 #ifndef PYRITE_TABLE_H
 #define PYRITE_TABLE_H
@@ -12,6 +12,8 @@
 
 #define LEAST_SLOTS 64
 #define LEAST_HEAP 4096
+/* A log with more text is full: between two steps its owner does not look. */
+#define MOST_LOG_HEAP ((size_t)2 << 20)
 /* Entries are numbered by 32 bits; zero marks an empty slot. */
 #define MOST_RECORDS (UINT32_MAX / 2)
 
@@ -26,6 +28,7 @@ typedef struct {
     Py_ssize_t used, room;
     int width; /* of a record: its key, and its state */
     int is_by_text, is_log;
+    TextPlaces texts; /* in a log's record, its key apart */
 } Table;
 
 /* Tables lie in pages of their own: they grow without a copy, leave no holes in the heap, and go
@@ -60,9 +63,12 @@ static inline Heap table_heap(const Table *table) {
     return (Heap){table->heap, table->heap_used};
 }
 
+static inline Text text_of_word(const Table *table, Reg word) {
+    return (Text){table->heap + (uint32_t)word.i, (int64_t)((uint64_t)word.i >> 32), 0};
+}
+
 static inline Text key_of_entry(const Table *table, int64_t entry) {
-    uint64_t word = (uint64_t)record_at(table, entry)->i;
-    return (Text){table->heap + (uint32_t)word, (int64_t)(word >> 32), 0};
+    return text_of_word(table, *record_at(table, entry));
 }
 
 /* The entry of the key, or -1. */
@@ -176,6 +182,7 @@ static int table_grow(Table *table) {
 static int heap_put(Table *table, const Text *text, int64_t *word) {
     size_t size = (size_t)text->size, wanted = table->heap_room;
     if (size > UINT32_MAX - table->heap_used) return 0;
+    if (table->is_log && table->used && table->heap_used + size > MOST_LOG_HEAP) return 0;
     while (wanted - table->heap_used < size) wanted *= 2;
     if (wanted != table->heap_room) {
         char *heap = mremap(table->heap, table->heap_room, wanted, MREMAP_MAYMOVE);
@@ -206,6 +213,26 @@ static int table_insert_text(Table *table, const Text *key, const Reg *state) {
     return heap_put(table, key, &word) && table_insert(table, word, state);
 }
 
+/* Replaces the texts of a record by their words in the heap; `first` is behind the record's key. */
+static int keep_texts(Table *table, const TextPlaces *places, Reg *first) {
+    for (int n = 0; n < places->count; n++) {
+        Reg *word = first + places->places[n] - 1;
+        if (!heap_put(table, word->t, &word->i)) return 0;
+    }
+    return 1;
+}
+
+/* Adds a record to a log, whose texts are in registers; 0 where there is no memory, or enough text. */
+static int log_append(Table *table, const Text *text, int64_t key, const Reg *state) {
+    Reg kept[MOST_WORDS];
+    if (table->texts.count) {
+        memcpy(kept, state, (table->width - 1) * sizeof *kept);
+        if (!keep_texts(table, &table->texts, kept)) return 0;
+        state = kept;
+    }
+    return text ? table_insert_text(table, text, state) : table_insert(table, key, state);
+}
+
 static void table_free(Table *table) {
     slots_free(table);
     pages_free(table->records, records_bytes(table));
@@ -213,6 +240,13 @@ static void table_free(Table *table) {
     table->records = NULL;
     table->heap = NULL;
     table->heap_used = table->heap_room = 0;
+}
+
+static int heap_open(Table *table) {
+    if (table->heap) return 1;
+    table->heap = pages_new(LEAST_HEAP);
+    table->heap_room = table->heap ? LEAST_HEAP : 0;
+    return table->heap != NULL;
 }
 
 /* Empties the table, and gives its memory back; 0 where there is none for an empty one. */
@@ -223,12 +257,8 @@ static int table_reset(Table *table) {
     table->room = LEAST_SLOTS / 2;
     slots_set(table, pages_new(slots_bytes(table)));
     table->records = pages_new(records_bytes(table));
-    if (table->is_by_text) {
-        table->heap = pages_new(LEAST_HEAP);
-        table->heap_room = table->heap ? LEAST_HEAP : 0;
-        return table->tagged && table->records && table->heap;
-    }
-    return table->slots && table->records;
+    if ((table->is_by_text || table->texts.count) && !heap_open(table)) return 0;
+    return (table->is_by_text ? table->tagged != NULL : table->slots != NULL) && table->records;
 }
 
 #endif

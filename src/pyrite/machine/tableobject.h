@@ -21,7 +21,9 @@ static int utf8_of(PyObject *object, Text *text) {
 
 static PyObject *table_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     int width, is_by_text = 0, is_log = 0;
-    if (!PyArg_ParseTuple(args, "i|pp:Table", &width, &is_by_text, &is_log)) return NULL;
+    const char *layout = "i";
+    if (!PyArg_ParseTuple(args, "i|pps:Table", &width, &is_by_text, &is_log, &layout)) return NULL;
+    if (layout_words(layout) < 0) return NULL;
     if (width < 1 || width > MOST_WORDS) {
         PyErr_SetString(PyExc_ValueError, "a record has between 1 and 255 words");
         return NULL;
@@ -32,6 +34,7 @@ static PyObject *table_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     table->width = width;
     table->is_by_text = is_by_text;
     table->is_log = is_log;
+    if (is_log) table->texts = text_places(layout, 0);
     if (!table_reset(table)) {
         Py_DECREF(table);
         return PyErr_NoMemory();
@@ -88,7 +91,8 @@ static int table_words(const Table *table, const char *layout) {
     int words = layout_words(layout);
     if (words < 0) return -1;
     char key = table->is_by_text ? 's' : 'i';
-    if (words == table->width && layout[0] == '(' && layout[1] == key && !strchr(layout + 2, 's'))
+    if (words == table->width && layout[0] == '(' && layout[1] == key &&
+        has_texts_at(layout, 0, &table->texts))
         return words;
     PyErr_SetString(PyExc_ValueError, "the layout is not the table's");
     return -1;
@@ -105,6 +109,17 @@ static PyObject *table_rows(PyObject *self, PyObject *args) {
     return unpack_words(layout, words, (const char *)record_at(table, start), stop - start, &heap);
 }
 
+/* Whether a row of objects has come to a log: False as well where the log is full. */
+static PyObject *log_put(Table *table, const Text *key, Reg *record) {
+    Text texts[MOST_WORDS];
+    for (int n = 0; n < table->texts.count; n++) {
+        Reg *word = &record[table->texts.places[n]];
+        if (!utf8_of(word->o, &texts[n])) Py_RETURN_FALSE;
+        word->t = &texts[n];
+    }
+    return PyBool_FromLong(log_append(table, key, record->i, record + 1));
+}
+
 /* put(layout, row): whether the row is of the layout; it replaces the record of its key. */
 static PyObject *table_put(PyObject *self, PyObject *args) {
     Table *table = (Table *)self;
@@ -117,9 +132,8 @@ static PyObject *table_put(PyObject *self, PyObject *args) {
     if (!unboxed(row, &at, &end)) Py_RETURN_FALSE;
     Text key = {NULL, 0, 0};
     if (table->is_by_text && !utf8_of(record->o, &key)) Py_RETURN_FALSE;
-    int64_t entry = -1;
-    if (!table->is_log)
-        entry = key.bytes ? table_find_text(table, &key) : table_find(table, record->i);
+    if (table->is_log) return log_put(table, key.bytes ? &key : NULL, record);
+    int64_t entry = key.bytes ? table_find_text(table, &key) : table_find(table, record->i);
     if (entry >= 0) {
         memcpy(record_at(table, entry) + 1, record + 1, (table->width - 1) * sizeof *record);
     } else if (key.bytes ? !table_insert_text(table, &key, record + 1)
@@ -172,6 +186,10 @@ static int find_parts(const Table *table, Py_ssize_t start, Py_ssize_t stop, Par
         places[entry - start] = part;
         parts[part].records++;
         parts[part].heap_bytes += key.size;
+        for (int n = 0; n < table->texts.count; n++) {
+            Reg word = record_at(table, entry)[table->texts.places[n]];
+            parts[part].heap_bytes += (uint64_t)word.i >> 32;
+        }
     }
     return 1;
 }
@@ -190,16 +208,21 @@ static PyObject *part_new(Part *part, size_t record_bytes) {
     return Py_BuildValue("NN", words, heap);
 }
 
+static void part_add_text(const Table *table, const Reg *record, int place, Part *part) {
+    Text text = text_of_word(table, record[place]);
+    int64_t word = text_word(part->heap_end - part->heap, text.size);
+    memcpy(part->words + place * sizeof word, &word, sizeof word);
+    memcpy(part->heap_end, text.bytes, text.size);
+    part->heap_end += text.size;
+}
+
 static void part_add(const Table *table, Py_ssize_t entry, Part *part) {
     size_t size = table->width * sizeof(Reg);
-    memcpy(part->words, record_at(table, entry), size);
-    if (table->is_by_text) {
-        Text key = key_of_entry(table, entry);
-        int64_t word = text_word(part->heap_end - part->heap, key.size);
-        memcpy(part->words, &word, sizeof word);
-        memcpy(part->heap_end, key.bytes, key.size);
-        part->heap_end += key.size;
-    }
+    const Reg *record = record_at(table, entry);
+    memcpy(part->words, record, size);
+    if (table->is_by_text) part_add_text(table, record, 0, part);
+    for (int n = 0; n < table->texts.count; n++)
+        part_add_text(table, record, table->texts.places[n], part);
     part->words += size;
 }
 

@@ -9,9 +9,8 @@ from typing import Any
 from pyrite.machine._rows import Table
 from pyrite.machine.bytecode import NotTraced
 from pyrite.machine.calls import items_of
-from pyrite.machine.emit import Label, kind_of
+from pyrite.machine.emit import Label, kind_of, store
 from pyrite.machine.packed import MOST_WORDS, words_of
-from pyrite.machine.sinks import store
 from pyrite.machine.trace import Tracer
 from pyrite.machine.values import (
     WORD_KINDS,

@@ -21,6 +21,7 @@ struct Text {
 struct Texts {
     int64_t count;
     Text *items;
+    int64_t room;
 };
 
 static inline Text *text_made(Arena *arena, const char *bytes, int64_t size) {
@@ -30,6 +31,27 @@ static inline Text *text_made(Arena *arena, const char *bytes, int64_t size) {
     made->size = size;
     made->hash = 0;
     return made;
+}
+
+/* An empty list with room for so many texts. */
+static inline Texts *texts_new(Arena *arena, int64_t room) {
+    Texts *made = arena_take(arena, sizeof *made);
+    if (!made) return NULL;
+    *made = (Texts){0, arena_take(arena, room * sizeof *made->items), room};
+    return made->items ? made : NULL;
+}
+
+static inline int texts_add(Arena *arena, Texts *texts, const Text *text) {
+    if (texts->count == texts->room) {
+        int64_t room = texts->room * 2;
+        Text *items = arena_take(arena, room * sizeof *items);
+        if (!items) return 0;
+        memcpy(items, texts->items, texts->count * sizeof *items);
+        texts->items = items;
+        texts->room = room;
+    }
+    texts->items[texts->count++] = *text;
+    return 1;
 }
 
 /* The text of an object; NULL where it is none, or has no UTF-8. Lives as long as the object. */

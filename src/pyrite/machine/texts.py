@@ -7,12 +7,13 @@ case of letters beyond ASCII, digits of other scripts.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyrite.machine.bytecode import NotTraced
 from pyrite.machine.emit import Code, kind_of
 from pyrite.machine.values import (
+    KINDS,
     Items,
     Known,
     Number,
@@ -27,6 +28,8 @@ _COMPARISONS = {"<": "LT_INT", "<=": "LE_INT", ">": "GT_INT", ">=": "GE_INT"}
 _LEFT, _RIGHT = 1, 2
 _CLASSES = {"isdigit": 0, "isdecimal": 0, "isnumeric": 0, "isalpha": 1, "isalnum": 2, "isspace": 3}
 _MOST_ALTERNATIVES = 16
+_SHOWN = {"i": "INT_TO_TEXT", "f": "FLOAT_TO_TEXT", "b": "BOOL_TO_TEXT"}
+_DECIMALS = frozenset(map(str, range(20)))
 
 
 class TextMethods:
@@ -50,15 +53,20 @@ class TextMethods:
             **{name: self._class_of(number) for name, number in _CLASSES.items()},
         }
 
-    def call(self, name: str, owner: Value, arguments: Sequence[Value]) -> Value:
+    def call(
+        self, name: str, owner: Value, arguments: Sequence[Value], keywords: Mapping[str, Value]
+    ) -> Value:
         """The result of a method of a text."""
         known = self.methods.get(name)
         if known is None or not is_text(owner):
             raise NotTraced(f"a call of str.{name}")
-        if isinstance(owner, Known) and all(isinstance(each, Known) for each in arguments):
-            return _folded(name, owner, arguments)
+        if keywords and (name != "split" or not keywords.keys() <= {"sep", "maxsplit"}):
+            raise NotTraced(f"keyword arguments of str.{name}")
+        given = (*arguments, *keywords.values())
+        if isinstance(owner, Known) and all(isinstance(each, Known) for each in given):
+            return _folded(name, owner, arguments, keywords)
         try:
-            return known(owner, *arguments)
+            return known(owner, *arguments, **keywords)
         except TypeError as error:
             raise NotTraced(f"{len(arguments)} arguments for str.{name}") from error
 
@@ -78,7 +86,7 @@ class TextMethods:
             if isinstance(container, Known) and isinstance(wanted, Known):
                 return Known(wanted.value in container.value)
             return self.code.compute("CONTAINS", "b", container, wanted)
-        if isinstance(container, Texts) and is_text(wanted):
+        if isinstance(container, Texts) and container.form == "list" and is_text(wanted):
             register = self.code.new()
             self.code.emit("TEXTS_HOLD", register, container.register, self.code.register(wanted))
             return Number("b", register)
@@ -124,8 +132,7 @@ class TextMethods:
         """value[start:stop] of a text, or of texts"""
         if bounds.step not in (None, 1):
             raise NotTraced("a slice of a text with a step")
-        start = Known(0 if bounds.start is None else bounds.start)
-        stop = Known(sys.maxsize if bounds.stop is None else bounds.stop)
+        start, stop = slice_ends(bounds)
         if isinstance(value, Texts):
             return Texts(self.code.change("TEXTS_SLICE", Text(value.register), start, stop))
         if isinstance(value, Known):
@@ -154,11 +161,37 @@ class TextMethods:
         """str(value)"""
         if is_text(value):
             return value
-        if isinstance(value, Known) and type(value.value) is int:
-            return Known(str(value.value)) if abs(value.value) < 1 << 64 else _refuse("a large int")
-        if isinstance(value, Number) and kind_of(value) == "i":
-            return self.code.compute_text("INT_TO_TEXT", value)
-        raise NotTraced("a text of a value that is not an int")
+        if isinstance(value, Known):
+            return _shown(value.value)
+        kind = kind_of(value)
+        if kind is None:
+            raise NotTraced("a text of a value that is not a number")
+        return self.code.compute_text(_SHOWN[kind], value)
+
+    def converted(self, value: Value, conversion: str) -> Value:
+        """What {value!conversion} makes of a value in an f-string."""
+        if not conversion:
+            return value
+        if conversion == "s" or (conversion == "r" and not is_text(value)):
+            return self.from_value(value)
+        raise NotTraced(f"the conversion !{conversion} of text")
+
+    def formatted(self, value: Value, spec: Value) -> Value:
+        """The text of {value:spec} in an f-string."""
+        if not isinstance(spec, Known) or type(spec.value) is not str:
+            raise NotTraced("a format that is not known")
+        if not spec.value:
+            return self.from_value(value)
+        decimals = spec.value[1:-1]
+        is_plain = spec.value == f".{decimals}f" and decimals in _DECIMALS
+        kind = kind_of(value)
+        if not is_plain or kind not in ("i", "f"):
+            raise NotTraced(f"the format {spec.value}")
+        result, number = self.code.new(), value
+        if kind == "i":
+            number = self.code.compute("TO_FLOAT", "f", value)
+        self.code.emit("SHOW_FLOAT", result, self.code.register(number), int(decimals))
+        return Text(result)
 
     def _of_texts(self, name: str, value: Texts) -> Number:
         register = self.code.new()
@@ -168,15 +201,13 @@ class TextMethods:
     def _number(self, name: str, text: Value, wanted: Value) -> Value:
         return self.code.compute(name, "i", text, _needed(wanted))
 
-    def _split(
-        self, text: Value, separator: Value | None = None, most: Value | None = None
-    ) -> Value:
-        count = Known(-1) if most is None else most
+    def _split(self, text: Value, sep: Value | None = None, maxsplit: Value | None = None) -> Value:
+        count = Known(-1) if maxsplit is None else maxsplit
         if kind_of(count) not in ("i", "b"):
             raise NotTraced("a number of splits that is not an int")
-        if separator is None or _is_none(separator):
+        if sep is None or _is_none(sep):
             return Texts(self.code.change("SPLIT", count, text))
-        return Texts(self.code.change("SPLIT_AT", count, text, _needed(separator)))
+        return Texts(self.code.change("SPLIT_AT", count, text, _needed(sep)))
 
     def _partition(self, text: Value, separator: Value) -> Value:
         register = self.code.new()
@@ -212,6 +243,12 @@ class TextMethods:
         return emit
 
 
+def slice_ends(bounds: slice) -> tuple[Known, Known]:
+    """Where a slice begins and ends; what is left out as the outermost."""
+    start = Known(0 if bounds.start is None else bounds.start)
+    return start, Known(sys.maxsize if bounds.stop is None else bounds.stop)
+
+
 def _needed(value: Value) -> Value:
     if not is_text(value):
         raise NotTraced("an argument that is not text")
@@ -222,8 +259,13 @@ def _is_none(value: Value) -> bool:
     return isinstance(value, Known) and value.value is None
 
 
-def _refuse(what: str) -> Value:
-    raise NotTraced(what)
+def _shown(value: Any) -> Known:
+    """str(value) of a constant."""
+    if type(value) is int and abs(value) >= 1 << 64:
+        raise NotTraced("a large int")
+    if value is not None and type(value) not in KINDS:
+        raise NotTraced("a text of a value that is not a number")
+    return Known(str(value))
 
 
 def _compared(sign: str, left: str, right: str) -> bool:
@@ -231,11 +273,14 @@ def _compared(sign: str, left: str, right: str) -> bool:
     return results.get(sign, (left == right) == (sign == "=="))
 
 
-def _folded(name: str, owner: Known, arguments: Sequence[Value]) -> Value:
+def _folded(
+    name: str, owner: Known, arguments: Sequence[Value], keywords: Mapping[str, Value]
+) -> Value:
     """A method of a constant."""
     given = [each.value for each in arguments if isinstance(each, Known)]
+    named = {key: each.value for key, each in keywords.items() if isinstance(each, Known)}
     try:
-        made: Any = getattr(owner.value, name)(*given)
+        made: Any = getattr(owner.value, name)(*given, **named)
     except Exception as error:
         raise NotTraced(f"constants for which str.{name} raises") from error
     if type(made) in (list, tuple):

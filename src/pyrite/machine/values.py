@@ -13,6 +13,8 @@ Kind: TypeAlias = Literal["i", "f", "b"]
 KINDS: dict[type, Kind] = {int: "i", float: "f", bool: "b"}
 # In layouts there are texts, too.
 WORD_KINDS = "ifbs"
+# What Python has several values in: a list, a set, or what a grouping gives.
+Form: TypeAlias = Literal["list", "set", "values"]
 
 DEEPEST_SHAPE = 8
 MOST_LEAVES = 128
@@ -74,12 +76,13 @@ class Text:
 
 
 class Texts:
-    """A list of texts that the machine has made, in a register; its length differs by row."""
+    """Texts that the machine has made, in a register; their number differs by row."""
 
-    __slots__ = ("register",)
+    __slots__ = ("form", "register")
 
-    def __init__(self, register: int) -> None:
+    def __init__(self, register: int, form: Form = "list") -> None:
         self.register = register
+        self.form = form
 
 
 class Opaque:
@@ -132,13 +135,14 @@ class RowList:
 
 
 class Vector:
-    """The values of a key, of one layout, in a register."""
+    """The values of a key, or others that the machine has made, of one layout, in a register."""
 
-    __slots__ = ("layout", "register")
+    __slots__ = ("form", "layout", "register")
 
-    def __init__(self, register: int, layout: str) -> None:
+    def __init__(self, register: int, layout: str, form: Form = "values") -> None:
         self.register = register
         self.layout = layout
+        self.form = form
 
 
 # Sequences whose length differs by row.
@@ -224,6 +228,8 @@ class Marker:
 
 NULL = Marker()
 UNSET = Marker()
+# A set that a comprehension will fill.
+NEW_SET = Marker()
 
 Value: TypeAlias = (
     Known
@@ -288,15 +294,17 @@ def shape_of(row: Any, depth: int = 0) -> Shape:
     raise NotTraced(f"a row with a value of type {type(row).__name__}")
 
 
-def leaves_of(value: Value) -> list[Known | Number]:
-    """The numbers of a value, from left to right."""
+def leaves_of(value: Value) -> list[Known | Number | Text]:
+    """The numbers and texts of a value, from left to right."""
     if isinstance(value, Items):
         return [leaf for each in value.items for leaf in leaves_of(each)]
-    if isinstance(value, Number) or (isinstance(value, Known) and type(value.value) in KINDS):
+    if isinstance(value, Number | Text):
+        return [value]
+    if isinstance(value, Known) and type(value.value) in (*KINDS, str):
         return [value]
     if isinstance(value, Known) and type(value.value) is tuple:
         return [leaf for each in value.value for leaf in leaves_of(Known(each))]
-    raise NotTraced(f"a result that is not made of numbers{_type_of(value)}")
+    raise NotTraced(f"a result that is not made of numbers and text{_type_of(value)}")
 
 
 def layout_of(value: Value, depth: int = 0) -> str:
@@ -320,6 +328,15 @@ def layout_of(value: Value, depth: int = 0) -> str:
 
 def _type_of(value: Value) -> str:
     return f", but of {value.name}" if isinstance(value, Opaque) else ""
+
+
+def kinds_of(layout: str) -> str:
+    """The kinds of a layout's words.
+
+    >>> kinds_of("(i(fs))")
+    'ifs'
+    """
+    return "".join(each for each in layout if each in WORD_KINDS)
 
 
 def value_of_layout(layout: str, register: int) -> Value:

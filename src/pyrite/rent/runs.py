@@ -170,6 +170,7 @@ class Follower(Learner):
             fmean(each.cpu_s for each in known),
             fmean(each.output_bytes for each in known) if ran else 0.0,
             [],
+            fmean(each.input_bytes for each in known) if ran else 0.0,
         )
         for index in range(tasks):
             self.ran.setdefault((id, index), mean)

@@ -217,6 +217,8 @@ class SpaceWanted(NamedTuple):
     is_copy: bool = False
     # Whether it is for a block of an input file, which gives way to everything else.
     cached: bool = False
+    # That block's key, if it belongs on the key's node and not on the writer's.
+    key: int | None = None
 
 
 class SegmentMoved(NamedTuple):

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pyrite.ids import ExecutorId, NodeId
 from pyrite.place.laf import Laf
 from pyrite.schedule.cachedinputs import CachedInputs
+from pyrite.schedule.events import InputNews
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.rules import LafRule
 
@@ -29,15 +30,18 @@ class KeyRanges:
         self._laf: Laf[NodeId] | None = None
         self._fleet_changes = -1
         self._cuts = -1
+        # How many blocks came to nodes with idle executors.
+        self._arrivals = 0
         self._spans: dict[NodeId, tuple[Span, ...]] = {}
 
     @property
     def cuts(self) -> int:
+        """Grows when tasks may have other executors than before."""
         if self._laf is None:
             # No task with a key has asked yet.
             return 0
         self._follow()
-        return self._laf.cuts
+        return self._laf.cuts + self._arrivals
 
     def came(self, keys: Iterable[int]) -> None:
         """Counts the keys of tasks as they come: launches come in the order of the executors, and
@@ -46,6 +50,13 @@ class KeyRanges:
         if self._laf is not None:
             for key in keys:
                 self._laf.saw(key)
+
+    def inputs_came(self, executor: ExecutorId, news: Iterable[InputNews]) -> None:
+        """Has tasks offered again where idle executors have been asked before their node got a
+        block; the one that reports it is asked anyway."""
+        for each in news:
+            others = (other.id for other in self.fleet.on(each.ref.node) if other.id != executor)
+            self._arrivals += any(other in self.fleet.free for other in others)
 
     def spans(self, executor: ExecutorId) -> Sequence[Span]:
         self._follow()

@@ -12,6 +12,7 @@ from pyrite.schedule.divider import Divider
 from pyrite.schedule.fleet import Fleet
 from pyrite.schedule.health import Health
 from pyrite.schedule.jobs import Jobs
+from pyrite.schedule.keyranges import KeyRanges
 from pyrite.schedule.outputs import Outputs, ShuffleOutputs
 from pyrite.schedule.prefetch.planner import ReducePlanner
 from pyrite.schedule.prefetch.prefetcher import Prefetcher
@@ -41,6 +42,7 @@ class Outcomes:
         queue: StageQueue[StageRun],
         outputs: Outputs,
         storage: Storage,
+        ranges: KeyRanges,
         bound: RecoveryBound,
         room: Room,
         attempts: Attempts,
@@ -59,6 +61,7 @@ class Outcomes:
         self.queue = queue
         self.outputs = outputs
         self.storage = storage
+        self.ranges = ranges
         self.bound = bound
         self.room = room
         self.attempts = attempts
@@ -85,6 +88,7 @@ class Outcomes:
         self.storage.end_reading(attempt.segments())
         self.room.forget_writer(executor.id)
         self.storage.learn(executor.id, event.kept)
+        self.ranges.inputs_came(executor.id, event.kept.inputs)
         tasks = attempt.tasks
         run = self.stages.of(tasks)
         if run is not None:

@@ -13,6 +13,7 @@ from pyrite.probe import probe
 from pyrite.schedule import events as ev
 from pyrite.schedule.commands import GrantSpace, MoveSegment, ReleaseNode
 from pyrite.schedule.fleet import Fleet
+from pyrite.schedule.keyranges import KeyRanges
 from pyrite.schedule.lookahead import Lookahead
 from pyrite.schedule.prefetch.eviction import PrefetchEviction
 from pyrite.schedule.prefetch.flush import OutputFlush
@@ -46,6 +47,7 @@ class Room:
         fleet: Fleet,
         stages: Stages,
         storage: Storage,
+        ranges: KeyRanges,
         replicas: Replicas,
         eviction: PrefetchEviction,
         flush: OutputFlush,
@@ -56,6 +58,7 @@ class Room:
         self.stages = stages
         self.storage = storage
         self.ledger = storage.ledger
+        self.ranges = ranges
         self.replicas = replicas
         self.eviction = eviction
         self.flush = flush
@@ -84,16 +87,29 @@ class Room:
 
     def _find_input_room(self, wanted: ev.SpaceWanted) -> None:
         """Grants room for cached input that nothing else has, within the limit for it."""
-        pool, most = self.ledger.pools.get(wanted.node), self.rules.input_cache_bytes
-        if pool is None or wanted.bytes > min(most, pool.unused_bytes):
-            self._answer(wanted, None)
-            return
-        while pool.input_bytes + wanted.bytes > most:
+        for node in self._input_nodes(wanted):
+            pool = self.ledger.pools.get(node)
+            if pool is not None and self._clear_for_input(pool, wanted.bytes):
+                self.grant(wanted, node)
+                return
+        self._answer(wanted, None)
+
+    def _input_nodes(self, wanted: ev.SpaceWanted) -> list[NodeId]:
+        """Where cached input may go: the nodes of its key first, if it has one."""
+        owners = [] if wanted.key is None else self.ranges.owners(wanted.key)
+        staying = [node for node in owners if node not in self._leaving]
+        return list(dict.fromkeys((*staying, wanted.node)))
+
+    def _clear_for_input(self, pool: Pool, size: int) -> bool:
+        """Lets older input give way to new; returns whether there is room then."""
+        most = self.rules.input_cache_bytes
+        if size > min(most, pool.unused_bytes):
+            return False
+        while pool.input_bytes + size > most:
             if not self.ledger.evict_input(pool):
                 probe("cached input finds no room")
-                self._answer(wanted, None)
-                return
-        self.grant(wanted, pool.node)
+                return False
+        return True
 
     def is_alive(self, writer: ExecutorId) -> bool:
         return writer == DRIVER or writer in self.fleet
@@ -136,11 +152,12 @@ class Room:
 
     def grant(self, wanted: ev.SpaceWanted, place: NodeId) -> None:
         if place != wanted.node:
-            probe("a partition goes to another node's pool")
+            probe("a block goes to another node's pool")
         segment = Segment(
             wanted.segment,
             place,
-            wanted.node,
+            # Cached input is nobody's.
+            place if wanted.cached else wanted.node,
             wanted.bytes,
             kept=wanted.rdd is not None,
             to_disk=wanted.to_disk,

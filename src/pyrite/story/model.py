@@ -58,7 +58,7 @@ class RunModel:
         self.ended_s: float | None = None
         self.jobs: OrderedDict[int, JobState] = OrderedDict()
         self.stages: OrderedDict[int, StageState] = OrderedDict()
-        # Parents of all stages, also of those that are not remembered.
+        # Parents of the stages that have any, also of those that are not remembered.
         self.parents: OrderedDict[int, tuple[int, ...]] = OrderedDict()
         self.executors: dict[int, ExecutorState] = {}
         self.nodes: dict[str, NodeState] = {}
@@ -139,7 +139,8 @@ class RunModel:
     # Jobs and stages
 
     def _stage_made(self, made: rec.StageMade) -> None:
-        self.parents[made.stage] = tuple(made.parents)
+        if made.parents:
+            self.parents[made.stage] = tuple(made.parents)
         stage = self.stages[made.stage] = StageState(*made[1:], total=made.partitions)
         if self.remembered is not None:
             stage.rdds = ()

@@ -16,8 +16,9 @@ class StageMade(NamedTuple):
     """A stage that a job needs, with its RDDs in the order of its program.
 
     An RDD has `id` (None for a copy made for one job), `partitions`, `operators` and `inputs`: a
-    shuffle, or the place of another RDD in the list and the mapping of partitions. An operator has
-    `operator`, and of the call that made it `method`, `name`, `site` and `rdd`, the id if any.
+    shuffle, or the place of another RDD in the list and the mapping of partitions. One that reads
+    files of a ring has `keys`, of what each partition reads. An operator has `operator`, and of the
+    call that made it `method`, `name`, `site` and `rdd`, the id if any.
     """
 
     at_s: float

@@ -59,7 +59,8 @@ def rdd_told(step: PlanStep) -> dict[str, Any]:
             kind = type(each.mapping).__name__
             fields = {name: plain(value) for name, value in vars(each.mapping).items()}
             inputs.append({"place": each.step, "mapping": kind, **fields})
-    return {"id": step.rdd, "partitions": step.partitions, "inputs": inputs}
+    told = {"id": step.rdd, "partitions": step.partitions, "inputs": inputs}
+    return {**told, "keys": step.keys} if step.keys else told
 
 
 def operators(program: Program, place: int) -> list[dict[str, Any]]:
@@ -91,4 +92,6 @@ def step_of(rdd: Fields) -> PlanStep:
         mapping = getattr(dependency, kind)(**fields) if kind in MAPPINGS else dependency.SAME
         inputs.append(NarrowInput(each["place"], mapping))
     id = rdd["id"]
-    return PlanStep(None if id is None else RddId(id), tuple(inputs), rdd["partitions"])
+    known = None if id is None else RddId(id)
+    keys = tuple(rdd.get("keys", ()))
+    return PlanStep(known, tuple(inputs), rdd["partitions"], keys=keys)

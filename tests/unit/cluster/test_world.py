@@ -4,7 +4,7 @@ import json
 from random import Random
 
 import pytest
-from random_worlds import crowded, draining, random_world, restarting, world_json
+from random_worlds import crowded, draining, parting, random_world, restarting, world_json
 
 from pyrite.cluster.sim.world import (
     KINDS,
@@ -73,7 +73,7 @@ def test_faults_come_from_the_seed() -> None:
 def test_every_kind_of_fault_is_drawn() -> None:
     worlds = [random_world(Random(seed), seed) for seed in range(100)]
     worlds += [crowded(Random(seed), world) for seed, world in enumerate(worlds)]
-    worlds = [draining(restarting(world)) for world in worlds]
+    worlds = [parting(draining(restarting(world))) for world in worlds]
     assert {fault.kind for world in worlds for fault in world.faults} == KINDS.keys()
     assert any(node.executors == 0 for world in worlds for node in world.nodes)
     assert all(world.executors for world in worlds)

@@ -5,6 +5,7 @@ python -m differential ROWS [SEED], from this folder, searches on its own.
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from made_lists import make_list_chain
+from noticed import SEEN, noticing
 from typed_functions import FunctionMaker, compiled
 
 from pyrite.blocks.codec import encode_packed, open_frames
@@ -126,6 +128,7 @@ JOINS: dict[str, Join] = {
     "subtract": subtract_by_key,
 }
 SINKS = ("sum", "count", "reduce", "fold", "combine", "each", "group", "cogroup", "sort", *JOINS)
+OVER = ["sorted(xs)", "set(xs)", "sorted(xs, reverse=True)", "list(set(xs))[1:]"]
 PARTS = 3
 # What goes by key takes some rows at a time, and so reads beyond one that raises.
 PAIRED = ("group", "cogroup", *JOINS)
@@ -171,6 +174,8 @@ def make_case(random: Random) -> Case:
         result = random.choice(["{i}", "{f}"])
     if sink in ("combine", "each", *PAIRED) and "s" in layout and random.random() < 0.8:
         result = random.choice(["({s}, {i})", "({s}, {f})"])
+        if sink in PAIRED and random.random() < 0.5:
+            result = random.choice(["({s}, {s})", "({i} % 5, {s})", "({s}, ({f}, ({s}, {i})))"])
     elif sink == "combine" and random.random() < 0.5:
         result = random.choice(["({i} & 7, {i})", "({i} % 9, ({f}, {i}, {b}))"])
     captured = random.choice([1, -3, 12]) if alone else 2
@@ -190,7 +195,10 @@ def make_case(random: Random) -> Case:
         steps.append(("flatMap", fan))
     rows = [make_row(random, layout) for _ in range(random.choice([3, 20, 60]))]
     mode: Mode = random.choice(["EAGER", "DOUBTING"])
-    others = make_others(random, "s" if "({s}" in result else "i") if sink in PAIRED else ()
+    key = "s" if result.startswith("({s}") else "i"
+    others = make_others(random, key) if sink in PAIRED else ()
+    if alone and random.random() < 0.15:
+        steps = noticing(steps, rows[0])
     return Case(rows, steps, sink, alone, mode, others)
 
 
@@ -209,7 +217,7 @@ def make_pair_case(random: Random, sink: str) -> Case:
 def make_others(random: Random, kind: str) -> tuple[Any, ...]:
     """The pairs of a side, some of whose keys the other one has."""
     is_odd = random.random() < 0.3
-    value = random.choice(["i", "f", "(if)"])
+    value = random.choice(["i", "f", "(if)", "s", "(si)", "(i(sfs))"])
     pairs = []
     for _ in range(random.choice([0, 1, 8, 40])):
         key = random.choice(WORDS) if kind == "s" else random.randrange(-3, 10)
@@ -241,14 +249,17 @@ def make_list_case(random: Random) -> Case:
         return Case(rows, steps, sink, True, random.choice(["EAGER", "DOUBTING"]))
     sink = random.choice(["sum", "count", "combine"])
     maker = FunctionMaker(random, captures=True)
-    kind, layout = random.choice([("f", "(i[f])"), ("i", "(f[i])"), ("i", "(i[i])")])
+    kind, layout = random.choice(
+        [("f", "(i[f])"), ("i", "(f[i])"), ("i", "(i[i])"), ("s", "(i[s])")]
+    )
     maker.names[layout[1]].append("x")
     prefix = ["x, xs = row", f"v = {maker.expression('f', 2)}"]
     maker.names["f"].append("v")
     maker.names[kind].append("item")
     shapes = {"combine": "({i} % 7, {f})", "sum": random.choice(["{i}", "{f}"]), "count": "{i}"}
     result = shapes[sink].format(i=maker.expression("i", 2), f=maker.expression("f", 2))
-    lines = [*prefix, f"return [{result} for item in xs]"]
+    over = random.choice(["xs", "xs", *OVER])
+    lines = [*prefix, f"return [{result} for item in {over}]"]
     steps = [("flatMap", compiled(lines, random.choice([1, -3])))]
     if sink != "combine" and random.random() < 0.5:
         steps.append(("filter", compiled(["return row > 0"], 1)))
@@ -296,6 +307,7 @@ END = object()
 
 def outcome(case: Case, mode: Mode, refusals: Counter[str] | None = None) -> Outcome:
     """Runs a case; with mode FALSE as the interpreter does alone."""
+    SEEN.clear()
     read = 0
 
     def rows() -> Iterator[Any]:
@@ -487,12 +499,20 @@ def ranged(rows: list[Any], bounds: list[Any], ascending: bool, is_plain: bool) 
     return buckets
 
 
+def same_once(values: Any) -> Any:
+    """A set without NaN: each is equal to itself as an object only, and hashed by its address."""
+    return {each for each in values if each == each}
+
+
 BEHIND_JOINS: list[list[Step]] = [
     [("map", lambda row: row[1][1])],
     [("map", lambda row: 1 if row[1][0] is None else 2 if row[1][1] is None else 3)],
     [("filter", lambda row: row[0]), ("map", lambda row: len(row))],
     [("mapValues", lambda pair: pair[0]), ("values", None), ("map", lambda x: x + 1)],
     [("flatMapValues", lambda pair: pair), ("map", lambda row: 0.5 if row[1] is None else 1)],
+    [("map", lambda row: len(row[1][1]))],
+    [("map", lambda row: len(f"{row[1][0]}-{row[1][1]}"))],
+    [("filter", lambda row: row[1][0] < row[1][1]), ("map", lambda row: len(row[1][0]))],
 ]
 BEHIND_COGROUPS: list[list[Step]] = [
     [("mapValues", lambda sides: [list(each) for each in sides])],
@@ -500,6 +520,12 @@ BEHIND_COGROUPS: list[list[Step]] = [
     [("values", None), ("map", lambda sides: sum(sides[0]) * len(sides[1]))],
     [("values", None), ("map", lambda sides: max(sides[1], default=0))],
     [("mapValues", lambda s: [x for x in s[0] if x == x]), ("map", lambda row: len(row[1]))],
+    [("values", None), ("map", lambda sides: len(sorted(sides[1])[-1]) * len(sides[0]))],
+    [
+        ("values", None),
+        ("map", lambda s: len(same_once(s[0])) - len(sorted(s[1], reverse=True)[:2])),
+    ],
+    [("flatMap", lambda row: same_once(row[1][0])), ("map", lambda x: x + 1)],
 ]
 
 
@@ -529,6 +555,17 @@ OF_GROUPS: list[Any] = [
     lambda values: sum([each for each in values if each > 0]),
     lambda values: sum([one for one, _ in values]),
     lambda values: len([each for each in values if each == each]) if values else 0,
+    lambda values: sorted(values)[0],
+    lambda values: len(same_once(values)),
+    lambda values: list(same_once(values))[-1],
+    lambda values: sum(sorted(values, reverse=True)[:2]),
+    lambda values: len(sorted(values)[-1]),
+    lambda values: sum([len(each) for each in values]),
+    lambda values: len(max(values)),
+    lambda values: sorted(values, reverse=True)[0][0],
+    lambda values: len("".join(sorted(values)[:2])),
+    lambda values: len(sorted(same_once(values))[0] + min(values)),
+    lambda values: len(f"{sorted(values)[-1]}"),
 ]
 
 
@@ -619,6 +656,10 @@ def search(rows: int, seed: int) -> Counter[str]:
 
 
 def main() -> None:
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        # As in executors: the order of a set of texts is known then.
+        program = [sys.executable, "-m", "differential", *sys.argv[1:]]
+        os.execve(sys.executable, program, {**os.environ, "PYTHONHASHSEED": "0"})
     rows = int(sys.argv[1])
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     # Huge shifts and powers are the interpreter's own trap.

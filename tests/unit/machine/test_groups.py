@@ -12,9 +12,11 @@ from pyrite.bounded import vectors
 from pyrite.bounded.space import Space
 from pyrite.bounded.vectors import Side, gather, group_packed
 from pyrite.machine._rows import CoGroups, Groups, Program, Table
+from pyrite.machine.chain import Chain, Tracing
 from pyrite.machine.emit import OPERATIONS
 from pyrite.machine.grouprows import GroupRows
 from pyrite.machine.packed import PackedRows
+from pyrite.rdd.fuse import run_steps
 
 LAYOUT = "(i(if))"
 
@@ -42,6 +44,16 @@ def test_values_are_by_key_in_their_order(size: int, tmp_path: Path) -> None:
     grouped = group_packed(iter(frames), Space(1 << 40, str(tmp_path)))
     assert isinstance(grouped, GroupRows)
     assert [(key, list(values)) for key, values in grouped] == expected(rows)
+
+
+def test_few_values_are_objects_at_a_time(tmp_path: Path) -> None:
+    rows = [(n % 10, (n, 0.5)) for n in range(20_000)]
+    grouped = group_packed(iter([packed(rows)]), Space(1 << 40, str(tmp_path)))
+    assert isinstance(grouped, GroupRows)
+    # The first rows, which the interpreter runs, are few as well.
+    chain = Chain(grouped, [("mapValues", len)], run_steps, Tracing("TRUE"))
+    assert list(chain.first_results()) == []
+    assert [len(list(batch)) for batch in grouped._batches()] == [8, 2]
 
 
 def test_rows_of_another_kind_go_on_plainly(tmp_path: Path) -> None:
@@ -75,9 +87,9 @@ def test_what_was_read_is_not_read_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("layout", ["i", "(f)", "(fi)", "(si)", "(ss)", "(i[f])", "(is)", "[ii]"])
-def test_only_pairs_of_ints_or_text_with_numbers_are_grouped(layout: str, tmp_path: Path) -> None:
+def test_only_pairs_whose_keys_are_ints_or_text_are_grouped(layout: str, tmp_path: Path) -> None:
     gathered = gather(iter([PackedRows(layout, b"")]), Space(1 << 40, str(tmp_path)))
-    assert isinstance(gathered, Side) == (layout == "(si)")
+    assert isinstance(gathered, Side) == (layout in ("(si)", "(ss)", "(is)"))
 
 
 @pytest.mark.parametrize("odd", [(1, 2, 3), [1, 2], (True, 2), (1, 2.5), (1, 2**63), (1.0, 2)])
@@ -133,7 +145,7 @@ def test_wrong_arguments_are_refused() -> None:
     by_text.close()
     with pytest.raises(ValueError):
         CoGroups((groups, by_text))
-    for wrong in ("(f)", "(is)", "(i)", "i"):
+    for wrong in ("(f)", "(fs)", "(i)", "i"):
         with pytest.raises(ValueError):
             Groups(wrong)
     program = Program(struct.pack("=4H", _end(), 0, 0, 0), {}, 2, None, 0)

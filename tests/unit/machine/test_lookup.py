@@ -83,6 +83,35 @@ def test_texts_are_found_as_in_a_dict() -> None:
         assert found[key] == ()
 
 
+class Counted:
+    """Groups that count how often their keys are asked for."""
+
+    def __init__(self, groups: Groups) -> None:
+        self.groups = groups
+        self.asked = 0
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def find(self, layout: str, key: Any) -> Any:
+        return self.groups.find(layout, key)
+
+    def keys(self, start: int, stop: int) -> list[Any]:
+        self.asked += 1
+        return self.groups.keys(start, stop)
+
+
+def test_many_keys_of_another_type_are_not_each_compared_with_all_texts() -> None:
+    found = looked_up("(sf)", [(f"k{number}", 0.5) for number in range(100)])
+    found.groups = groups = Counted(found.groups)  # type: ignore[assignment]
+    text = type("OddText", (str,), {})
+    for number in range(100):
+        assert found[text(f"k{number}")] == [0.5]
+        for key in (number, number / 3, (number,), Decimal(number), Fraction(number, 7)):
+            assert found[key] == ()
+    assert groups.asked == 1
+
+
 def test_keys_without_a_hash_raise_as_in_a_dict() -> None:
     with pytest.raises(TypeError, match="unhashable type: 'list'"):
         looked_up("(ii)", [(1, 1)])[[1]]  # type: ignore[index]
@@ -96,3 +125,10 @@ def test_few_values_are_kept_as_objects(monkeypatch: pytest.MonkeyPatch) -> None
             () if number % 700 >= 500 else [*range(number % 700, 5000, 500)]
         )
         assert sum(map(len, found.values())) <= 100
+
+
+def test_where_one_value_is_asked_for_no_others_are_kept() -> None:
+    groups = looked_up("(ii)", [(number % 3, number) for number in range(3000)]).groups
+    found = Lookup(groups, "(ii)", (), 1)
+    assert [list(found[key]) for key in (0, 1, 2, 3, True)] == [[0], [1], [2], [], [1]]
+    assert [list(found[key]) for key in (2, 1, 0)] == [[2], [1], [0]]

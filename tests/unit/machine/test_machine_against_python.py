@@ -157,3 +157,11 @@ def test_a_sum_of_floats_from_an_int_on(lines: list[str]) -> None:
 @pytest.mark.parametrize("number", range(40))
 def test_kept_cases_agree(number: int) -> None:
     assert find_difference(make_case(Random(f"2/{7170 + number}"))) == ""
+
+
+@pytest.mark.parametrize("sink", ["sum", "count", "reduce", "fold", "combine", "group", "join"])
+@pytest.mark.parametrize("nothing", ["()", "[]", "[] if isinstance(row, tuple) else [row]"])
+def test_rows_without_any_result(nothing: str, sink: str) -> None:
+    steps: list[Any] = [("flatMap", compiled([f"return {nothing}"], 1))]
+    rows = [(1, 2)] * 5 + [[3, 4]]
+    assert find_difference(Case(rows, steps, sink, True, "EAGER", ((3, 4),))) == ""

@@ -9,6 +9,9 @@ from pyrite.blocks.codec import CorruptBlock, decode_frames, encode_packed, fram
 from pyrite.machine import packed
 from pyrite.machine.packed import BadLayout, PackedRows, words_of
 
+# Texts as values, too.
+PAIRS = [(7, ("é", True, "")), (-7, ("", False, "a\0b"))]
+PAIRS_LAYOUT = "(i(sbs))"
 TEXTS = [("", 1), ("word", -2), ("Zoë", 3), ("\N{GRINNING FACE}\N{SNOWMAN}", 2**40)]
 TEXT_LAYOUT = "(si)"
 ROWS = [(1, (2.5, True)), (-(2**63), (float("inf"), False)), (2**63 - 1, (-0.0, True))]
@@ -33,6 +36,16 @@ def packed_texts() -> PackedRows:
     return PackedRows(TEXT_LAYOUT, words, heap)
 
 
+def packed_pairs() -> PackedRows:
+    words, heap = b"", b""
+    for key, (first, flag, last) in PAIRS:
+        words += struct.pack("<q", key)
+        for text, more in ((first, struct.pack("<q", flag)), (last, b"")):
+            words += struct.pack("<II", len(heap), len(text.encode())) + more
+            heap += text.encode()
+    return PackedRows(PAIRS_LAYOUT, words, heap)
+
+
 @pytest.fixture(params=["native", "pure"])
 def unpacking(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "pure":
@@ -55,6 +68,8 @@ def test_texts_come_back() -> None:
     assert rows.part(1, 3).rows() == TEXTS[1:3]
     frame = b"".join(encode_packed(rows))
     assert list(decode_frames(memoryview(b"x" + frame)[1:])) == [TEXTS]
+    assert packed_pairs().rows() == PAIRS
+    assert list(decode_frames(b"".join(encode_packed(packed_pairs())))) == [PAIRS]
 
 
 @pytest.mark.usefixtures("unpacking")
@@ -130,8 +145,8 @@ def test_columns_that_are_none_are_refused() -> None:
 
 @pytest.mark.parametrize(
     "rows",
-    [PackedRows(LAYOUT, WORDS), packed_texts(), packed_many().part(0, 50)],
-    ids=["i", "s", "n"],
+    [PackedRows(LAYOUT, WORDS), packed_texts(), packed_many().part(0, 50), packed_pairs()],
+    ids=["i", "s", "n", "values"],
 )
 def test_spoilt_frames_are_lost_blocks(rows: PackedRows) -> None:
     frame = bytearray(b"".join(encode_packed(rows)))
@@ -164,7 +179,7 @@ def test_sealed_nonsense_is_a_lost_block() -> None:
             payload = struct.pack("<Q", len(text)) + text + padding + payload
         elif random.random() < 0.5:
             # Words and texts whose places are wrong.
-            whole = b"".join(encode_packed(packed_texts()))
+            whole = b"".join(encode_packed(random.choice([packed_texts(), packed_pairs()])))
             changed = bytearray(whole[16:])
             for _ in range(random.randrange(1, 5)):
                 changed[random.randrange(16, len(changed))] = random.choice([0, 1, 9, 127, 255])

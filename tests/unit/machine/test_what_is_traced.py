@@ -114,7 +114,7 @@ def test_functions_on_numbers_and_text_are_traced(function: Callable[..., Any], 
         (lambda x: x + int(print("") is None), 5, "a call of print"),
         (lambda x: float(x) if x else x, 5, "a value whose type differs by branch"),
         (lambda x: x % 2.0, 5.0, "% of floats"),
-        (lambda x: {1: 2}.get(x, 3), 1, "the instruction BUILD_MAP"),
+        (lambda x: {1: 2}.get(x, 3), 1, "a dict"),
         (lambda x: seen.__len__() + x, 1, "the attribute __len__"),
         (lambda text: len(text), b"abc", "a row with a value of type bytes"),
         (lambda pair: len(pair[1]), (1, b"ab"), "len of a value of unknown length"),
@@ -194,3 +194,20 @@ def test_a_long_function_is_refused_in_no_time() -> None:
     scope: dict[str, Any] = {}
     exec(source + "    return x", scope)
     assert refusal(scope["long"], 5) == "a long function"
+
+
+def test_functions_that_lie_too_deep_stay_with_the_interpreter() -> None:
+    names: dict[str, Any] = {}
+    for number in range(14):
+        lines = [f"def step{number}(x):", " if x == -1: return 0"]
+        lines += [f" elif x == {each}: return {each}" for each in range(100, 122)]
+        lines += [f" else: return {f'step{number - 1}(x)' if number else 'x + 1'}"]
+        exec("\n".join(lines), names)
+    assert refusal(names["step13"], 5) == "calls and branches that lie too deep"
+
+
+def test_rows_with_many_results_are_traced_sooner() -> None:
+    rows = iter(range(5000))
+    chain = Chain(rows, [("flatMap", lambda n: [n] * 100)], run_steps, Tracing("TRUE"), True)
+    assert len(list(chain.first_results())) == 6400
+    assert next(rows) == 64

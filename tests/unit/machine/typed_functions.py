@@ -34,9 +34,17 @@ LAZY = [
     "(lambda x: x + {0})(({0} := 4))",
     "sum([x + {0} for x in ({0}, 2)], ({0} := 5))",
 ]
+
+
+def named(a: Any, b: Any = 2, *, c: Any = 3) -> Any:
+    """A function whose arguments can be named."""
+    return a * 2 - b + c
+
+
+SCOPE["named"] = named
 COMPARED = ["<", "<=", "==", "!=", ">", ">="]
 
-# Templates by kind; {i}, {f} and {b} stand for operands of their kind.
+# Templates by kind; {i}, {f} and {b} stand for operands of their kind, ⟨ and ⟩ for braces.
 TEMPLATES = {
     "i": [
         "({i} + {i})",
@@ -98,6 +106,24 @@ TEMPLATES = {
         "len({s}[-100:2])",
         "int({s}.strip('a '))",
         "min([len(w) for w in {s}.split()[1:]])",
+        "len(set({s}.split()))",
+        "sum([int(w) for w in set({s}.split(','))])",
+        "len(sorted({s}.split({s}))[1:])",
+        "sorted([len(w) for w in {s}.split()])[{i}]",
+        "sorted([{i} + len(w) for w in {s}.split()], reverse={b})[0]",
+        "sorted(({i}, {i}, {i}))[-1]",
+        "len(set(({i}, {i}, 3)))",
+        "len(⟨{i}, {i}⟩)",
+        "sum(set([len(w) for w in {s}.split()]), start={i})",
+        "list(set([len(w) * {i} for w in {s}.split()]))[-1]",
+        "named({i}, c={i})",
+        "named(b={i}, a={i})",
+        "(lambda a, b: a - b)(b={i}, a={i})",
+        "max(list(map(len, {s}.split())))",
+        "len(list(w for w in {s}.split() if w > {s}))",
+        "min(⟨len(w) for w in {s}.split()⟩)",
+        "sum([a * 7 + b for a, b in sorted([(len(w), {i}) for w in {s}.split()])[1:]])",
+        "sum([n // 3 for n in sorted(⟨len(w) * {i} for w in {s}.split(',')⟩)[-3:-1]])",
         "len({s}.split()[-2:])",
     ],
     "f": [
@@ -152,6 +178,12 @@ TEMPLATES = {
         "sum([float(w) * {f} for w in {s}.split() if w != {s}])",
         "(lambda a: a * a)({f})",
         "min([{f}, {f}][::-1])",
+        "sorted([float(w) for w in {s}.split()])[0]",
+        "sorted(({f}, {f}, {f}), reverse={b})[1]",
+        "sum(sorted([{f}, {f}]))",
+        "sorted([(len(w), {f} * len(w)) for w in {s}.split()])[0][1]",
+        "sum((x for x in ({f}, {f})), start=0.5)",
+        "sorted([({b}, float(w)) for w in {s}.split()], reverse=True)[-1][1]",
     ],
     "b": [
         "({i} {c} {i})",
@@ -199,6 +231,9 @@ TEMPLATES = {
         "({s} in FEW)",
         "{s}.isnumeric()",
         "{s}.isdecimal()",
+        "bool(set({s}.split()))",
+        "(not sorted({s}.split()))",
+        "sorted([{b}, {b}])[0]",
     ],
     "s": [
         "({s} + {s})",
@@ -241,6 +276,22 @@ TEMPLATES = {
         "{s}.split()[-2:][0]",
         "min([w.lower() for w in {s}.split()])",
         "{s}.lstrip({s})",
+        "sorted({s}.split({s}))[0]",
+        "sorted({s}.split(), reverse=True)[-1]",
+        "sorted({s}.split(), reverse={b})[1]",
+        "list(set({s}.split()))[0]",
+        "[*set({s}.split())][-1]",
+        "list(frozenset({s}.split({s})))[-1]",
+        "sorted(set({s}.split()))[-1]",
+        "list(⟨w.lower() for w in {s}.split(',')⟩)[1]",
+        "max(sorted([w.strip() for w in {s}.split(',')])[:2])",
+        "{s}.split(sep={s}, maxsplit={i})[-1]",
+        "str({f})",
+        "str({b})",
+        "(lambda p, q, r: f'⟨p⟩=⟨q!r⟩ ⟨r!s⟩ ⟨q:.2f⟩⟨p!s⟩')({s}, {f}, {i})",
+        "(lambda p: f'⟨p:.0f⟩⟨p⟩⟨p!r⟩')({i})",
+        "(lambda p: f'⟨p⟩⟨None⟩⟨1.5⟩⟨p!r⟩')({b})",
+        "(lambda p: f'⟨p:.7f⟩⟨p⟩')({f})",
     ],
 }
 
@@ -258,7 +309,9 @@ class FunctionMaker:
         if depth <= 0 or chance.random() < 0.15:
             return self._leaf(kind)
         template = chance.choice(TEMPLATES[kind])
-        if not self.captures and any(each in template for each in ("WEIGHTS", "FEW", "add(")):
+        if not self.captures and any(
+            each in template for each in ("WEIGHTS", "FEW", "add(", "named(")
+        ):
             template = TEMPLATES[kind][0]
         made = ""
         while template:
@@ -268,7 +321,7 @@ class FunctionMaker:
                 break
             symbol, _, template = rest.partition("}")
             made += chance.choice(COMPARED) if symbol == "c" else self.expression(symbol, depth - 1)
-        return made
+        return made.replace("⟨", "{").replace("⟩", "}")
 
     def _leaf(self, kind: str) -> str:
         known = self.names[kind]

@@ -85,3 +85,11 @@ def test_zip_needs_as_many_partitions(sc: PlainContext) -> None:
 def test_zip_needs_as_many_rows(sc: PlainContext) -> None:
     with pytest.raises(ValueError, match="partition 1 differs"):
         sc.range(4, 2).zip(sc.range(5, 2)).collect()
+
+
+def test_a_zip_that_fails_within_a_function_keeps_its_error(sc: PlainContext) -> None:
+    def pairs(row: int) -> list[tuple[int, int]]:
+        return list(zip([row], [row, row], strict=True))
+
+    with pytest.raises(ValueError, match="argument 2 is longer than argument 1"):
+        sc.range(4, 2).map(pairs).zip(sc.range(4, 2)).collect()

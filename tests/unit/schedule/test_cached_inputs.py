@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from conversation import Talk, of_type
@@ -84,6 +85,84 @@ def test_an_idle_node_that_has_the_block_is_asked_before_the_one_that_has_the_ra
     assert (talk.node(launch), launch.cached[0].ref) == (ref.node, ref)
     # The first node has taken what is nearest of the rest.
     assert sorted(map(talk.node, talk.running.values())) == sorted(NODES)
+
+
+class Writing(Caching):
+    """Tasks write blocks that later tasks read."""
+
+    def write(self, launch: do.LaunchTask, key: int, size: int = 40) -> BlockRef | None:
+        segment = f"w{launch.executor}-{self.now_s:.0f}"
+        node = self.node(launch)
+        wanted = ev.SpaceWanted(node, launch.executor, segment, size, False, cached=True, key=key)
+        [answer] = of_type(self.tell(wanted), do.GrantSpace)
+        return None if answer.place is None else BlockRef(answer.place, segment, 0, size)
+
+
+def test_what_a_task_writes_lies_on_the_node_of_its_key() -> None:
+    talk = Writing()
+    launch = talk.launch(at(0.5))
+    ref = talk.write(launch, at(2.5))
+    assert ref is not None and ref.node == NODES[2] != talk.node(launch)
+    talk.succeed(launch.attempt, kept=ev.KeptNews(inputs=(ev.InputNews(at(2.5), ref),)))
+    assert talk.cached(NODES[2]) == 40 and talk.cached() == 0
+    assert talk.found(at(2.5)) == ref
+    # Nobody has lent or borrowed anything.
+    assert talk.scheduler.storage.ledger.pools[NODES[0]].borrowed_bytes == 0
+
+
+def test_an_idle_node_that_is_given_a_block_is_asked_again() -> None:
+    strict = Writing(laf=LafRule(0.0, wait_s=inf))
+    writer = strict.launch(at(0.5))
+    busy = strict.launch(at(1.5))
+    ref = strict.write(writer, at(2.5))
+    assert ref is not None and ref.node == NODES[2]
+    # It waits for the second node, which is busy.
+    strict.jobs += 1
+    strict.submit(keyed(strict.jobs, at(1.6)), id=strict.jobs)
+    assert len(strict.running) == 2
+    # A block of that key comes to the third one, which is idle.
+    news = ev.KeptNews(inputs=(ev.InputNews(at(1.6), ref),))
+    strict.succeed(writer.attempt, kept=news)
+    [launch] = [each for each in strict.running.values() if each.attempt != busy.attempt]
+    assert strict.node(launch) == NODES[2] and launch.cached[0].ref == ref
+
+
+def test_what_a_task_writes_lies_on_its_own_node_where_the_keys_has_no_room() -> None:
+    talk = Writing()
+    talk.tell(ev.SpaceWanted(NODES[2], ExecutorId(2), "output", 180))
+    ref = talk.write(talk.launch(at(0.5)), at(2.5))
+    assert ref is not None and ref.node == NODES[0]
+    talk.tell(ev.NodeLost(NODES[2], "gone"))
+    launch = talk.launch(at(0.5))
+    assert talk.write(launch, at(2.9), LIMIT + 1) is None
+
+
+def test_what_a_task_writes_pushes_older_input_out() -> None:
+    talk = Writing()
+    old = [talk.read(at(2.1)), talk.read(at(2.2))]
+    launch = talk.launch(at(0.5))
+    ref = talk.write(launch, at(2.5))
+    assert ref is not None and ref.node == NODES[2]
+    assert dropped(talk) == [old[0].segment]
+
+
+def test_what_a_failed_task_has_written_goes() -> None:
+    talk = Writing()
+    launch = talk.launch(at(0.5))
+    ref = talk.write(launch, at(2.5))
+    assert ref is not None
+    talk.fail(launch.attempt)
+    assert talk.cached(NODES[2]) == 0 and ref.segment in dropped(talk)
+
+
+def test_what_was_written_to_a_node_that_is_lost_is_forgotten() -> None:
+    talk = Writing()
+    launch = talk.launch(at(0.5))
+    ref = talk.write(launch, at(2.5))
+    assert ref is not None
+    talk.tell(ev.NodeLost(NODES[2], "gone"))
+    talk.succeed(launch.attempt, kept=ev.KeptNews(inputs=(ev.InputNews(at(2.5), ref),)))
+    assert talk.found(at(2.5)) is None
 
 
 def test_the_least_recently_used_goes_first() -> None:

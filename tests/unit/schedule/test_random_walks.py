@@ -177,7 +177,7 @@ class Walk(World):
         launch = self.running[attempt]
         run = self.scheduler.stages._runs.get(launch.stage)
         rdds = [] if run is None else [node.rdd for node in run.spec.shape.steps]
-        if launch.cached and self.dice.random() < 0.5:
+        if self.dice.random() < (0.5 if launch.cached else 0.1):
             self.tell(self.want(launch.executor, None, cached=True))
             return
         kept = [rdd for rdd in rdds if rdd in self.scheduler.storage.persisted]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from fetchworld import Fetching
 
 from pyrite.ids import AttemptId, BlockRef, ExecutorId, NodeId, RddId
+from pyrite.place.laf import KEYS
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
 
@@ -114,10 +115,9 @@ class World:
         node = self.nodes[executor]
         self.count += 1
         if cached:
-            size = dice.choice([10, 40])
-            wanted = ev.SpaceWanted(
-                node, executor, f"e{executor}-{self.count}", size, False, cached=True
-            )
+            size, name = dice.choice([10, 40]), f"e{executor}-{self.count}"
+            key = dice.choice([None, 1, KEYS // 2])
+            wanted = ev.SpaceWanted(node, executor, name, size, False, cached=True, key=key)
             self.asking[executor] = wanted
             return wanted
         packs = rdd is None or dice.random() < 0.3
@@ -136,7 +136,8 @@ class World:
         if command.place is None:
             return
         assert command.place in self.files.capacities, "room on a node that is not there"
-        assert wanted.rdd is not None or command.place == wanted.node, "a map output elsewhere"
+        may_move = wanted.rdd is not None or wanted.key is not None
+        assert may_move or command.place == wanted.node, "a map output elsewhere"
         granted = Granted(command.place, command.segment, wanted.rdd, wanted.bytes, wanted.cached)
         self.files.sizes[command.place, command.segment] = wanted.bytes
         if wanted.rdd is None and not wanted.cached:

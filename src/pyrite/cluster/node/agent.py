@@ -19,6 +19,7 @@ from typing import Any
 
 from pyrite.bounded.space import remove_spills
 from pyrite.cluster.node.executors import ExecutorProcesses, watch_children
+from pyrite.cluster.node.fence import Fence
 from pyrite.cluster.node.link import Link
 from pyrite.cluster.node.output import OutputPipe
 from pyrite.cluster.node.serving import Serving
@@ -63,13 +64,12 @@ class Agent:
         self.poll = poll
         self.executors = executors
         self.serving = serving
-        self.alone_s = alone_s
+        self.fence = Fence(alone_s, time.monotonic())
         self.pipes: dict[int, tuple[ExecutorId, ExecutorPipe]] = {}
         self.fds: dict[ExecutorId, int] = {}
         self.printing: dict[int, ExecutorId] = {}
         # Messages to executors that wait for added files.
         self.held: deque[tuple[ExecutorId, bytes]] = deque()
-        self.heard_s = time.monotonic()
         self.ending = False
         self.wake, wake_end = os.pipe()
         os.set_blocking(wake_end, False)
@@ -115,8 +115,7 @@ class Agent:
             return True
         if self.serving is not None and self.serving.failed:
             return True
-        # Without its driver for so long, it has been given up.
-        return self.alone_s is not None and time.monotonic() - self.heard_s > self.alone_s
+        return self.fence.is_over(time.monotonic())
 
     def _turn(self) -> None:
         for fd, _ in self.poll.poll(self._timeout_s()):
@@ -136,7 +135,8 @@ class Agent:
         if self.serving is None:
             return None
         rest_s = self.serving.tend(time.monotonic())
-        return rest_s if self.alone_s is None else min(rest_s, self.alone_s / 4)
+        look_s = self.fence.look_s()
+        return rest_s if look_s is None else min(rest_s, look_s)
 
     def _reap(self) -> None:
         try:
@@ -153,7 +153,7 @@ class Agent:
             messages, fds = self.driver.read_with_sockets()
         else:
             messages, fds = self.driver.read(), []
-        self.heard_s = time.monotonic()
+        self.fence.hear(time.monotonic())
         for message in messages:
             self._obey(message, fds)
 

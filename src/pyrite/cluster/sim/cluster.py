@@ -129,9 +129,9 @@ class SimCluster:
     def perform(self, command: Command) -> None:
         match command:
             case do.CancelTask():
-                self._after_latency(self._signal, command.executor, command.attempt)
+                self._tell(command.executor, self._signal, command.attempt)
             case do.KillExecutor():
-                self._after_latency(self._obey_kill, command.executor, command.reason)
+                self._tell(command.executor, self._obey_kill, command.reason)
             case do.StartExecutor():
                 node = self.by_name[command.node]
                 self.timeline.after(self._start_s(), self._restart, node, node.incarnation)
@@ -213,11 +213,17 @@ class SimCluster:
     def latency_s(self) -> float:
         return self.dice.expovariate(1 / self.world.latency_s)
 
-    def _after_latency(self, call: Any, *args: Any) -> None:
-        self.timeline.after(self.latency_s(), call, *args)
+    def heard_s(self, node: SimNode) -> float:
+        """When a word between a node and the driver passes, apart from its latency."""
+        return max(self.now_s(), node.cut_until_s)
+
+    def _tell(self, id: ExecutorId, call: Callable[..., None], *args: Any) -> None:
+        executor = self.executors.get(id)
+        sent_s = self.now_s() if executor is None else self.heard_s(executor.place)
+        self.timeline.at(sent_s + self.latency_s(), call, id, *args)
 
     def carry_to(self, executor: SimExecutor, message: Message) -> None:
-        at_s = max(executor.last_put_s, self.now_s() + self.latency_s())
+        at_s = max(executor.last_put_s, self.heard_s(executor.place) + self.latency_s())
         if message[0] == "task":
             # All of its virtual time passes first; then its rows are computed in no time.
             at_s += executor.computing_s()
@@ -225,7 +231,7 @@ class SimCluster:
         self.timeline.at(at_s, executor.deliver, message)
 
     def carry_from(self, executor: SimExecutor, message: Message) -> None:
-        at_s = max(executor.last_sent_s, self.now_s() + self.latency_s())
+        at_s = max(executor.last_sent_s, self.heard_s(executor.place) + self.latency_s())
         executor.last_sent_s = at_s
         sent = SentMessage(message)
         self.on_way.setdefault(executor.id, deque()).append(sent)
@@ -262,9 +268,10 @@ class SimCluster:
     def reach(self, reader: SimExecutor | None, id: NodeId) -> SimNode:
         """Returns a node to read from; a hung one answers when it is back, or not in time."""
         node = self.by_name[id]
-        if reader is not None and node.hung_until_s > self.now_s():
+        if reader is not None and node.stands_still(self.now_s()):
             reader.stand_still(min(node.hung_until_s - self.now_s(), self.world.lost_after_s))
-        if not node.up or node.hung_until_s > self.now_s():
+        is_cut = reader is None and node.cut_until_s > self.now_s()
+        if not node.up or node.stands_still(self.now_s()) or is_cut:
             raise OSError(f"{id} does not answer")
         if reader is not None and reader.met.get(id) != node.incarnation:
             # The reader does not have the new address of the restarted node's block server.
@@ -297,6 +304,10 @@ class SimCluster:
     def _restart(self, node: SimNode, incarnation: int) -> None:
         if not node.up or node.incarnation != incarnation:
             return
+        if node.cut_until_s > self.now_s():
+            # The order to start it has not come.
+            self.timeline.at(node.cut_until_s, self._restart, node, incarnation)
+            return
         id = ExecutorId(self.next_executor)
         self.next_executor += 1
         executor = SimExecutor(id, node, self, self.limits)
@@ -310,7 +321,7 @@ class SimCluster:
         executor = self.executors.get(id)
         if executor is None:
             return
-        if executor.place.hung_until_s > self.now_s():
+        if executor.place.stands_still(self.now_s()):
             self.timeline.at(executor.place.hung_until_s, self._obey_kill, id, reason)
         else:
             self.kill_executor(executor, f"killed by SIGKILL ({reason})")
@@ -318,7 +329,7 @@ class SimCluster:
     def kill_executor(self, executor: SimExecutor, reason: str) -> None:
         """Ends an executor; the driver is notified after its last messages, or before them."""
         self.end_executor(executor)
-        reported_s = self.now_s() + self.latency_s()
+        reported_s = self.heard_s(executor.place) + self.latency_s()
         if self.dice.random() >= self.world.late_words:
             reported_s = max(reported_s, executor.last_sent_s)
         self.timeline.at(reported_s, self._report_lost, executor, reason)

@@ -38,14 +38,14 @@ class Errands(Generic[Command]):
         node, other = cluster.by_name[command.node], cluster.by_name[with_node]
         errand = Errand(command, node, other, (node.incarnation, other.incarnation))
         cost_s = cluster.latency_s() + BLOCK_S + command.bytes / REMOTE_BYTES_PER_S
-        cluster.timeline.after(cost_s, self._end, errand)
+        cluster.timeline.at(cluster.heard_s(node) + cost_s, self._end, errand)
 
     def _end(self, errand: Errand[Command]) -> None:
         node = errand.node
         if node.incarnation != errand.lives[0] or not node.up:
             # The node that would report is lost.
             return
-        if node.hung_until_s > self.cluster.now_s():
+        if node.stands_still(self.cluster.now_s()):
             self.cluster.timeline.at(node.hung_until_s, self._end, errand)
             return
         self.report(errand, self.try_it(errand))
@@ -54,7 +54,7 @@ class Errands(Generic[Command]):
         """Whether the other node is in the same incarnation as at the start, and not hung."""
         other = errand.other
         is_same = other.incarnation == errand.lives[1] and other.up
-        return is_same and other.hung_until_s <= self.cluster.now_s()
+        return is_same and not other.stands_still(self.cluster.now_s())
 
     def try_it(self, errand: Errand[Command]) -> str | None:
         """Does it, wholly or not at all; returns the problem, if any."""
@@ -66,7 +66,8 @@ class Errands(Generic[Command]):
 
     def send(self, errand: Errand[Command], event: Event, after_s: float) -> None:
         """Has an event reach the driver after a time."""
-        self.cluster.timeline.after(after_s, self._reach, errand, event)
+        heard_s = self.cluster.heard_s(errand.node)
+        self.cluster.timeline.at(heard_s + after_s, self._reach, errand, event)
 
     def _reach(self, errand: Errand[Command], event: Event) -> None:
         # The last messages of a node that was lost since may still arrive.

@@ -73,7 +73,7 @@ class SimExecutor(Peer):
 
     def deliver(self, message: Message) -> None:
         """A message has arrived."""
-        listens = self.receiving and not self.inbox and not self._is_hung()
+        listens = self.receiving and not self.inbox and not self._stands_still()
         if listens and message[0] in NEWS and self.worker is not None and not self.dead:
             # Its thread would do this at once: no need to switch to it.
             self.process.swap()
@@ -84,8 +84,8 @@ class SimExecutor(Peer):
         if self.receiving:
             self.resume()
 
-    def _is_hung(self) -> bool:
-        return self.place.hung_until_s > self.now_s()
+    def _stands_still(self) -> bool:
+        return self.place.stands_still(self.now_s())
 
     def signal(self, attempt: int) -> None:
         """Sets the attempt to cancel, and wakes the executor."""
@@ -103,7 +103,7 @@ class SimExecutor(Peer):
         """Lets it run until it has to wait, unless its node hangs."""
         if self.dead:
             return
-        if self._is_hung():
+        if self._stands_still():
             self.cluster.timeline.at(self.place.hung_until_s, self.resume)
             return
         self._visit()

@@ -6,6 +6,7 @@ import os
 from random import Random
 from typing import TYPE_CHECKING
 
+from pyrite.cluster.node.fence import Fence
 from pyrite.cluster.sim.store import SimNode
 from pyrite.cluster.sim.world import Fault
 from pyrite.ids import Medium
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from pyrite.cluster.sim.cluster import SimCluster
 
 FLAPS = 4
+# How much longer than the driver a node that hears nothing waits before it gives itself up.
+ALONE = 2.0
+# What a node takes to come back.
+BACK_S = 0.01
 CORRUPT_BYTES = 16
 
 
@@ -54,6 +59,8 @@ class Faults:
                 happened = self._hang(node, min(fault.lasting_s, self.cluster.world.lost_after_s))
             case "lose node":
                 happened = self._hang(node, self.cluster.world.lost_after_s + fault.lasting_s)
+            case "cut node":
+                happened = self._cut(node, fault.lasting_s)
             case "corrupt block":
                 happened = self._corrupt(node, dice)
             case "delete segment":
@@ -137,7 +144,7 @@ class Faults:
         for executor in [e for e in self.cluster.executors.values() if e.place is node]:
             self.cluster.end_executor(executor)
         node.incarnation += 1
-        node.hung_until_s = 0.0
+        node.hung_until_s = node.cut_until_s = 0.0
         node.make_folders()
 
     def _notice(self, node: SimNode, incarnation: int) -> None:
@@ -167,15 +174,45 @@ class Faults:
 
     def _hang(self, node: SimNode, for_s: float) -> bool:
         """Hangs a node; the driver gives it up if that lasts too long."""
-        now_s = self.timeline.now_s
-        if not node.up or node.hung_until_s > now_s:
+        if self._is_silent(node):
             return False
-        node.hung_until_s = now_s + for_s
+        node.hung_until_s = self.timeline.now_s + for_s
+        self._give_up_after(node, for_s)
+        return True
+
+    def _cut(self, node: SimNode, for_s: float) -> bool:
+        """Parts a node from the driver; its executors work on, and reach the other nodes."""
+        if self._is_silent(node):
+            return False
+        now_s, alone_s = self.timeline.now_s, ALONE * self.cluster.world.lost_after_s
+        node.cut_until_s = now_s + for_s
+        self._give_up_after(node, for_s)
+        self._look(node, node.incarnation, Fence(alone_s, now_s))
+        return True
+
+    def _look(self, node: SimNode, incarnation: int, fence: Fence) -> None:
+        """The agent of a node that is cut off looks whether it has been given up."""
+        now_s, back_s, look_s = self.timeline.now_s, node.cut_until_s, fence.look_s()
+        if node.incarnation != incarnation or back_s <= now_s or look_s is None:
+            return
+        if fence.is_over(now_s):
+            self.cluster.reached["node that fenced itself"] += 1
+            self._end(node)
+            node.up = False
+            self.timeline.at(back_s + BACK_S, self._come_back, node, node.incarnation)
+        else:
+            self.timeline.after(look_s, self._look, node, incarnation, fence)
+
+    def _is_silent(self, node: SimNode) -> bool:
+        now_s = self.timeline.now_s
+        return not node.up or node.stands_still(now_s) or node.cut_until_s > now_s
+
+    def _give_up_after(self, node: SimNode, for_s: float) -> None:
+        """The driver gives up a node that is silent for too long; it starts anew afterwards."""
         if for_s > self.cluster.world.lost_after_s:
             given_up_s = self.cluster.world.lost_after_s
             self.timeline.after(given_up_s, self._give_up, node, node.incarnation)
-            self.timeline.after(for_s + 0.01, self._start_anew, node, node.incarnation)
-        return True
+            self.timeline.after(for_s + BACK_S, self._start_anew, node, node.incarnation)
 
     def _give_up(self, node: SimNode, incarnation: int) -> None:
         if node.incarnation == incarnation and node.up:

@@ -47,6 +47,8 @@ class SimNode:
         self.has_left = False
         self.slow_until_s = 0.0
         self.hung_until_s = 0.0
+        # Until when no word passes between it and the driver.
+        self.cut_until_s = 0.0
         self.disk_full_until_s = 0.0
         self.memory_full_until_s = 0.0
         self.stillborn_until_s = 0.0
@@ -57,6 +59,10 @@ class SimNode:
     def full_until_s(self, medium: Medium) -> float:
         """Until when there is no room for a segment in memory or on disk."""
         return self.memory_full_until_s if medium == "memory" else self.disk_full_until_s
+
+    def stands_still(self, now_s: float) -> bool:
+        """Whether it hangs: nothing on it runs or answers."""
+        return self.hung_until_s > now_s
 
     def make_folders(self) -> None:
         """Makes the folders, empty."""

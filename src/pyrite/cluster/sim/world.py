@@ -26,6 +26,8 @@ KINDS = {
     "add storage": 0,
     "remove storage": 0,
     "drain node": 0,
+    # Drawn separately, too.
+    "cut node": 0,
     # Drawn separately, so that it does not change the other faults.
     "restart driver": 0,
 }

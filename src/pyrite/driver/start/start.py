@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from functools import partial
 from importlib.util import find_spec
-from math import inf
 from typing import TYPE_CHECKING, cast
 
 from pyrite.blocks.writer import SEGMENT_BYTES
@@ -25,7 +24,8 @@ from pyrite.driver.start.pools import read_pools
 from pyrite.execute.limits import WorkerLimits
 from pyrite.machine.chain import Mode
 from pyrite.schedule.health import ExclusionRule
-from pyrite.schedule.rules import CollectionRule, LafRule, Rules, SpeculationRule
+from pyrite.schedule.lafsettings import read_laf
+from pyrite.schedule.rules import CollectionRule, Rules, SpeculationRule
 from pyrite.schedule.scheduler import Scheduler
 from pyrite.schedule.story import Story
 from pyrite.settings import BadSetting, Settings
@@ -43,8 +43,6 @@ ONE_NODE_REPORT_BYTES = 1 << 20
 LEAST_SEGMENT_BYTES = 1 << 20
 # With less memory an executor fails before its first task, or in a small one.
 LEAST_EXECUTOR_BYTES = 8 << 20
-# How long delay scheduling waits for a range's own node.
-DELAY_S = 5.0
 # Simulated runs are short: their journals write snapshots more often.
 SIM_JOURNAL_EVENTS = 25
 
@@ -275,23 +273,3 @@ def read_rules(master: Master, settings: Settings) -> Rules:
         recovery_relax=settings.float("pyrite.recovery.relax"),
         recovery_algorithm=settings.str("pyrite.recovery.algorithm").upper(),
     )
-
-
-def read_laf(settings: Settings) -> LafRule | None:
-    """How tasks go by the keys of their input; None if they do not."""
-    way = settings.str("pyrite.laf").upper()
-    alpha = settings.float("pyrite.laf.alpha")
-    if not 0 <= alpha <= 1:
-        settings.refuse("pyrite.laf.alpha", "expected a number from 0 to 1")
-    if way == "FALSE":
-        return None
-    migrates = settings.bool("pyrite.laf.migrate")
-    if way == "DELAY":
-        # EclipseMR, II-F.
-        return LafRule(0.0, DELAY_S, migrates)
-    wait_s = 0.0
-    if settings.bool("pyrite.laf.strict"):
-        # An excluded executor never takes its tasks.
-        is_bounded = settings.bool(f"{EXCLUDE}.enabled")
-        wait_s = settings.seconds("spark.locality.wait") if is_bounded else inf
-    return LafRule(alpha, wait_s, migrates)

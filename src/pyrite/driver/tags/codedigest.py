@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import NamedTuple
 
-GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
+GLOBAL = (
+    *("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"),
+    "LOAD_FROM_DICT_OR_GLOBALS",
+)
 ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
 
 

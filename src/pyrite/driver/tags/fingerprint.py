@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from typing import Any
 
 from pyrite.blocks.codec import decode_frames
+from pyrite.broadcast import Broadcast
+from pyrite.driver.tags.untracked import load_untracked
 from pyrite.driver.tags.valuedigest import Unreadable, ValueDigest
 from pyrite.ids import BlockRef, ShuffleId
 from pyrite.io.filesystem import locate
@@ -27,7 +28,7 @@ class Fingerprint:
 
     def __init__(self, read: ReadBlock) -> None:
         self.read = read
-        self.values = ValueDigest()
+        self.values = ValueDigest(self._broadcast)
         self._versions: dict[str, str] = {}
         self._shuffles: dict[ShuffleId, bytes] = {}
 
@@ -49,7 +50,7 @@ class Fingerprint:
             self._shuffles[shuffle] = made
 
     def _program(self, program: Program, shuffles: dict[ShuffleId, ShuffleDependency]) -> bytes:
-        loaded = [pickle.loads(link) for link in program.links]
+        loaded = [load_untracked(link) for link in program.links]
         parts: list[Any] = [loaded[-1][1]]
         for place, step in enumerate(program.steps):
             link, first, end = program.runs[place]
@@ -62,6 +63,11 @@ class Fingerprint:
             slices = [self._slices(op) for _, _, op in program.sliced.get(place, ())]
             parts.append((step.partitions, inputs, loaded[link][0][first:end], slices))
         return self.values.of(parts)
+
+    def _broadcast(self, known: Broadcast[Any]) -> Any:
+        """What tasks read: the driver's own value may have been changed since."""
+        [(value, _)] = decode_frames(self.read(known._ref))
+        return value
 
     def _slices(self, op: Sliced) -> list[Any]:
         op.partitions()

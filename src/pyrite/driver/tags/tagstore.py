@@ -85,10 +85,11 @@ class TagStore:
         return run
 
     def write(self, run: str, index: int, copies: int, rows: Iterable[Any]) -> int:
-        """Writes a partition of a run; returns its bytes. A late task does not bring back a run
-        that was discarded."""
+        """Writes a partition of a run, in a task also into memory (EclipseMR, oCache); returns its
+        bytes. A late task does not bring back a run that was discarded."""
         path = part_path(run, index)
-        with self.fs.open(path, "wb", copies=copies, create_parents=False) as file:
+        options = {"copies": copies, "create_parents": False, "keep": True}
+        with self.fs.open(path, "wb", **options) as file:
             write_stream(file, rows)
             size: int = file.tell()
         if not self.fs.exists(_wanted(run)):

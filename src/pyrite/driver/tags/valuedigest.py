@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import builtins
 import copyreg
+import pickle
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from functools import cached_property
 from hashlib import blake2b
 from importlib.util import resolve_name
+from struct import Struct
 from types import (
     BuiltinFunctionType,
+    CellType,
+    ClassMethodDescriptorType,
     CodeType,
     FunctionType,
     GetSetDescriptorType,
@@ -31,18 +37,25 @@ from pyrite.accumulators import Accumulator
 from pyrite.broadcast import Broadcast
 from pyrite.driver.tags.codedigest import Import, facts_of, names_of
 from pyrite.driver.tags.library import library_version
+from pyrite.driver.tags.unseen import unseen_name, unseen_value
 
 SIZE = 16
-# What a class has besides what its author wrote.
+# What a class has besides what its author wrote, or what is looked at apart.
 UNWRITTEN = {
     *("__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__"),
     *("__firstlineno__", "__static_attributes__", "__abstractmethods__", "_abc_impl"),
-    *("__orig_bases__", "__parameters__", "__slotnames__"),
+    *("__orig_bases__", "__parameters__", "__slotnames__", "__annotations_cache__"),
 }
-DESCRIPTORS = (
+# What a module has from its import.
+IMPORTED = {
+    *("__name__", "__doc__", "__package__", "__loader__", "__spec__", "__file__", "__cached__"),
+    *("__path__", "__builtins__", "__annotations__"),
+}
+COMPILED = (
     *(MethodDescriptorType, WrapperDescriptorType),
-    *(GetSetDescriptorType, MemberDescriptorType),
+    *(ClassMethodDescriptorType, GetSetDescriptorType),
 )
+DESCRIPTORS = (*COMPILED, MemberDescriptorType)
 MISSING = object()
 
 
@@ -53,10 +66,14 @@ class Unreadable(Exception):
 class ValueDigest:
     """Digests values; each object once."""
 
-    def __init__(self) -> None:
-        self._done: dict[int, bytes] = {}
-        # Objects being digested, by how deep they are: something may refer to itself.
-        self._depths: dict[int, int] = {}
+    def __init__(self, read: Callable[[Broadcast[Any]], Any] | None = None) -> None:
+        # Gives the value of a broadcast as tasks see it.
+        self._read = read or (lambda known: known.value)
+        self._done: MutableMapping[int, bytes] = {}
+        # Objects being digested, which may refer to themselves: numbered as they are met. How deep
+        # they lie would not do, since a digest is also used in other depths.
+        self._numbers: dict[int, int] = {}
+        self._count = 0
         # Ids are only good while their objects live.
         self._alive: list[object] = []
 
@@ -68,20 +85,23 @@ class ValueDigest:
         id_ = id(value)
         if id_ in self._done:
             return self._done[id_]
-        if id_ in self._depths:
-            return _digest("again", [str(len(self._depths) - self._depths[id_]).encode()])
-        self._depths[id_] = len(self._depths)
+        if id_ in self._numbers:
+            return _digest("again", [str(self._numbers[id_]).encode()])
+        self._numbers[id_] = self._count
+        self._count += 1
         try:
             found = self._digest(value)
         except RecursionError:
             raise Unreadable(f"a {type(value).__name__} that is nested too deep") from None
         finally:
-            del self._depths[id_]
+            del self._numbers[id_]
         self._done[id_] = found
         self._alive.append(value)
         return found
 
     def _digest(self, value: Any) -> bytes:
+        if (name := unseen_value(value)) is not None:
+            raise Unreadable(f"{name}, which finds what the code does not name")
         match value:
             case FunctionType():
                 return self._function(value)
@@ -97,17 +117,21 @@ class ValueDigest:
                 return self._all("property", (value.fget, value.fset, value.fdel))
             case staticmethod() | classmethod():
                 return self._all(type(value).__name__, (value.__func__,))
+            case cached_property():
+                return self._all("cached property", (value.func,))
+            case Struct():
+                return self._all("struct", (value.format,))
             case BuiltinFunctionType():
                 return self._builtin(value)
             case Broadcast():
-                return self._all("broadcast", (value.value,))
+                return self._all("broadcast", (self._read(value),))
             case Accumulator():
                 raise Unreadable("an accumulator, which reuse would not update")
         kind = type(value)
         if kind in (list, tuple):
             return self._all(kind.__name__, value)
-        if kind in (set, frozenset):
-            return _digest(kind.__name__, sorted(map(self.of, value)))
+        if isinstance(value, set | frozenset):
+            return self._set(value)
         if kind in (dict, MappingProxyType):
             return _digest("dict", self._pairs(value))
         if kind in DESCRIPTORS:
@@ -120,27 +144,59 @@ class ValueDigest:
     def _pairs(self, values: Mapping[Any, Any]) -> Iterable[bytes]:
         return (each for key, value in values.items() for each in (self.of(key), self.of(value)))
 
+    def _set(self, values: set[Any] | frozenset[Any]) -> bytes:
+        kind = type(values)
+        if kind in (set, frozenset):
+            return _digest(kind.__name__, sorted(map(self._member, values)))
+        state = self.of(getattr(values, "__dict__", None))
+        return _digest("set", [self.of(kind), state, *sorted(map(self._member, values))])
+
+    def _member(self, value: Any) -> bytes:
+        """The digest of a set's member, whichever others were met before it."""
+        plain = _plain(value)
+        if plain is not None:
+            return plain
+        done, count = self._done, self._count
+        self._done = ChainMap({}, done)
+        try:
+            return self.of(value)
+        finally:
+            self._done, self._count = done, count
+
     # Code
 
     def _function(self, function: FunctionType) -> bytes:
         cells = function.__closure__ or ()
-        captured = [self.of(_content(cell)) for cell in cells]
+        captured = [self._captured(cell) for cell in cells]
         captured.append(self.of(function.__defaults__))
         captured.append(self.of(function.__kwdefaults__))
         # Not its __module__, which functools.wraps copies from another function.
         version = library_version(function.__globals__.get("__name__") or "__main__")
         if version is not None:
-            return _digest("library", [self._name(function), _text(version), *captured])
+            # Lambdas of one place have one name.
+            code = self.of(function.__code__)
+            return _digest("library", [self._name(function), _text(version), code, *captured])
+        if (name := unseen_name(function.__code__)) is not None:
+            raise Unreadable(f"{name}, which finds what the code does not name")
         return _digest(
             "function",
             [
+                _text(function.__name__),
                 self.of(function.__code__),
+                self._annotations(getattr(function, "__annotations__", None)),
                 self.of({k: v for k, v in vars(function).items() if k != "__wrapped__"}),
                 self.of(vars(function).get("__wrapped__")),
                 *captured,
                 *self._globals(function),
             ],
         )
+
+    def _captured(self, cell: CellType) -> bytes:
+        try:
+            return self.of(cell.cell_contents)
+        except ValueError:
+            # A variable that has no value yet.
+            return _NOTHING
 
     def _globals(self, function: FunctionType) -> list[bytes]:
         """What the function reads by name, as it is now."""
@@ -149,13 +205,33 @@ class ValueDigest:
         found = []
         for name, *attributes in names.chains:
             value = known.get(name, getattr(builtins, name, MISSING))
-            # Of a module only what is used counts.
-            while isinstance(value, ModuleType) and attributes and not _is_library(value):
-                value = getattr(value, attributes.pop(0), MISSING)
-            found += [_text(name), self.of(None if value is MISSING else value)]
+            found += [_text(name), self._chain(value, attributes)]
         for each in names.imports:
             found += self._imported(each, known.get("__package__") or "")
         return found
+
+    def _chain(self, value: Any, attributes: list[str]) -> bytes:
+        """The digest of a global, or of what is read of it: of a module only that counts."""
+        while isinstance(value, ModuleType) and attributes:
+            inner = getattr(value, attributes[0], MISSING)
+            if _is_library(value):
+                # Its version says all of it, but not what some of it may find.
+                if unseen_value(inner) is not None:
+                    value = inner
+                break
+            value, attributes = inner, attributes[1:]
+        return _NOTHING if value is MISSING else self.of(value)
+
+    def _annotations(self, values: Mapping[str, Any] | None) -> bytes:
+        """What is written of types: it may be looked at, and seldom is."""
+        return _digest("annotations", map(self._annotation, (values or {}).items()))
+
+    def _annotation(self, item: tuple[str, Any]) -> bytes:
+        name, value = item
+        try:
+            return _digest(name, [self.of(value)])
+        except Unreadable:
+            return _digest(name, [_text(repr(value))])
 
     def _imported(self, each: Import, package: str) -> list[bytes]:
         """The modules that an import statement reads."""
@@ -165,6 +241,8 @@ class ValueDigest:
             raise Unreadable(f"module {each.name}, which a function imports") from None
         version = library_version(name)
         if version is not None:
+            for taken in each.taken:
+                self._chain(sys.modules.get(name), [taken])
             return [_text(f"{name} {version}")]
         # `import a.b` makes all of `a` known.
         wanted = {name: None, (name if each.taken else name.partition(".")[0]): None}
@@ -179,20 +257,24 @@ class ValueDigest:
         version = library_version(kind.__module__)
         if version is not None:
             return _digest("library", [self._name(kind), _text(version)])
-        written = {
-            name: value
-            for name, value in sorted(vars(kind).items())
-            if name not in UNWRITTEN and not isinstance(value, DESCRIPTORS)
-        }
+        written = {}
+        for name, value in sorted(vars(kind).items()):
+            is_own = getattr(value, "__objclass__", None) is kind
+            if name in UNWRITTEN or (is_own and isinstance(value, MemberDescriptorType)):
+                continue
+            if is_own and isinstance(value, COMPILED):
+                raise Unreadable(f"{kind.__qualname__}, which is compiled, of no known version")
+            written[name] = value
         # Names count: a class may use its own.
         parts = [_text(kind.__name__), self.of(type(kind)), *map(self.of, kind.__bases__)]
+        parts.append(self._annotations(vars(kind).get("__annotations__")))
         return _digest("class", [*parts, self.of(written)])
 
     def _module(self, module: ModuleType) -> bytes:
         version = library_version(module.__name__)
         if version is not None:
             return _digest("module", [_text(module.__name__), _text(version)])
-        names = [name for name in sorted(vars(module)) if not name.startswith("__")]
+        names = [name for name in sorted(vars(module)) if name not in IMPORTED]
         return _digest("own module", self._pairs({name: vars(module)[name] for name in names}))
 
     def _builtin(self, function: Any) -> bytes:
@@ -218,18 +300,24 @@ class ValueDigest:
         except Exception as error:
             raise Unreadable(f"a {type(value).__name__}: {error}") from None
         if isinstance(parts, str):
-            wrapped = getattr(value, "__wrapped__", None)
-            module = getattr(value, "__module__", None) or type(value).__module__
-            version = library_version(module)
-            if wrapped is None and version is None:
-                raise Unreadable(f"{module}.{parts}, which is named and can't be read")
-            named = _text(f"{module}.{parts} {version}")
-            return _digest("global", [self.of(type(value)), named, self.of(wrapped)])
+            return self._named(value, parts)
         make, args, state, rows, pairs = (*parts, None, None, None)[:5]
         content = [self.of(make), self.of(args), self.of(state)]
         content.append(self.of(None if rows is None else list(rows)))
         content.append(self.of(None if pairs is None else list(pairs)))
         return _digest("object", [self.of(type(value)), *content])
+
+    def _named(self, value: Any, name: str) -> bytes:
+        """The digest of what pickle finds by its name in a module."""
+        wrapped = getattr(value, "__wrapped__", None)
+        module = pickle.whichmodule(value, name)  # type: ignore[attr-defined]
+        version = library_version(module)
+        # Something else may have that name: numpy's frompyfunc gives what it makes any.
+        is_there = getattr(sys.modules.get(module), name, None) is value
+        if wrapped is None and (version is None or not is_there):
+            raise Unreadable(f"{module}.{name}, which is named and can't be read")
+        named = _text(f"{module}.{name} {version}")
+        return _digest("global", [self.of(type(value)), named, self.of(wrapped)])
 
 
 def _plain(value: Any) -> bytes | None:
@@ -260,16 +348,12 @@ def _digest(kind: str, parts: Iterable[bytes]) -> bytes:
     return made.digest()
 
 
+# The digest of what has no value.
+_NOTHING = _digest("nothing", [])
+
+
 def _text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        # A variable that has no value yet.
-        return None
 
 
 def _is_library(module: ModuleType) -> bool:

@@ -116,11 +116,108 @@ def test_neither_lines_nor_names_of_files_matter() -> None:
             "def f(x):\n try: return x\n except ValueError: pass",
         ),
         ("def f(x): return f(x - 1) if x else 0", "def f(x): return f(x - 1) if x else 1"),
+        (
+            "class C:\n m = str.upper\ndef f(x): return C.m(x)",
+            "class C:\n m = str.lower\ndef f(x): return C.m(x)",
+        ),
+        (
+            "def g(x): return x\ndef f(x): return g.__name__",
+            "def h(x): return x\ng = h\ndef f(x): return g.__name__",
+        ),
+        (
+            "class C:\n x: int\ndef f(x): return C.__annotations__['x'](x)",
+            "class C:\n x: float\ndef f(x): return C.__annotations__['x'](x)",
+        ),
+        (
+            "def g(x: int): ...\ndef f(x): return g.__annotations__['x'](x)",
+            "def g(x: float): ...\ndef f(x): return g.__annotations__['x'](x)",
+        ),
+        (
+            "k = None\ndef f(x):\n try: return k\n except NameError: return 1",
+            "def f(x):\n try: return k\n except NameError: return 1",
+        ),
+        (
+            "from functools import cached_property\n"
+            "class C:\n @cached_property\n def a(self): return 1\ndef f(x): return C().a",
+            "from functools import cached_property\n"
+            "class C:\n @cached_property\n def a(self): return 2\ndef f(x): return C().a",
+        ),
+        (
+            "from struct import Struct\ns = Struct('<i')\ndef f(x): return s.unpack(x)",
+            "from struct import Struct\ns = Struct('>i')\ndef f(x): return s.unpack(x)",
+        ),
     ],
 )
 def test_what_a_function_does_matters(one: str, other: str) -> None:
     assert alike(one, one)
     assert not alike(one, other)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "k = 1\ndef f(x): return globals()['k']",
+        "k = 1\ndef f(x): return eval('k')",
+        "import builtins\nk = 1\ndef f(x): return builtins.exec('k')",
+        "k = 1\ndef f(x): return f.__globals__['k']",
+        "def f(x): return __import__('helpers').k",
+        "import importlib\ndef f(x): return importlib.import_module('helpers').k",
+        "def f(x):\n import importlib\n return importlib.import_module('helpers').k",
+        "from importlib import import_module as find\ndef f(x): return find('helpers').k",
+        "def f(x):\n from importlib import import_module as find\n return find('helpers').k",
+        "import sys\ndef f(x): return sys.modules['helpers'].k",
+        "def f(x):\n import sys\n return sys.modules['helpers'].k",
+        "from pyrite import SparkFiles\ndef f(x): return open(SparkFiles.get('names'))",
+        "import pyrite\ndef f(x): return open(pyrite.SparkFiles.get('names'))",
+        "def f(x):\n from pyrite import SparkFiles\n return open(SparkFiles.get('names'))",
+    ],
+)
+def test_what_code_finds_by_a_text_cant_be_read(code: str) -> None:
+    with pytest.raises(Unreadable, match="does not name"):
+        digest(made(code))
+
+
+def test_what_is_named_like_something_else_cant_be_read() -> None:
+    code = "import numpy\ndef g(x): return x\nv = numpy.frompyfunc(g, 1, 1)\ndef f(x): return v(x)"
+    with pytest.raises(Unreadable, match="vectorized"):
+        digest(made(code))
+
+
+def test_annotations_that_cant_be_read_are_told_by_their_text() -> None:
+    code = (
+        "from typing import Generic, TypeVar\nT = TypeVar('T')\n"
+        "class C(Generic[T]):\n def m(self, x: T) -> T: return x\n"
+        "def f(x: T) -> T: return C().m(x)"
+    )
+    assert alike(code, code)
+
+
+def test_the_same_function_elsewhere_in_a_cycle_is_another() -> None:
+    def tied(is_inner: bool) -> list[Any]:
+        first: list[Any] = [1]
+        inner: list[Any] = [first]
+        first.append(inner)
+        whole: list[Any] = [first]
+        whole.append(inner if is_inner else [whole])
+        return whole
+
+    assert digest(tied(True)) == digest(tied(True)) != digest(tied(False))
+
+
+def test_lambdas_of_one_place_in_a_library_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyrite.driver.tags.valuedigest.library_version", lambda module: "1.0")
+    code = "def make(up): return (lambda x: x + 1) if up else (lambda x: x - 1)\nf = make({})"
+    assert alike(code.format(True), code.format(True))
+    assert not alike(code.format(True), code.format(False))
+
+
+def test_the_version_of_a_module_of_the_users_matters() -> None:
+    def versioned(version: str) -> ModuleType:
+        module = ModuleType("helpers_of_mine")
+        module.__version__ = version  # type: ignore[attr-defined]
+        return module
+
+    assert digest(versioned("1")) == digest(versioned("1")) != digest(versioned("2"))
 
 
 def test_captured_values_matter() -> None:
@@ -213,9 +310,15 @@ WORDS = frozenset({"one", "two", "three", "four"})
 TABLE = {word: {word, word * 2} for word in sorted(WORDS)}
 @lru_cache
 def known(word): return word in WORDS or word in {"five", "six", "seven"}
+def even(n): return n == 0 or odd(n - 1)
+def odd(n): return n != 0 and even(n - 1)
+class Names(set): pass
+TESTS = {even, odd, lambda n: n > 5}
+NAMES = Names(["a", "b", "c", ("d", even)])
 class Counter:
     kinds = {"a", "b"}
-    def count(self, words): return sum(known(word) for word in words if word in TABLE)
+    def count(self, words): return sum(known(word) for word in words
+        if word in TABLE or word in NAMES or any(test(len(word)) for test in TESTS))
 print(ValueDigest().of(lambda line: Counter().count(re.split("x|y", line))).hex())
 """
 

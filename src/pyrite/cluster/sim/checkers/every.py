@@ -10,6 +10,7 @@ from pyrite.cluster.sim.checkers.counting import Counting
 from pyrite.cluster.sim.checkers.delivery import Delivery
 from pyrite.cluster.sim.checkers.economy import Economy
 from pyrite.cluster.sim.checkers.executors import Executors
+from pyrite.cluster.sim.checkers.fencing import Fencing
 from pyrite.cluster.sim.checkers.invariants import Invariants
 from pyrite.cluster.sim.checkers.leaving import Leaving
 from pyrite.cluster.sim.checkers.memory import Memory
@@ -29,6 +30,7 @@ def every_checker(scheduler: Scheduler, cluster: SimCluster) -> list[Checker]:
         Snapshots(),
         Executors(),
         Leaving(),
+        Fencing(scheduler, cluster),
         Allocated(scheduler),
         NeededBlocks(scheduler),
         Economy(),
