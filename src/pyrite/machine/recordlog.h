@@ -42,7 +42,7 @@ static int pages_reserve(Pages *pages, size_t more) {
     return 1;
 }
 
-static inline Py_ssize_t log_count(const RecordLog *log) {
+static inline Py_ssize_t recordlog_count(const RecordLog *log) {
     return (Py_ssize_t)(log->ends.used / sizeof(uint64_t));
 }
 
@@ -57,21 +57,21 @@ static inline Piece record_in_order(const RecordLog *log, Py_ssize_t place) {
     return record_of(log, log->places ? log->places[place].index : (size_t)place);
 }
 
-static void log_unsort(RecordLog *log) {
+static void recordlog_unsort(RecordLog *log) {
     pages_free(log->places, log->places_bytes);
     log->places = NULL;
 }
 
 /* Makes room for so many more records and bytes; 0 where there is none. */
-static int log_reserve(RecordLog *log, size_t records, size_t bytes) {
-    if (records >= UINT32_MAX - (size_t)log_count(log)) return 0;
+static int recordlog_reserve(RecordLog *log, size_t records, size_t bytes) {
+    if (records >= UINT32_MAX - (size_t)recordlog_count(log)) return 0;
     /* One byte more: even records without bytes lie somewhere. */
     return pages_reserve(&log->ends, records * sizeof(uint64_t)) &&
            pages_reserve(&log->data, bytes + 1);
 }
 
 /* Adds a record for which there is room. */
-static inline void log_append(RecordLog *log, Piece record) {
+static inline void recordlog_append(RecordLog *log, Piece record) {
     if (record.size) memcpy(log->data.bytes + log->data.used, record.bytes, record.size);
     log->data.used += record.size;
     uint64_t end = log->data.used;
@@ -86,7 +86,7 @@ static PyObject *log_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 
 static void log_dealloc(PyObject *self) {
     RecordLog *log = (RecordLog *)self;
-    log_unsort(log);
+    recordlog_unsort(log);
     pages_drop(&log->data);
     pages_drop(&log->ends);
     release(self);
@@ -99,11 +99,11 @@ static PyObject *log_add(PyObject *self, PyObject *args) {
     Packed packed = {0};
     if (!PyArg_ParseTuple(args, "OO:add", &sizes, &data)) return NULL;
     if (!packed_open(&packed, sizes, data)) return NULL;
-    int has_room = log_reserve(log, (size_t)packed.count, (size_t)packed.data.len);
-    if (has_room) log_unsort(log);
+    int has_room = recordlog_reserve(log, (size_t)packed.count, (size_t)packed.data.len);
+    if (has_room) recordlog_unsort(log);
     for (Py_ssize_t n = 0; has_room && n < packed.count; n++) {
         Piece record = {packed.bytes, size_in(&packed, n)};
-        log_append(log, record);
+        recordlog_append(log, record);
         packed.bytes += record.size;
     }
     packed_close(&packed);
@@ -111,7 +111,7 @@ static PyObject *log_add(PyObject *self, PyObject *args) {
 }
 
 static int are_records(const RecordLog *log, Py_ssize_t start, Py_ssize_t *stop) {
-    if (*stop > log_count(log)) *stop = log_count(log);
+    if (*stop > recordlog_count(log)) *stop = recordlog_count(log);
     if (start >= 0 && start <= *stop) return 1;
     PyErr_SetString(PyExc_IndexError, "no such records");
     return 0;
@@ -127,16 +127,16 @@ static PyObject *log_take(PyObject *self, PyObject *args) {
     other = (RecordLog *)object;
     if (!are_records(other, start, &stop)) return NULL;
     for (Py_ssize_t n = start; n < stop; n++) bytes += (size_t)record_in_order(other, n).size;
-    if (other == log || !log_reserve(log, (size_t)(stop - start), bytes)) Py_RETURN_FALSE;
-    log_unsort(log);
-    for (Py_ssize_t n = start; n < stop; n++) log_append(log, record_in_order(other, n));
+    if (other == log || !recordlog_reserve(log, (size_t)(stop - start), bytes)) Py_RETURN_FALSE;
+    recordlog_unsort(log);
+    for (Py_ssize_t n = start; n < stop; n++) recordlog_append(log, record_in_order(other, n));
     Py_RETURN_TRUE;
 }
 
 static Py_ssize_t shared_bytes(const RecordLog *log) {
     Piece first = key_in(log->span, record_of(log, 0));
     Py_ssize_t shared = first.size;
-    for (Py_ssize_t n = 1; shared && n < log_count(log); n++) {
+    for (Py_ssize_t n = 1; shared && n < recordlog_count(log); n++) {
         Piece key = key_in(log->span, record_of(log, (size_t)n));
         if (key.size < shared) shared = key.size;
         Py_ssize_t equal = 0;
@@ -162,7 +162,7 @@ static int compare_records(const void *one, const void *other, void *context) {
 
 static void fill_places(const RecordLog *log, Place *places) {
     Py_ssize_t shared = shared_bytes(log);
-    for (Py_ssize_t n = 0; n < log_count(log); n++) {
+    for (Py_ssize_t n = 0; n < recordlog_count(log); n++) {
         Piece key = key_in(log->span, record_of(log, (size_t)n));
         uint64_t prefix = bits_of_bytes(key.bytes + shared, key.size - shared);
         places[n] = (Place){log->is_reversed ? ~prefix : prefix, (uint32_t)n, 0};
@@ -177,11 +177,11 @@ static PyObject *log_sort(PyObject *self, PyObject *args) {
     int is_reversed;
     if (!PyArg_ParseTuple(args, "nnp:sort", &span.first, &span.last, &is_reversed)) return NULL;
     if (!is_span(span)) return NULL;
-    log_unsort(log);
+    recordlog_unsort(log);
     log->span = span;
     log->is_reversed = is_reversed;
-    if (!log_count(log)) Py_RETURN_TRUE;
-    size_t count = (size_t)log_count(log), bytes = count * sizeof *log->places;
+    if (!recordlog_count(log)) Py_RETURN_TRUE;
+    size_t count = (size_t)recordlog_count(log), bytes = count * sizeof *log->places;
     Place *places = pages_new(bytes), *spare = pages_new(bytes);
     if (places && spare) {
         fill_places(log, places);
@@ -201,7 +201,7 @@ static PyObject *log_ordered(PyObject *self, PyObject *args) {
     int is_reversed;
     if (!PyArg_ParseTuple(args, "nnp:ordered", &span.first, &span.last, &is_reversed)) return NULL;
     if (!is_span(span)) return NULL;
-    log_unsort(log);
+    recordlog_unsort(log);
     log->span = span;
     log->is_reversed = is_reversed;
     Py_RETURN_NONE;
@@ -275,7 +275,7 @@ static PyObject *log_key(PyObject *self, PyObject *args) {
     const RecordLog *log = (RecordLog *)self;
     Py_ssize_t place;
     if (!PyArg_ParseTuple(args, "n:key", &place)) return NULL;
-    if (place < 0 || place >= log_count(log)) {
+    if (place < 0 || place >= recordlog_count(log)) {
         PyErr_SetString(PyExc_IndexError, "no such records");
         return NULL;
     }
@@ -289,7 +289,7 @@ static PyObject *log_place(PyObject *self, PyObject *args) {
     Piece wanted;
     int is_behind;
     if (!PyArg_ParseTuple(args, "y#p:place", &wanted.bytes, &wanted.size, &is_behind)) return NULL;
-    Py_ssize_t low = 0, high = log_count(log);
+    Py_ssize_t low = 0, high = recordlog_count(log);
     while (low < high) {
         Py_ssize_t middle = (low + high) / 2;
         int found = compare_keys(log, key_in(log->span, record_in_order(log, middle)), wanted);
@@ -304,13 +304,13 @@ static PyObject *log_place(PyObject *self, PyObject *args) {
 
 static PyObject *log_clear(PyObject *self, PyObject *ignored) {
     RecordLog *log = (RecordLog *)self;
-    log_unsort(log);
+    recordlog_unsort(log);
     pages_drop(&log->data);
     pages_drop(&log->ends);
     Py_RETURN_NONE;
 }
 
-static Py_ssize_t log_length(PyObject *self) { return log_count((RecordLog *)self); }
+static Py_ssize_t log_length(PyObject *self) { return recordlog_count((RecordLog *)self); }
 
 static PyMethodDef recordlog_methods[] = {
     {"add", log_add, METH_VARARGS, "Adds packed records; False without memory."},
