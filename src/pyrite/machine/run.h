@@ -275,10 +275,10 @@ LABEL_EMITTED:
     OPERATION(FIND, A.i = table_find(table, B.i))
     OPERATION(FIND_BY_TEXT, A.i = table_find_text(table, B.t))
 LABEL_APPEND:
-    if (!log_append(table, NULL, B.i, &A)) return FULL;
+    if (!table_append(table, NULL, B.i, &A)) return FULL;
     NEXT;
 LABEL_APPEND_BY_TEXT:
-    if (!log_append(table, B.t, 0, &A)) return FULL;
+    if (!table_append(table, B.t, 0, &A)) return FULL;
     NEXT;
 LABEL_INSERT_BY_TEXT:
     if (!table_insert_text(table, B.t, &A)) return FULL;

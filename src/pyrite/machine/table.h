@@ -223,7 +223,7 @@ static int keep_texts(Table *table, const TextPlaces *places, Reg *first) {
 }
 
 /* Adds a record to a log, whose texts are in registers; 0 where there is no memory, or enough text. */
-static int log_append(Table *table, const Text *text, int64_t key, const Reg *state) {
+static int table_append(Table *table, const Text *text, int64_t key, const Reg *state) {
     Reg kept[MOST_WORDS];
     if (table->texts.count) {
         memcpy(kept, state, (table->width - 1) * sizeof *kept);

@@ -117,7 +117,7 @@ static PyObject *log_put(Table *table, const Text *key, Reg *record) {
         if (!utf8_of(word->o, &texts[n])) Py_RETURN_FALSE;
         word->t = &texts[n];
     }
-    return PyBool_FromLong(log_append(table, key, record->i, record + 1));
+    return PyBool_FromLong(table_append(table, key, record->i, record + 1));
 }
 
 /* put(layout, row): whether the row is of the layout; it replaces the record of its key. */
