@@ -9,8 +9,6 @@ from mutating import mutation
 
 from pyrite.blocks.ledger import Ledger
 from pyrite.place.grouptree import GroupTree, Resized, Span
-from pyrite.plan.checkpoints import measure
-from pyrite.plan.recoveries import Lineage
 from pyrite.rdd.partitioners import StaticRanges
 from pyrite.schedule.collections import Collections
 from pyrite.schedule.commands import DropRows
@@ -78,11 +76,6 @@ def a_failed_checkpoint_counts_as_written(self: Any, event: Any) -> None:
 @mutation(RecoveryBound, "check_recoveries")
 def long_recoveries_are_let_be(self: Any) -> None:
     return None
-
-
-@mutation(Lineage, "recovery_s", within=1000)
-def a_recovery_takes_as_long_as_its_longest_path(self: Lineage[Any], step: Any) -> float:
-    return measure(self.costs, self.parents).before_s[step]
 
 
 @mutation(Collections, "forget_executor")

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import pytest
 from conversation import Talk, map_stage, of_type, result_stage
 
+from pyrite.cluster.sim.checkers import CheckFailed
+from pyrite.cluster.sim.checkers.collections import CollectionChecks
 from pyrite.ids import ExecutorId, NamespaceId, NodeId, Partition, RddId, ShuffleId
+from pyrite.plan.checkpoints import measure
 from pyrite.plan.program import NarrowInput, PlanStep, Shape
+from pyrite.plan.recoveries import Lineage
 from pyrite.plan.stages import StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
@@ -95,6 +101,21 @@ def test_branches_that_one_task_computes_are_added_up() -> None:
     talk.keep(chain(1, [2]), 2, 4.0, size=100)
     [order] = talk.keep(joined(2, [1, 2], 3), 3, 3.0, size=300)
     assert order == do.WriteCheckpoints((RddId(2),), 13.0, 10.0, 200)
+
+
+def test_the_simulators_checker_notices_recoveries_that_are_taken_for_their_longest_path(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def path_s(lineage: Lineage[Any], step: Any) -> float:
+        return measure(lineage.costs, lineage.parents).before_s[step]
+
+    monkeypatch.setattr(Lineage, "recovery_s", path_s)
+    talk = Lineages()
+    talk.keep(chain(0, [1]), 1, 6.0)
+    talk.keep(chain(1, [2]), 2, 4.0)
+    assert talk.keep(joined(2, [1, 2], 3), 3, 3.0) == []
+    with pytest.raises(CheckFailed, match=r"3 takes 13\.0 s to recover, above the bound of 10"):
+        CollectionChecks(talk.scheduler).see(0.0, ev.RddReported(RddId(3)), [do.FinishJob(2, None)])
 
 
 def test_a_stage_that_reads_several_rdds_is_checked_when_it_starts() -> None:
