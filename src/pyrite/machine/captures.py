@@ -13,14 +13,14 @@ _MOST_ITEMS = 256
 _DEEPEST = 8
 
 
-class Held(NamedTuple):
+class Captured(NamedTuple):
     """A value as it was: for a container that can change with its size, and with its items, or
     keys, if they are not many. `inner` are items that can change."""
 
     value: Any
     size: int | None = None
     items: tuple[Any, ...] = ()
-    inner: tuple[Held, ...] = ()
+    inner: tuple[Captured, ...] = ()
 
     def is_same(self, now: Any) -> bool:
         """Whether this is what the value is now."""
@@ -31,7 +31,7 @@ class Held(NamedTuple):
         return all(each.is_same(each.value) for each in self.inner)
 
 
-def held(value: Any, depth: int = 0) -> Held:
+def held(value: Any, depth: int = 0) -> Captured:
     """A value as it is now.
 
     >>> rows = [1, [2]]
@@ -41,13 +41,13 @@ def held(value: Any, depth: int = 0) -> Held:
     False
     """
     if type(value) not in _CONTAINERS:
-        return Held(value)
+        return Captured(value)
     size = len(value) if type(value) in _CHANGING else None
     if len(value) > _MOST_ITEMS or depth == _DEEPEST:
-        return Held(value, size)
+        return Captured(value, size)
     all_inner = (held(each, depth + 1) for each in value if type(each) in _CONTAINERS)
     inner = tuple(each for each in all_inner if each.size is not None or each.inner)
-    return Held(value, size, () if size is None else tuple(value), inner)
+    return Captured(value, size, () if size is None else tuple(value), inner)
 
 
 class Captures:
@@ -58,7 +58,7 @@ class Captures:
     """
 
     def __init__(self) -> None:
-        self._held: list[tuple[Callable[[], Any], Held]] = []
+        self._held: list[tuple[Callable[[], Any], Captured]] = []
 
     def note(self, read: Callable[[], Any]) -> Any:
         """Returns a captured value, which `read` returns, and remembers what it is."""

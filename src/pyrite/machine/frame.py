@@ -29,6 +29,8 @@ from pyrite.machine.values import (
     Opaque,
     Sequenced,
     Value,
+    constant_of,
+    is_empty_list,
     is_lazy,
     storable,
 )
@@ -133,7 +135,7 @@ class Frame:
                     raise NotTraced(f"{argument} changes before an iterator is read")
                 variables[argument] = storable(stack.pop())
             case "constant":
-                stack.append(self._constant(argument))
+                stack.append(constant_of(argument))
             case "cell":
                 stack.append(_readable(argument, self._cell(argument, variables).value))
             case "global":
@@ -218,11 +220,6 @@ class Frame:
     def _cell(self, name: str, variables: dict[str, Value]) -> Cell:
         return Cell(variables.get(name)) if name in self.shared else self.free[name]
 
-    def _constant(self, value: Any) -> Value:
-        if type(value) is tuple:
-            return Items([self._constant(each) for each in value])
-        return Known(value)
-
     def _call(self, count: int, stack: list[Value], names: Sequence[str] = ()) -> None:
         """Calls a function; the last arguments have these names."""
         arguments = _popped(stack, count)
@@ -273,7 +270,7 @@ class Frame:
         target = stack[-here.argument]
         if isinstance(target, GatheredItems) and here.op == "append":
             self._gathering.take(target, added, self._meetings)
-        elif here.op == "extend" and _is_empty_list(target) and isinstance(added, Sequenced):
+        elif here.op == "extend" and is_empty_list(target) and isinstance(added, Sequenced):
             stack[-here.argument] = self.tracer.collecting.list(added)
         elif isinstance(target, Items) and target.is_list:
             more = items_of(added) if here.op == "extend" else (storable(added),)
@@ -324,7 +321,7 @@ class Frame:
             is_open = self._gathering.is_open or self._meetings
             if is_open or self._yielded or self._yielding is not None:
                 raise NotTraced("a generator with several loops")
-        elif len(stack) < 2 or not (stack[-2] is NEW_SET or _is_empty_list(stack[-2])):
+        elif len(stack) < 2 or not (stack[-2] is NEW_SET or is_empty_list(stack[-2])):
             raise NotTraced("a loop that is no comprehension, over values of a row")
         gathered = GatheredItems(len(self._meetings), place, Label())
         lines, self.code.lines = self.code.lines, []
@@ -448,7 +445,3 @@ def _readable(name: str, value: Value | None) -> Value:
     if value is None or value is UNSET:
         raise NotTraced(f"{name}, which may not be assigned")
     return value
-
-
-def _is_empty_list(value: Value) -> bool:
-    return isinstance(value, Items) and value.is_list and not value.items

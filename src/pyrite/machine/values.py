@@ -280,6 +280,18 @@ def is_lazy(value: Value) -> bool:
     return isinstance(value, Once | Function)
 
 
+def constant_of(value: Any) -> Value:
+    """A constant of the code; a tuple as its items."""
+    if type(value) is tuple:
+        return Items([constant_of(each) for each in value])
+    return Known(value)
+
+
+def is_empty_list(value: Value) -> bool:
+    """Whether a value is a list that nothing was added to yet."""
+    return isinstance(value, Items) and value.is_list and not value.items
+
+
 def is_text(value: Value) -> bool:
     """Whether a value is a text, known or not."""
     return isinstance(value, Text) or (isinstance(value, Known) and type(value.value) is str)

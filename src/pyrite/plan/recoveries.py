@@ -30,7 +30,7 @@ MOST_LENGTHS = 12
 
 
 @dataclass(frozen=True)
-class Lineage(Generic[R]):
+class LineageGraph(Generic[R]):
     """What would have to be computed again, and from what, as far back as sources and what is
     written."""
 
@@ -47,21 +47,21 @@ class Lineage(Generic[R]):
 
     # Parts of it
 
-    def without(self, written: Collection[R]) -> Lineage[R]:
+    def without(self, written: Collection[R]) -> LineageGraph[R]:
         """The lineage once these are written."""
         return self._of({step for step in self.costs if step not in written})
 
-    def behind(self, ends: Sequence[R]) -> Lineage[R]:
+    def behind(self, ends: Sequence[R]) -> LineageGraph[R]:
         """These, and what they are computed from."""
         return self._of(set(ancestors_first(ends, self.parents)))
 
-    def _of(self, steps: set[R]) -> Lineage[R]:
+    def _of(self, steps: set[R]) -> LineageGraph[R]:
         costs = {step: cost for step, cost in self.costs.items() if step in steps}
         parents = {
             step: tuple(each for each in self.parents.get(step, ()) if each in steps)
             for step in costs
         }
-        return Lineage(costs, parents, self.kept, self.maps, self.executors)
+        return LineageGraph(costs, parents, self.kept, self.maps, self.executors)
 
     # How long recoveries take
 
@@ -148,18 +148,18 @@ class Lineage(Generic[R]):
         return [step for step in self.costs if step not in self.used]
 
     @cached_property
-    def _fixed(self) -> Lineage[R]:
+    def _fixed(self) -> LineageGraph[R]:
         """What is left when all that can be written is written."""
         return self._of({step for step, cost in self.costs.items() if cost.bytes is None})
 
 
-def choose_within(lineage: Lineage[R], bound_s: float, relax: float = 1.0) -> list[R]:
+def choose_within(lineage: LineageGraph[R], bound_s: float, relax: float = 1.0) -> list[R]:
     """Chooses the RDDs to checkpoint so that all recoveries are within the bound, where that is
     possible.
 
     >>> costs = {rdd: Cost(4, 9) for rdd in "abcd"} | {"e": Cost(1, 5)}
     >>> parents = {"d": ["a", "b", "c"], "e": ["d"]}
-    >>> choose_within(Lineage(costs, parents, set("abcde"), {}), bound_s=10)
+    >>> choose_within(LineageGraph(costs, parents, set("abcde"), {}), bound_s=10)
     ['d']
     """
     chosen = choose(lineage.costs, lineage.parents, bound_s, relax)
@@ -175,7 +175,7 @@ def choose_within(lineage: Lineage[R], bound_s: float, relax: float = 1.0) -> li
     return [step for step in lineage.costs if step in best]
 
 
-def ends_within(lineage: Lineage[R], bound_s: float, used: Collection[R] = ()) -> list[R]:
+def ends_within(lineage: LineageGraph[R], bound_s: float, used: Collection[R] = ()) -> list[R]:
     """The paper's baseline under the same bound: while a recovery is too long, all RDDs that
     nothing was made of yet."""
     chosen: list[R] = []
@@ -190,7 +190,7 @@ def ends_within(lineage: Lineage[R], bound_s: float, used: Collection[R] = ()) -
     return [step for step in lineage.costs if step in chosen]
 
 
-def shorter_cuts(lineage: Lineage[R], bound_s: float, relax: float) -> list[set[R]]:
+def shorter_cuts(lineage: LineageGraph[R], bound_s: float, relax: float) -> list[set[R]]:
     """Sets that leave no recovery too long, by the lengths of the paths that they cut."""
     lengths = path_lengths(lineage, bound_s)
     cuts = (cut_to(lineage, lengths[place:], bound_s, relax) for place in range(len(lengths)))
@@ -198,7 +198,7 @@ def shorter_cuts(lineage: Lineage[R], bound_s: float, relax: float) -> list[set[
     return [without_idle(lineage, each, bound_s) for each in enough]
 
 
-def path_lengths(lineage: Lineage[R], bound_s: float) -> list[float]:
+def path_lengths(lineage: LineageGraph[R], bound_s: float) -> list[float]:
     """The bound, and shorter lengths between which cuts differ, longest first."""
     before_s, behind_s = measure(lineage.costs, lineage.parents)
     found = {0.0}
@@ -209,7 +209,9 @@ def path_lengths(lineage: Lineage[R], bound_s: float) -> list[float]:
     return [bound_s, *inner[:: max(1, -(-len(inner) // MOST_LENGTHS))]]
 
 
-def cut_to(lineage: Lineage[R], lengths: Sequence[float], bound_s: float, relax: float) -> set[R]:
+def cut_to(
+    lineage: LineageGraph[R], lengths: Sequence[float], bound_s: float, relax: float
+) -> set[R]:
     """Cuts all paths of late recoveries that are longer than the first length, and while some are
     late, than the next ones."""
     chosen: set[R] = set()
@@ -227,7 +229,7 @@ def cut_to(lineage: Lineage[R], lengths: Sequence[float], bound_s: float, relax:
     return chosen
 
 
-def without_idle(lineage: Lineage[R], chosen: set[R], bound_s: float) -> set[R]:
+def without_idle(lineage: LineageGraph[R], chosen: set[R], bound_s: float) -> set[R]:
     """Leaves out what need not be written, the largest first."""
     needed = set(chosen)
     sized = [step for step in lineage.costs if step in chosen]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pyrite.ids import NodeId, RddId, ShuffleId
 from pyrite.plan.checkpoints import Cost
 from pyrite.plan.program import ShuffleInput
-from pyrite.plan.recoveries import Lineage, choose_within, ends_within
+from pyrite.plan.recoveries import LineageGraph, choose_within, ends_within
 from pyrite.plan.stages import StageSpec
 from pyrite.probe import probe
 from pyrite.schedule import events as ev
@@ -131,7 +131,7 @@ class RecoveryBound:
             total = sum(lineage.costs[rdd].bytes or 0 for rdd in rdds)
             self.turn.add(WriteCheckpoints(rdds, lineage.longest_s(), bound_s, total))
 
-    def lineage(self) -> Lineage[Step]:
+    def lineage(self) -> LineageGraph[Step]:
         """Returns what would have to be computed again, and from what; neither what is written, nor
         what is being written."""
         costs: dict[Step, Cost] = {}
@@ -152,7 +152,7 @@ class RecoveryBound:
                 parents[step] = tuple(each for each in found if each not in safe)
                 pending.extend(parents[step])
         ordered = dict(sorted(costs.items(), key=order))
-        return Lineage(ordered, parents, persisted, maps, self._left())
+        return LineageGraph(ordered, parents, persisted, maps, self._left())
 
     def _cost(self, rdd: RddId) -> Cost:
         lost = self._lost(self._partitions_on(rdd))
@@ -199,7 +199,7 @@ class RecoveryBound:
         outputs = self.outputs.get(shuffle)
         return iter(()) if outputs is None else enumerate(ref.node for ref in outputs.blocks())
 
-    # Lineage
+    # Recoveries
 
     def _trace(self, stage: StageSpec) -> None:
         """Records from what the kept RDDs of a stage, and its map outputs, are computed."""

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyrite.plan.checkpoints import Cost, choose, total
-from pyrite.plan.recoveries import Lineage, choose_within, ends_within
+from pyrite.plan.recoveries import LineageGraph, choose_within, ends_within
 
 
 def lineage(parents: dict[str, str], maps: dict[str, int] | None = None, **delays: int):
@@ -23,7 +23,7 @@ def lineage(parents: dict[str, str], maps: dict[str, int] | None = None, **delay
     }
     kept = {step for step in parents if step.islower() and step not in maps}
     near = {step: tuple(found) for step, found in parents.items()}
-    return Lineage(costs, near, kept, maps, executors=3)
+    return LineageGraph(costs, near, kept, maps, executors=3)
 
 
 def test_branches_that_one_task_computes_are_added_up() -> None:
@@ -62,7 +62,7 @@ def test_map_stages_that_need_each_other_run_in_turn() -> None:
 
 def test_a_sum_above_the_bound_is_cut_although_no_path_is() -> None:
     costs = {"a": Cost(4, 9), "b": Cost(4, 5), "c": Cost(4, 7), "d": Cost(4, 20), "e": Cost(1, 90)}
-    tree = Lineage(costs, {"d": ["a", "b", "c"], "e": ["d"]}, set(costs), {})
+    tree = LineageGraph(costs, {"d": ["a", "b", "c"], "e": ["d"]}, set(costs), {})
     assert choose(costs, tree.parents, 10) == []
     assert tree.late(10) == ["d", "e"] and tree.longest_s() == 17
     assert choose_within(tree, 10) == ["b", "c"]
@@ -72,7 +72,7 @@ def test_a_sum_above_the_bound_is_cut_although_no_path_is() -> None:
 
 def test_paths_that_are_enough_are_cut_as_before() -> None:
     costs = {"a": Cost(6, 9), "b": Cost(3, 1), "c": Cost(6, 5)}
-    chain = Lineage(costs, {"b": ["a"], "c": ["b"]}, set(costs), {})
+    chain = LineageGraph(costs, {"b": ["a"], "c": ["b"]}, set(costs), {})
     assert choose_within(chain, 10) == choose(costs, chain.parents, 10) == ["b"]
 
 
@@ -95,7 +95,7 @@ def test_the_baseline_writes_the_ends_of_what_is_too_long() -> None:
 
 
 @st.composite
-def lineages(draw: st.DrawFn) -> Lineage[int]:
+def lineages(draw: st.DrawFn) -> LineageGraph[int]:
     count = draw(st.integers(1, 8))
     costs, parents, kept, maps = {}, {}, set(), {}
     for step in range(count):
@@ -107,10 +107,10 @@ def lineages(draw: st.DrawFn) -> Lineage[int]:
             kept.add(step)
         elif kind == "maps":
             maps[step] = draw(st.integers(0, 3))
-    return Lineage(costs, parents, kept, maps, draw(st.integers(1, 4)))
+    return LineageGraph(costs, parents, kept, maps, draw(st.integers(1, 4)))
 
 
-def recomputed_s(graph: Lineage[int], step: int, written: set[int]) -> float:
+def recomputed_s(graph: LineageGraph[int], step: int, written: set[int]) -> float:
     """Runs the tasks of a recovery one by one."""
     stages: dict[int, float] = {}
     ends: dict[int, float] = {}
@@ -139,11 +139,11 @@ def recomputed_s(graph: Lineage[int], step: int, written: set[int]) -> float:
     return sum(stages.values()) if lost > graph.executors else end
 
 
-def able(graph: Lineage[int]) -> list[int]:
+def able(graph: LineageGraph[int]) -> list[int]:
     return [step for step, cost in graph.costs.items() if cost.bytes is not None]
 
 
-def late(graph: Lineage[int], bound: int, written: set[int]) -> list[int]:
+def late(graph: LineageGraph[int], bound: int, written: set[int]) -> list[int]:
     """What is too late, and would not be if all that can be written was."""
     return [
         step
@@ -154,7 +154,7 @@ def late(graph: Lineage[int], bound: int, written: set[int]) -> list[int]:
     ]
 
 
-def holding(graph: Lineage[int], bound: int) -> Iterator[tuple[int, ...]]:
+def holding(graph: LineageGraph[int], bound: int) -> Iterator[tuple[int, ...]]:
     """All sets that leave nothing late."""
     for count in range(len(able(graph)) + 1):
         for found in combinations(able(graph), count):
@@ -164,7 +164,7 @@ def holding(graph: Lineage[int], bound: int) -> Iterator[tuple[int, ...]]:
 
 @given(lineages(), st.integers(0, 20))
 @settings(max_examples=400)
-def test_recoveries_take_as_long_as_their_tasks(graph: Lineage[int], bound: int) -> None:
+def test_recoveries_take_as_long_as_their_tasks(graph: LineageGraph[int], bound: int) -> None:
     for step in graph.costs:
         assert graph.recovery_s(step) == recomputed_s(graph, step, set())
     assert graph.late(bound) == late(graph, bound, set())
@@ -175,7 +175,7 @@ def test_recoveries_take_as_long_as_their_tasks(graph: Lineage[int], bound: int)
 @given(lineages(), st.integers(0, 20), st.sampled_from([1.0, 3.0]))
 @settings(max_examples=400)
 def test_all_recoveries_are_within_the_bound_once_writes_have_ended(
-    graph: Lineage[int], bound: int, relax: float
+    graph: LineageGraph[int], bound: int, relax: float
 ) -> None:
     found = choose_within(graph, bound, relax)
     assert set(found) <= set(able(graph))
@@ -185,6 +185,6 @@ def test_all_recoveries_are_within_the_bound_once_writes_have_ended(
 
 
 @given(lineages(), st.integers(0, 20))
-def test_the_baseline_keeps_to_the_bound_too(graph: Lineage[int], bound: int) -> None:
+def test_the_baseline_keeps_to_the_bound_too(graph: LineageGraph[int], bound: int) -> None:
     found = ends_within(graph, bound)
     assert not [step for step in late(graph, bound, set(found)) if step in able(graph)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyrite.cluster.sim.checkers import CheckFailed
 from pyrite.ids import AttemptId, ExecutorId, NamespaceId, NodeId, Partition, RddId, StageId
-from pyrite.plan.recoveries import Lineage
+from pyrite.plan.recoveries import LineageGraph
 from pyrite.plan.stages import StageSpec, new_stages
 from pyrite.schedule import commands as do
 from pyrite.schedule import events as ev
@@ -168,7 +168,7 @@ class CollectionChecks:
                 )
 
 
-def recomputed_s(lineage: Lineage[Step], step: Step) -> float:
+def recomputed_s(lineage: LineageGraph[Step], step: Step) -> float:
     """Computes a step as tasks do, one after the other: the stages of map outputs first, those that
     don't need each other side by side if there are executors for all."""
     tasks_s: dict[Step, float] = {}
