@@ -241,7 +241,7 @@ TABLE: tuple[Setting, ...] = (
             "How many times as much as needed may be written to checkpoint later RDDs, from which "
             "it takes longer until the next checkpoint."),
     Setting("pyrite.recovery.algorithm", "str", "cut",
-            "Which RDDs are checkpointed: the cheapest that cut all long recoveries, or edge, all "
+            "Which RDDs are checkpointed: a cheap cut through all long recoveries, or edge, all "
             "of the latest ones.", choices=("CUT", "EDGE")),
     Setting("pyrite.network.bytesPerSecond", "bytes", "0",
             "The most that each node's block server sends in a second, to try a slow network on "

@@ -9,7 +9,7 @@ same, shorter ones are cut.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, TypeVar
@@ -27,6 +27,8 @@ from pyrite.plan.checkpoints import (
 R = TypeVar("R")
 # Paths of so many lengths are tried: each takes at least one maximum flow, and the scheduler waits.
 MOST_LENGTHS = 12
+# In larger lineages no cuts are tried: all that can be written is, but for what can be spared.
+MOST_STEPS = 48
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,16 @@ class LineageGraph(Generic[R]):
     def longest_s(self) -> float:
         return max(map(self.recovery_s, self._ends), default=0.0)
 
+    def is_late(self, bound_s: float) -> bool:
+        """Whether anything takes longer than the bound, although checkpoints could help it."""
+        return next(self._late(bound_s), None) is not None
+
     def late(self, bound_s: float) -> list[R]:
         """What takes longer than the bound, although checkpoints could help it."""
-        found = set()
+        found = set(self._late(bound_s))
+        return [step for step in self.costs if step in found]
+
+    def _late(self, bound_s: float) -> Iterator[R]:
         pending = self._ends
         seen = set(pending)
         while pending:
@@ -80,11 +89,10 @@ class LineageGraph(Generic[R]):
                 continue
             is_able = self.costs[step].bytes is not None
             if is_able or self._fixed.recovery_s(step) <= bound_s + SLACK:
-                found.add(step)
+                yield step
             new = [each for each in self.parents.get(step, ()) if each not in seen]
             seen.update(new)
             pending += new
-        return [step for step in self.costs if step in found]
 
     def recovery_s(self, step: R) -> float:
         """How long it takes to compute an RDD's lost partitions again: the task of each, after the
@@ -163,10 +171,11 @@ def choose_within(lineage: LineageGraph[R], bound_s: float, relax: float = 1.0) 
     ['d']
     """
     chosen = choose(lineage.costs, lineage.parents, bound_s, relax)
-    if not lineage.without(chosen).late(bound_s):
+    if not lineage.without(chosen).is_late(bound_s):
         return chosen
     concerned = lineage.behind(lineage.late(bound_s))
-    sets = shorter_cuts(concerned, bound_s, relax)
+    is_small = len(concerned.costs) <= MOST_STEPS
+    sets = shorter_cuts(concerned, bound_s, relax) if is_small else []
     if relax <= 1.0 or not sets:
         # Some of several branches may be cheaper than any cut, but far from the end.
         able = {step for step, cost in concerned.costs.items() if cost.bytes is not None}
@@ -179,7 +188,7 @@ def ends_within(lineage: LineageGraph[R], bound_s: float, used: Collection[R] = 
     """The paper's baseline under the same bound: while a recovery is too long, all RDDs that
     nothing was made of yet."""
     chosen: list[R] = []
-    while (rest := lineage.without(chosen)).late(bound_s):
+    while (rest := lineage.without(chosen)).is_late(bound_s):
         # What is left may be too long although all that was made of it is written.
         ends = edge(rest.costs, rest.parents, 0.0, [*used, *lineage.used]) or edge(
             rest.costs, rest.parents, 0.0
@@ -194,7 +203,7 @@ def shorter_cuts(lineage: LineageGraph[R], bound_s: float, relax: float) -> list
     """Sets that leave no recovery too long, by the lengths of the paths that they cut."""
     lengths = path_lengths(lineage, bound_s)
     cuts = (cut_to(lineage, lengths[place:], bound_s, relax) for place in range(len(lengths)))
-    enough = [each for each in cuts if not lineage.without(each).late(bound_s)]
+    enough = [each for each in cuts if not lineage.without(each).is_late(bound_s)]
     return [without_idle(lineage, each, bound_s) for each in enough]
 
 
@@ -234,6 +243,6 @@ def without_idle(lineage: LineageGraph[R], chosen: set[R], bound_s: float) -> se
     needed = set(chosen)
     sized = [step for step in lineage.costs if step in chosen]
     for step in sorted(sized, key=lambda each: -(lineage.costs[each].bytes or 0)):
-        if not lineage.without(needed - {step}).late(bound_s):
+        if not lineage.without(needed - {step}).is_late(bound_s):
             needed.discard(step)
     return needed

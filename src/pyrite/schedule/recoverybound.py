@@ -117,7 +117,7 @@ class RecoveryBound:
         """Orders checkpoints where a recovery would take too long."""
         lineage = self.lineage()
         bound_s = self.rules.recovery_bound_s
-        if not lineage.late(bound_s):
+        if not lineage.is_late(bound_s):
             return
         if self.rules.recovery_algorithm == "EDGE":
             used = {each for found in self._parents.values() for each in found}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyrite.plan.checkpoints import Cost, choose, total
-from pyrite.plan.recoveries import LineageGraph, choose_within, ends_within
+from pyrite.plan.recoveries import MOST_STEPS, LineageGraph, choose_within, ends_within
 
 
 def lineage(parents: dict[str, str], maps: dict[str, int] | None = None, **delays: int):
@@ -188,3 +188,17 @@ def test_all_recoveries_are_within_the_bound_once_writes_have_ended(
 def test_the_baseline_keeps_to_the_bound_too(graph: LineageGraph[int], bound: int) -> None:
     found = ends_within(graph, bound)
     assert not [step for step in late(graph, bound, set(found)) if step in able(graph)]
+
+
+@pytest.mark.parametrize("relax", [1.0, 3.0])
+def test_recoveries_of_many_rdds_are_within_the_bound_too(relax: float) -> None:
+    """A chain of shuffles, in which each RDD reads an older one as well."""
+    rdds = range(0, 200, 2)
+    costs = {step: Cost(1.0, None if step % 2 else 10 + step) for step in range(199)}
+    near = {step: (step - 1, step - 8) if step >= 8 else () for step in rdds}
+    near.update({step: (step - 1,) for step in range(1, 199, 2)})
+    graph = LineageGraph(costs, near, set(rdds), dict.fromkeys(range(1, 199, 2), 2), executors=3)
+    assert len(costs) > MOST_STEPS and graph.is_late(8.0)
+    chosen = choose_within(graph, 8.0, relax)
+    assert not graph.without(chosen).is_late(8.0)
+    assert all(graph.without(set(chosen) - {each}).is_late(8.0) for each in chosen)
