@@ -116,9 +116,9 @@ class Departures:
         return None if waits else hopeless
 
     def _stays_for(self, outputs: ShuffleOutputs) -> bool:
-        """Whether a node keeps outputs that can't be copied: their loss would end jobs, and nothing
-        makes the node go before."""
-        return outputs.is_unique
+        """Whether a node keeps outputs that can't be copied: their loss would end jobs, which can
+        still read the others."""
+        return outputs.is_unique and not outputs.torn
 
     def _drop_leaving_replica(self, outputs: ShuffleOutputs, index: int) -> None:
         """Drops a replica on a node that leaves too, and may be gone before the output's own."""

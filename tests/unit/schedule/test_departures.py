@@ -75,6 +75,24 @@ def test_a_node_stays_for_outputs_that_can_neither_be_copied_nor_made_alike() ->
     assert do.ReleaseNode(where) in talk.tell(ev.ShuffleForgotten(ShuffleId(0)))
 
 
+def test_a_node_does_not_stay_for_a_shuffle_of_which_another_output_was_lost() -> None:
+    talk = Nodes(prefetch=False)
+    talk.submit(result_stage(1, 2, replace(map_stage(0, 2), replayable=False)))
+    first, second = (launch.executor for launch in talk.running.values())
+    talk.make(10, 10)
+    talk.make(10, 10)
+    answer = talk.tell(ev.NodeLeaves(NODES[first]))
+    assert do.ReleaseNode(NODES[first]) not in answer + refuse(talk, of_type(answer, do.FetchParts))
+    answer = lose(talk, second)
+    for attempt in list(talk.running):
+        del talk.running[attempt]
+        answer += talk.tell(ev.TaskCancelled(attempt))
+    # Copies are tried again when a node was lost.
+    refuse(talk, of_type(answer, do.FetchParts))
+    assert talk.ended()[0] is not None
+    assert do.ReleaseNode(NODES[first]) in talk.log
+
+
 def test_they_are_copied_when_a_node_joins_that_has_room() -> None:
     talk = Nodes(prefetch=False)
     where, _ = leave_with_an_output(talk, replayable=False)
