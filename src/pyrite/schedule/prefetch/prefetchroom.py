@@ -81,10 +81,11 @@ class PrefetchRoom:
     def may_write(self, node: NodeId, size: int) -> bool:
         """Whether the node's disk can write so much more until the maps have ended."""
         for _, plan in self.plans.by_priority():
-            if not plan.flushes:
+            unread = self._unread(plan) if plan.flushes else []
+            if not unread:
+                # Its reducers run: no map of it is left that could wait for the disk.
                 continue
-            unread = self._unread(plan)
-            left_s = max((self._left_s(each) for each in unread), default=0.0)
+            left_s = max(self._left_s(each) for each in unread)
             if self._writable(plan, node, left_s) < size:
                 return False
         return True
