@@ -193,10 +193,11 @@ class ValueDigest:
 
     def _captured(self, cell: CellType) -> bytes:
         try:
-            return self.of(cell.cell_contents)
+            content = cell.cell_contents
         except ValueError:
             # A variable that has no value yet.
             return _NOTHING
+        return self.of(content)
 
     def _globals(self, function: FunctionType) -> list[bytes]:
         """What the function reads by name, as it is now."""
@@ -297,15 +298,16 @@ class ValueDigest:
         try:
             reduce = copyreg.dispatch_table.get(type(value))
             parts = value.__reduce_ex__(4) if reduce is None else reduce(value)
+            if not isinstance(parts, str):
+                # What makes it, its arguments and state, and iterators of rows and pairs.
+                more = (None if each is None else list(each) for each in parts[3:5])
+                parts = [*parts[:3], *more]
         except Exception as error:
             raise Unreadable(f"a {type(value).__name__}: {error}") from None
         if isinstance(parts, str):
             return self._named(value, parts)
-        make, args, state, rows, pairs = (*parts, None, None, None)[:5]
-        content = [self.of(make), self.of(args), self.of(state)]
-        content.append(self.of(None if rows is None else list(rows)))
-        content.append(self.of(None if pairs is None else list(pairs)))
-        return _digest("object", [self.of(type(value)), *content])
+        content = [*parts, None, None, None][:5]
+        return _digest("object", [self.of(type(value)), *map(self.of, content)])
 
     def _named(self, value: Any, name: str) -> bytes:
         """The digest of what pickle finds by its name in a module."""

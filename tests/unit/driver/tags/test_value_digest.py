@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -290,6 +291,25 @@ def test_what_cant_be_read_is_said(value: Any) -> None:
         digest(value)
     with pytest.raises(Unreadable):
         digest(made("def f(x): return known", known=value))
+
+
+class Torn:
+    """Something that pickle can't take apart: its rows end with an error."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        def rows() -> Iterator[int]:
+            raise ValueError("torn")
+            yield 0
+
+        return (list, (), None, rows())
+
+
+def test_an_error_in_a_captured_value_is_no_missing_value() -> None:
+    def over(captured: Any) -> Callable[[Any], Any]:
+        return lambda row: (captured, row)
+
+    with pytest.raises(Unreadable, match="torn"):
+        digest(over(Torn()))
 
 
 def test_deep_values_are_refused_not_fatal() -> None:
