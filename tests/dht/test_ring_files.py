@@ -52,6 +52,8 @@ def test_a_file_of_many_blocks_is_read_in_ranges(fs: Any, folder: str) -> None:
         reader.seek(70_000)
         assert reader.read(10) == BIG[70_000:70_010]
         assert reader.read() == BIG[70_010:]
+        reader.seek(900_000)
+        assert reader.read(None) == BIG[900_000:]
 
 
 def test_a_write_is_seen_at_its_close_or_not_at_all(fs: Any, folder: str) -> None:

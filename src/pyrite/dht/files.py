@@ -79,9 +79,15 @@ class RingBufferedFile(AbstractBufferedFile):
     def __del__(self) -> None:
         """A file that nobody closed was not meant to be seen: as if its writer had died."""
 
-    def read(self, length: int = -1) -> bytes:
+    def read(self, length: int | None = -1) -> bytes:
         """As of any file; from this node's memory without the buffers in between."""
-        if length > 0 and self.file is not None and self.mode == "rb" and not self.closed:
+        if (
+            length is not None
+            and length > 0
+            and self.file is not None
+            and self.mode == "rb"
+            and not self.closed
+        ):
             end = min(self.file.size, self.loc + length)
             found = self.client.held(self.file, self.loc, end)
             if found is not None:

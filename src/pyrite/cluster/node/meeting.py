@@ -23,7 +23,7 @@ GREETING_BYTES = NONCE_BYTES + VERSIONS_BYTES
 ANSWER_BYTES = NONCE_BYTES + PROOF_BYTES + VERSIONS_BYTES + TICKET_BYTES
 
 # The protocol's number grows with every change of the messages between driver and agent.
-PROTOCOL = 2
+PROTOCOL = 3
 DRIVER_ROLE = b"pyrite agents: driver"
 SAME_VERSIONS = "install the same versions on all nodes"
 AGENT_ROLE = b"pyrite agents: agent"

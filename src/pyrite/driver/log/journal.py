@@ -36,9 +36,13 @@ KINDS = get_args(Event)
 NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 NO_NEWS = KeptNews()
 
+# Grows with every change of the scheduler's state.
+FORMAT = 2
+
 _PYTHON = ".".join(map(str, sys.version_info[:3]))
-HEADLINE = f"journal of Pyrite {__version__} on Python {_PYTHON}\n".encode()
-_ANY_HEADLINE = re.compile(rb"journal of Pyrite (\S+) on Python (\S+)\n")
+_WRITER = f"{__version__} (journal {FORMAT})"
+HEADLINE = f"journal of Pyrite {_WRITER} on Python {_PYTHON}\n".encode()
+_ANY_HEADLINE = re.compile(rb"journal of Pyrite (.+) on Python (\S+)\n")
 
 
 class Journal:
@@ -217,5 +221,5 @@ def check_headline(data: memoryview, path: str) -> None:
         pyrite, python = (each.decode() for each in found.groups())
         raise BadJournal(
             f"{path} was written by Pyrite {pyrite} on Python {python}, and this is Pyrite "
-            f"{__version__} on Python {_PYTHON}: restore it with the versions that wrote it"
+            f"{_WRITER} on Python {_PYTHON}: restore it with the versions that wrote it"
         )
