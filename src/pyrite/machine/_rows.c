@@ -181,7 +181,7 @@ static PyObject *program_rows(PyObject *self, PyObject *args) {
         taken++;
         emitted = 0;
         program->registers[0].o = row;
-        ended = is_unwanted(program) ? GIVEN_BACK : run_row(program, &emitted);
+        ended = run_or_give_back(program, &emitted);
         if (ended == DONE) {
             Py_DECREF(row);
             row = NULL;
@@ -206,7 +206,7 @@ static PyObject *program_count(PyObject *self, PyObject *args) {
     for (; done < rows; done++) {
         emitted = 0;
         program->registers[0].i = start + (int64_t)done * step;
-        int ended = is_unwanted(program) ? GIVEN_BACK : run_row(program, &emitted);
+        int ended = run_or_give_back(program, &emitted);
         if (ended < 0) return NULL;
         if (ended != DONE) return Py_BuildValue("iLn", ended, (long long)emitted, done);
         if (!row_done(program, emitted)) return NULL;
@@ -238,7 +238,7 @@ static PyObject *program_lines(PyObject *self, PyObject *args) {
         taken++;
         emitted = 0;
         program->registers[0].t = &line;
-        ended = is_unwanted(program) ? GIVEN_BACK : run_row(program, &emitted);
+        ended = run_or_give_back(program, &emitted);
         if (ended == DONE && !row_done(program, emitted + line.size / BYTES_OF_WORK)) ended = -1;
     }
     PyBuffer_Release(&view);
@@ -272,7 +272,7 @@ static PyObject *run_packed(Program *program, const PackedRows *rows, Py_ssize_t
     for (; at < stop; at++) {
         emitted = 0;
         if (!load_packed(program, rows, at, texts)) return NULL;
-        ended = is_unwanted(program) ? GIVEN_BACK : run_row(program, &emitted);
+        ended = run_or_give_back(program, &emitted);
         if (ended == DONE && !row_done(program, emitted)) return NULL;
         if (ended < 0) return NULL;
         if (ended != DONE) break;
@@ -342,7 +342,7 @@ static PyObject *program_groups(PyObject *self, PyObject *args) {
         load_groups(program, all, at, &key, vectors);
         int64_t values = 0;
         for (int side = 0; side < all->count; side++) values += vectors[side].count;
-        ended = is_unwanted(program) ? GIVEN_BACK : run_row(program, &emitted);
+        ended = run_or_give_back(program, &emitted);
         if (ended == DONE && !row_done(program, emitted + values)) ended = -1;
         if (ended != DONE) break;
     }

@@ -9,6 +9,9 @@
 #define LEAST_CHUNK ((size_t)1 << 14)
 /* A chunk that one long row needed is not kept for the short ones behind it. */
 #define MOST_KEPT_CHUNK ((size_t)1 << 20)
+/* A row that needs a larger one is given back: what its loops make goes with the row only, where the
+   interpreter frees it round by round. */
+#define MOST_CHUNK ((size_t)1 << 26)
 
 typedef struct Chunk {
     struct Chunk *before;
@@ -24,6 +27,7 @@ typedef struct {
 static void *arena_grow(Arena *arena, size_t size) {
     size_t wanted = arena->chunk ? arena->chunk->size * 2 : LEAST_CHUNK;
     if (wanted < size) wanted = size;
+    if (wanted > MOST_CHUNK) return NULL;
     Chunk *made = malloc(sizeof *made + wanted);
     if (!made) return NULL;
     made->before = arena->chunk;

@@ -15,8 +15,8 @@
 #include "split.h"
 
 #define EXACT_INTS (1ll << 53)
-/* Results between two looks for signals, so that a long row can be cancelled. */
-#define EMITTED_PER_LOOK 65536
+/* Results, or rounds of loops, between two looks for signals, so that a long row can be cancelled. */
+#define ROUNDS_PER_LOOK 65536
 /* Keys that a table prepares for at a time. */
 #define KEYS_AHEAD 16
 
@@ -35,6 +35,7 @@ typedef struct {
     Py_ssize_t give_back_every, seen;
     int64_t turn_ends_ns; /* when other threads run next */
     int64_t since_look;   /* the work since the last look, in rows */
+    int64_t rounds;       /* of all loops within rows */
     int borrows;          /* whether registers may hold objects of a row while it is run */
 } Program;
 
@@ -196,6 +197,10 @@ static int run_row(Program *program, int64_t *emitted) {
     OPERATION(COMPENSATED, A.d = C.d != 0.0 && isfinite(C.d) ? B.d + C.d : B.d)
 
 LABEL_JUMP:
+    /* A loop ends its rounds by jumping back. */
+    if ((x->b | (uint32_t)x->c << 16) <= x - code && ++program->rounds % ROUNDS_PER_LOOK == 0 &&
+        !look_within_row(program))
+        return -1;
     JUMP_TO_TARGET;
 LABEL_JUMP_IF:
     if (A.i) JUMP_TO_TARGET;
@@ -206,7 +211,7 @@ LABEL_JUMP_UNLESS:
 LABEL_END:
     return DONE;
 LABEL_EMITTED:
-    if (++*emitted % EMITTED_PER_LOOK == 0 && !look_within_row(program)) return -1;
+    if (++*emitted % ROUNDS_PER_LOOK == 0 && !look_within_row(program)) return -1;
     NEXT;
 
     OPERATION(REQUIRE, GUARD(A.i))
@@ -303,6 +308,17 @@ LABEL_INSERT:
 /* Whether a test wants this row given back, though nothing is wrong with it. */
 static inline int is_unwanted(Program *program) {
     return program->give_back_every && ++program->seen % program->give_back_every == 0;
+}
+
+/* Runs the program over the row in its registers. Of one that does not get to its end nothing is
+   kept: the interpreter, which runs it then, may need the memory. */
+static inline int run_or_give_back(Program *program, int64_t *emitted) {
+    int ended = is_unwanted(program) ? GIVEN_BACK : run_row(program, emitted);
+    if (ended != DONE) {
+        arena_free(&program->row);
+        arena_free(&program->found_texts);
+    }
+    return ended;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* The order in which a set gives its items: that of CPython 3.11 to 3.13, which `sets.py` compares with
+/* The order in which a set gives its items: that of CPython 3.11 to 3.13, which `setorder.py` compares with
    the interpreter's own before it is relied upon. Open addressing with runs of neighbours, from
    Objects/setobject.c. */
 
