@@ -149,11 +149,15 @@ class DealtPairs:
         """Adds pairs that the interpreter made; others than the log's wait for their turn."""
         put, as_sent = self.log.put, self.sending.row
         for pair in pairs:
-            if not put(self.layout, as_sent(pair)):
+            sent = as_sent(pair)
+            if put(self.layout, sent):
+                continue
+            yield None
+            # The log may only have been full.
+            if not put(self.layout, sent):
                 self._undealt += 1
-                yield None
                 # The others of the row as well: each cut costs a frame of every part.
-                yield Undealt(map(as_sent, chained((pair,), pairs)))
+                yield Undealt(chained((sent,), map(as_sent, pairs)))
 
 
 def _as_pair(row: Any) -> tuple[Any, Any]:

@@ -59,6 +59,23 @@ def test_a_deal_is_small_beside_the_memory(
     assert sorted(found) == sorted(map(function, range(rows)))
 
 
+def indexed(row: tuple[str, str]) -> list[tuple[str, str]]:
+    return [(word, row[0]) for word in row[1].split()]
+
+
+def test_rows_with_more_text_than_a_log_are_dealt_packed(tmp_path: Path) -> None:
+    text = " ".join(map(str, range(1500)))
+    rows = [(str(number) + PAD, text) for number in range(25)]
+    chain = Chain(iter(rows), [("flatMap", indexed)], run_steps, Tracing("EAGER"), True)
+    pairs = send_chain(chain, Space(32 * MEBIBYTE, str(tmp_path)))
+    assert isinstance(pairs, Dealable)
+    found = 0
+    for dealt in pairs.deal(2, 65_536):
+        assert not isinstance(dealt, Undealt)
+        found += sum(map(len, dealt))
+    assert found == 25 * 1500
+
+
 def test_combiners_are_given_on_in_small_frames(tmp_path: Path) -> None:
     space = Space(1 << 40, str(tmp_path))
     rows = combine_chain(chain_of(keyed, ROWS), Aggregator(int, add, add), space)
