@@ -236,12 +236,13 @@ class Encoder:
     def encode_many(self, rows: list[Any]) -> list[Buffer]:
         """Encodes one frame for all rows if they are plain, else several, since large memos are
         slow."""
+        if records := _encoded_records(rows):
+            return records
         if plain := self._pickle_plain(rows):
             return _frame(plain)
         buffers: list[Buffer] = []
         for start in range(0, len(rows), MOST_ROWS):
-            some = rows[start : start + MOST_ROWS]
-            buffers += _encoded_records(some) or _frame(self._pickle_with_memo(some))
+            buffers += _frame(self._pickle_with_memo(rows[start : start + MOST_ROWS]))
         return buffers
 
     def _pickle_plain(self, rows: list[Any]) -> Pickled | None:

@@ -15,7 +15,7 @@ from pyrite.machine._rows import RecordLog
 from pyrite.machine.chain import OFF
 from pyrite.machine.framerows import AnyFrame, rows_of
 from pyrite.machine.recordkeys import KeySpan
-from pyrite.machine.records import PackedRecords
+from pyrite.machine.records import PackedRecords, packed_records
 
 _ROWS_PER_BATCH = 1024
 # What ordering a record takes beside it.
@@ -34,8 +34,10 @@ def sort_records(
     """Returns the rows of frames in order; equal ones keep theirs. `span` is what the key is of a
     record."""
     sort = RecordSort(span, reverse, space)
-    for frame in frames:
-        if not isinstance(frame, PackedRecords) or not sort.add(frame):
+    for frame in filter(len, frames):
+        # A few records are pickled as rows of any kind are.
+        records = packed_records(frame) if isinstance(frame, list) else frame
+        if not isinstance(records, PackedRecords) or not sort.add(records):
             # All as objects: those in runs come first, and equal rows are in their order there.
             rows = chained(
                 sort.given_up(), rows_of(frame), chained.from_iterable(map(rows_of, frames))

@@ -41,7 +41,9 @@ class PackedRecords:
         if isinstance(self.sizes, int):
             is_sound = 0 < self.sizes <= len(self.data) and len(self.data) % self.sizes == 0
         else:
-            is_sound = len(self.sizes) % _SIZE.size == 0 and sum(self._each()) == len(self.data)
+            # Cast, since that adds up in C.
+            is_whole = len(self.sizes) % _SIZE.size == 0
+            is_sound = is_whole and sum(memoryview(self.sizes).cast("I")) == len(self.data)
         if not is_sound:
             raise BadLayout(f"{len(self.data)} bytes are not whole records")
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pyrite.blocks.codec import CorruptBlock, Encoder, decode_frames, encode, open_frames
+from pyrite.bounded import recordsort
 from pyrite.bounded.recordranges import DealtRecords
 from pyrite.bounded.recordsort import merged, sort_records
 from pyrite.bounded.space import Space
@@ -258,6 +259,26 @@ def test_a_frame_of_other_rows_leaves_all_to_python(often: float, tmp_path: Path
         mixed = iter([*framed(random, rows), ["text"]])
         list(sort_records(mixed, lambda row: row[:3], span, False, space))
     space.close()
+
+
+def test_a_few_records_that_were_pickled_are_sorted_with_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = random_records(Random(3), 3000)
+    space = Tight(1 << 40, str(tmp_path))
+    frames: list[AnyFrame] = [frame_of(rows[:1500]), [], rows[1500:1510], frame_of(rows[1510:])]
+    # Nothing is left to the interpreter's sort.
+    monkeypatch.delattr(recordsort, "sort_rows")
+    made = list(sort_records(iter(frames), lambda row: row[:3], KeySpan(0, 3), False, space))
+    assert made == sorted(rows, key=lambda row: row[:3])
+    space.close()
+
+
+@pytest.mark.parametrize("size", [50, 130])
+def test_map_outputs_of_records_are_one_frame(size: int) -> None:
+    rows = [Random(number).randbytes(size) for number in range(5000)]
+    [frame] = open_frames(b"".join(Encoder().encode_many(rows)))
+    assert isinstance(frame, PackedRecords) and frame.rows() == rows
 
 
 def test_runs_are_merged_in_their_order() -> None:
