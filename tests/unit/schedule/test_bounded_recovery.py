@@ -13,7 +13,7 @@ from pyrite.cluster.sim.checkers.collections import CollectionChecks
 from pyrite.ids import ExecutorId, NamespaceId, NodeId, Partition, RddId, ShuffleId
 from pyrite.plan.checkpoints import measure
 from pyrite.plan.program import NarrowInput, PlanStep, Shape
-from pyrite.plan.recoveries import Lineage
+from pyrite.plan.recoveries import LineageGraph
 from pyrite.plan.stages import StageSpec
 from pyrite.rdd.dependency import SAME
 from pyrite.schedule import commands as do
@@ -106,10 +106,10 @@ def test_branches_that_one_task_computes_are_added_up() -> None:
 def test_the_simulators_checker_notices_recoveries_that_are_taken_for_their_longest_path(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def path_s(lineage: Lineage[Any], step: Any) -> float:
+    def path_s(lineage: LineageGraph[Any], step: Any) -> float:
         return measure(lineage.costs, lineage.parents).before_s[step]
 
-    monkeypatch.setattr(Lineage, "recovery_s", path_s)
+    monkeypatch.setattr(LineageGraph, "recovery_s", path_s)
     talk = Lineages()
     talk.keep(chain(0, [1]), 1, 6.0)
     talk.keep(chain(1, [2]), 2, 4.0)
