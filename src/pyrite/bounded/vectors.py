@@ -13,8 +13,9 @@ from pyrite.machine._rows import CoGroups, Groups
 from pyrite.machine.bytecode import NotTraced
 from pyrite.machine.framerows import Frame, part_of, rows_of
 from pyrite.machine.grouprows import GroupRows
-from pyrite.machine.packed import PackedRows, words_of
+from pyrite.machine.packed import MOST_WORDS, PackedRows
 from pyrite.machine.sinks import layout_of_object
+from pyrite.machine.values import WORD_KINDS
 
 Frames = Iterator[Frame]
 _ROWS_PER_BATCH = 4096
@@ -79,7 +80,7 @@ def _layout_of(frame: Frame) -> str:
             layout = _layout_of_pair(frame[0]) if frame else ""
         except NotTraced:
             return ""
-    is_keyed = layout[:2] in ("(i", "(s") and words_of(layout) > 1
+    is_keyed = layout[:2] in ("(i", "(s") and 1 < sum(map(layout.count, WORD_KINDS)) <= MOST_WORDS
     return layout if is_keyed and "[" not in layout else ""
 
 

@@ -107,6 +107,16 @@ def test_rows_between_packed_ones_are_gathered(odd: Any, tmp_path: Path) -> None
     assert [row for batch in left for row in batch] == wanted
 
 
+@pytest.mark.parametrize("words", [254, 255, 300])
+def test_rows_of_many_numbers_are_gathered_or_left(words: int, tmp_path: Path) -> None:
+    """A layout has 255 words at most, the key's among them."""
+    rows = [(n % 7, (n, *range(words - 1))) for n in range(100)]
+    side = gather(iter([rows[:60], rows[60:]]), Space(1 << 40, str(tmp_path)))
+    assert isinstance(side, Side) == (words < 255)
+    batches = side.batches() if isinstance(side, Side) else side
+    assert [row for batch in batches for row in batch] == rows
+
+
 def test_wrong_arguments_are_refused() -> None:
     groups = Groups("(ii)")
     with pytest.raises(ValueError):
