@@ -38,6 +38,8 @@ NEEDS_MORE_SEEDS = {
     "cached input finds no room",
     "cached input can't be read",
     "there is no room for input",
+    # And fewer tag an RDD just when a node goes: test_writer.py has it.
+    "a written block can't stay in memory",
     "two tasks cache the same input",
     # Few programs have a hot collection partition in blocks: test_replicas.py has these.
     "a replica takes the place of lost blocks",

@@ -154,3 +154,20 @@ def test_a_segment_of_its_own_is_closed_once_it_is_written(folders: Folders) -> 
     before = set(os.listdir("/proc/self/fd"))
     keep(writer, bytes(SMALL_BYTES + 1))
     assert set(os.listdir("/proc/self/fd")) == before
+
+
+def test_input_is_written_on_the_node_of_its_key_if_there_is_room(folders: Folders) -> None:
+    writer = Recorder(folders, places=[HERE, THERE, None])
+    here = writer.write_input(7, memoryview(b"one"))
+    assert here is not None and bytes(SegmentReader(folders).view(here)) == b"one"
+    there = writer.write_input(8, memoryview(b"two"))
+    assert there is not None and there.node == THERE
+    assert [data for *_, data in writer.sent] == [b"two"]
+    assert writer.write_input(9, memoryview(b"three")) is None
+    assert [want.key for want in writer.wants] == [7, 8, 9]
+
+
+def test_input_that_its_node_can_not_take_is_left(folders: Folders) -> None:
+    writer = Recorder(folders, places=[THERE])
+    writer.problem = ClusterError("the node is lost")
+    assert writer.write_input(7, memoryview(b"one")) is None
