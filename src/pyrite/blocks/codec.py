@@ -85,7 +85,7 @@ def encode_records(records: PackedRecords) -> list[Buffer]:
 
 def _encoded_records(rows: list[Any]) -> list[Buffer] | None:
     """Encodes rows that are bytes as a frame; None for others."""
-    if len(rows) < FEWEST_PLAIN_ROWS or type(rows[0]) is not bytes:
+    if len(rows) < FEWEST_PLAIN_ROWS:
         return None
     records = packed_records(rows)
     return None if records is None else encode_records(records)

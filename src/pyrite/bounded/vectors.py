@@ -15,7 +15,7 @@ from pyrite.machine.framerows import Frame, part_of, rows_of
 from pyrite.machine.grouprows import GroupRows
 from pyrite.machine.packed import MOST_WORDS, PackedRows
 from pyrite.machine.sinks import layout_of_object
-from pyrite.machine.values import WORD_KINDS
+from pyrite.machine.values import kinds_of
 
 Frames = Iterator[Frame]
 _ROWS_PER_BATCH = 4096
@@ -80,7 +80,7 @@ def _layout_of(frame: Frame) -> str:
             layout = _layout_of_pair(frame[0]) if frame else ""
         except NotTraced:
             return ""
-    is_keyed = layout[:2] in ("(i", "(s") and 1 < sum(map(layout.count, WORD_KINDS)) <= MOST_WORDS
+    is_keyed = layout[:2] in ("(i", "(s") and 1 < len(kinds_of(layout)) <= MOST_WORDS
     return layout if is_keyed and "[" not in layout else ""
 
 

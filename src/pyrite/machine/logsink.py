@@ -8,7 +8,7 @@ from pyrite.machine.calls import items_of
 from pyrite.machine.emit import kind_of, store
 from pyrite.machine.packed import MOST_WORDS, words_of
 from pyrite.machine.trace import Tracer
-from pyrite.machine.values import WORD_KINDS, Items, Value, is_text, layout_of
+from pyrite.machine.values import Items, Value, is_text, kinds_of, layout_of
 
 
 class LogSink:
@@ -29,7 +29,7 @@ class LogSink:
         layout = layout_of(Items([key, held]))
         if self.layout not in ("", layout):
             raise NotTraced("values of several types")
-        if sum(map(layout.count, WORD_KINDS)) > MOST_WORDS:
+        if len(kinds_of(layout)) > MOST_WORDS:
             raise NotTraced("large values")
         if "[" in layout:
             # Who changes one list of a group must not find another changed, or the same unchanged.

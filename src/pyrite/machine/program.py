@@ -14,7 +14,6 @@ from pyrite.machine.emit import Code, Label, kind_of
 from pyrite.machine.lookup import Lookup
 from pyrite.machine.trace import Tracer
 from pyrite.machine.values import (
-    WORD_KINDS,
     Items,
     Known,
     Number,
@@ -23,6 +22,7 @@ from pyrite.machine.values import (
     Value,
     Vector,
     is_text,
+    kinds_of,
     value_of_layout,
 )
 
@@ -97,7 +97,7 @@ class _Builder:
     ) -> None:
         words = 1 + len(source.layouts) if isinstance(source, Vectored) else 1
         if isinstance(source, Packed):
-            words = sum(map(source.layout.count, WORD_KINDS))
+            words = len(kinds_of(source.layout))
         self.code = Code(words)
         self.tracer = Tracer(self.code, alone, captures)
         self.steps = steps

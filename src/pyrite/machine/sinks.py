@@ -22,6 +22,7 @@ from pyrite.machine.trace import Tracer
 from pyrite.machine.values import (
     Known,
     Value,
+    kinds_of,
     layout_of,
     shape_of,
     storable,
@@ -220,7 +221,7 @@ class StateSink:
             self._layout = layout_of_object(self.state.value)
             if "s" in self._layout:
                 raise NotTraced("a state with text")
-            words = sum(map(self._layout.count, "ifb"))
+            words = len(kinds_of(self._layout))
             self._first = tracer.code.new(words)
             self.kept = set(range(self._first, self._first + words))
         state = value_of_layout(self._layout, self._first)

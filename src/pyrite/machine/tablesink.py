@@ -13,11 +13,11 @@ from pyrite.machine.emit import Label, kind_of, store
 from pyrite.machine.packed import MOST_WORDS, words_of
 from pyrite.machine.trace import Tracer
 from pyrite.machine.values import (
-    WORD_KINDS,
     Items,
     Known,
     Value,
     is_text,
+    kinds_of,
     layout_of,
     value_of_layout,
 )
@@ -74,7 +74,7 @@ class TableSink:
             return
         if "s" in layout[2:]:
             raise NotTraced("a combiner with text")
-        if sum(map(layout.count, WORD_KINDS)) > MOST_WORDS:
+        if len(kinds_of(layout)) > MOST_WORDS:
             raise NotTraced("a large combiner")
         self.layout = layout
         self.width = words_of(layout)
